@@ -1,0 +1,138 @@
+// Package abi is the byte layout that the eBPF programs and Go share: map
+// values and ring records, bytes <-> structs. bpf/congctl.h is the same layout
+// in C; a test compares sizes and offsets with the BTF of the committed objects.
+//
+// It decides nothing and opens no map.
+//
+// Its trap: Ns fields are CLOCK_BOOTTIME nanoseconds, not wall time. Only the
+// agent, which knows the offset of the moment, turns them into Unix time.
+package abi
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// Flags of Mark.Flags.
+const (
+	MarkMPTCP    = 1 << iota // an MPTCP subflow
+	MarkCrossed              // the response in progress has reached the threshold
+	MarkSwitched             // on the treatment, at some time in its life
+	MarkPending              // treatment decided, waiting for CA_Open
+	MarkPrimed               // the last_* fields are valid
+	MarkEvicted              // moved back by hand
+	MarkDrained              // all that had been written was acknowledged at the last callback
+)
+
+// Bits of Control.Stop.
+const (
+	StopKilled  = 1 << iota // the operator's kill switch
+	StopStarved             // the host is short of CPU
+)
+
+// Control is the one value of map "control".
+type Control struct {
+	Stop       uint32
+	Active     uint32
+	Plan       uint64
+	MinBytes   uint64
+	Generation uint64
+}
+
+// Policy is the value of maps "policy_a" and "policy_b"; the key is a record.Prefix.
+type Policy struct {
+	SwitchNs, UntilNs, ExpiresNs uint64
+	Plan                         uint64
+	CapBytesPerS                 uint64
+	ArmNow, ArmNext              record.Arm
+	_                            [6]byte
+	Cong                         inetdiag.Cong
+}
+
+// Netns is the value of map "netns"; the key is a record.NetnsID.
+type Netns struct {
+	DefaultCong inetdiag.Cong
+	Passive     uint64
+}
+
+// Mark is what the kernel keeps for each accepted connection (sk_storage); the
+// sampler reads it in the same dump as the socket's tcp_info.
+type Mark struct {
+	BaseAcked, LastReceived       uint64
+	LastWriteSeq, LastChronoStart uint32
+	LastDelivered, LastIntervalUs uint32
+	RateSum                       uint64
+	RateN, LimitedN               uint32
+	Callbacks, Flags              uint32
+
+	Crossings, Responses                 uint32
+	EstablishedNs, CrossedNs, SwitchedNs uint64
+	SwitchAcked                          uint64
+	Plan                                 uint64
+	Assigned                             record.Arm
+	Applied                              record.Applied
+	_                                    [2]byte
+	Errno                                int32
+}
+
+// Close is one record of ring "closes".
+type Close struct {
+	Cookie, Netns, AtNs                                uint64
+	Local, Remote                                      [16]byte
+	LocalPort, RemotePort                              uint16
+	OldState, CaState, AppLimited, Retransmits         uint8
+	Cong                                               inetdiag.Cong
+	Mark                                               Mark
+	BytesAcked, BytesReceived, BytesSent, BytesRetrans uint64
+	DeliveryRate                                       uint64
+	BusyUs, RwndLimitedUs, SndbufLimitedUs             uint64
+	SrttUs, RttvarUs, MinRttUs                         uint32
+	SndCwnd, SndSsthresh, SndMss                       uint32
+	SegsOut, SegsIn, DataSegsOut, DataSegsIn           uint32
+	TotalRetrans, Lost, Delivered, DeliveredCe         uint32
+	DsackDups, ReordSeen                               uint32
+}
+
+// Indexes of map "stats".
+const (
+	StatPassive = iota
+	StatUnpolled
+	StatNoStorage
+	StatNoFlags
+	StatRTT
+	StatCrossed
+	StatSwitched
+	StatSwitchFailed
+	StatCapFailed
+	StatClosed
+	StatRingFull
+	StatNoTP
+	StatMax = 16
+)
+
+// Sizes in bytes, as in C.
+const (
+	MarkSize  = int(unsafe.Sizeof(Mark{}))
+	CloseSize = int(unsafe.Sizeof(Close{}))
+)
+
+// DecodeMark copies a Mark out of an sk_storage value. Host byte order.
+func DecodeMark(b []byte, m *Mark) error {
+	if len(b) != MarkSize {
+		return fmt.Errorf("decode mark: %d bytes, want %d: the agent and the loaded program are of different versions", len(b), MarkSize)
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(m)), MarkSize), b)
+	return nil
+}
+
+// DecodeClose copies a Close out of a ring record. Host byte order.
+func DecodeClose(b []byte, c *Close) error {
+	if len(b) < CloseSize {
+		return fmt.Errorf("decode close record: %d bytes, want %d", len(b), CloseSize)
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(c)), CloseSize), b[:CloseSize])
+	return nil
+}

@@ -1,0 +1,138 @@
+package ledger
+
+import (
+	"math"
+
+	"github.com/congctl/congctl/internal/core/abi"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// Deltas telescope: over the observations o1, o2, ... of a connection,
+//
+//	win(w) = sum of (counter(oi) - counter(oi-1)) over the oi that fall into w
+//
+// so the windows of a connection add up to its lifetime counters, less the first
+// sight's where that one is a baseline (a pre-start connection).
+//
+// The kernel's counters (tcp_info of include/uapi/linux/tcp.h) only grow, but for
+// tcp_disconnect, which zeroes them and leaves the socket its cookie. A byte
+// counter that went back is that, and then every counter counts from zero again.
+// A time that went back alone is a rounding of the running period: nothing passed.
+
+// observe books the interval that o ends.
+func (l *Ledger) observe(ns *netns, e *entry, o *sight, w uint32) {
+	if e.is(gone) {
+		e.flags &^= gone
+		l.st.Gone--
+		l.st.Returned++
+	}
+	l.turnTo(ns, e, w)
+	ackedBytes, busy := l.addCounters(e, &o.n)
+	// A connection that is kept alive between responses is not waiting for its sender:
+	// its idle intervals would make every web client look idle.
+	if busy {
+		l.addTime(e, elapsedUs, o.ns/1000, e.lastNs/1000)
+	}
+	e.lastNs = max(e.lastNs, o.ns)
+	// A sample is this interval's only if something was acknowledged in it: an idle
+	// connection shows its last one for ever.
+	if !o.limited && o.rate > 0 && ackedBytes > 0 {
+		e.rate = float32(o.rate)
+	}
+	e.minRttUs, e.srttUs, e.cong = o.minRttUs, o.srttUs, o.cong
+	if o.mark != nil {
+		e.addMark(o.mark)
+	}
+}
+
+// turnTo makes w the window of e, emitting the record of an earlier window that
+// nothing else has emitted.
+func (l *Ledger) turnTo(ns *netns, e *entry, w uint32) {
+	if e.win > max(w, l.windowOf(int64(l.poll.bootNs)+l.off))+1 {
+		l.setBack(ns, e, w)
+		return
+	}
+	before := e.win
+	if !e.is(observed) && before > 0 {
+		before--
+	}
+	if w > before && !(e.is(cut) && w == before+1) {
+		l.st.Spanned++
+	}
+	if e.is(observed) && w > e.win {
+		l.emitKept(ns, e, record.EndWindow)
+	}
+	if w < e.win {
+		l.st.Late++
+		w = e.win
+	}
+	e.win = w
+	e.flags = e.flags&^cut | observed
+}
+
+// setBack follows a wall clock that was set back: an entry is at most one window
+// ahead of the last poll's time (its record is out already) unless windows were
+// counted by a clock that ran ahead. Waiting for that time to come again would
+// call all until then late.
+func (l *Ledger) setBack(ns *netns, e *entry, w uint32) {
+	l.st.SetBack++
+	if e.is(observed) {
+		l.emitKept(ns, e, record.EndWindow)
+	}
+	e.win = w
+	e.flags = e.flags&^cut | observed
+}
+
+// addCounters books what the counters moved and returns the bytes acknowledged, and
+// whether anything was acknowledged, sent or received, or waited for it, at all.
+func (l *Ledger) addCounters(e *entry, n *counters) (ackedBytes uint64, busy bool) {
+	for i := range nBytes {
+		if n[i] < e.last[i] {
+			e.last = counters{}
+			l.st.CounterResets++
+			break
+		}
+	}
+	ackedBytes = n[acked] - e.last[acked]
+	for i := range nBytes {
+		busy = busy || n[i] != e.last[i]
+		e.winBytes[i] += n[i] - e.last[i]
+		e.last[i] = n[i]
+	}
+	for i := nBytes; i < nCounters; i++ {
+		busy = busy || i == busyUs && n[i] > e.last[i]
+		l.addTime(e, i-nBytes, n[i], e.last[i])
+		e.last[i] = max(e.last[i], n[i])
+	}
+	return ackedBytes, busy
+}
+
+// addTime books microseconds, none if they went back.
+func (l *Ledger) addTime(e *entry, i int, now, before uint64) {
+	if now <= before {
+		return
+	}
+	sum := uint64(e.winUs[i]) + (now - before)
+	if sum < now-before || sum > math.MaxUint32 {
+		l.st.Clamped++
+		sum = math.MaxUint32
+	}
+	e.winUs[i] = uint32(sum)
+}
+
+// addMark books eBPF's rate samples and takes over the connection's history.
+func (e *entry) addMark(m *abi.Mark) {
+	if m.RateN < e.rateN || m.RateSum < e.rateSum || m.LimitedN < e.limitedN {
+		e.rateN, e.rateSum, e.limitedN = 0, 0, 0
+	}
+	e.winRateN += m.RateN - e.rateN
+	e.winRateSum += m.RateSum - e.rateSum
+	e.winLimitN += m.LimitedN - e.limitedN
+	e.rateN, e.rateSum, e.limitedN = m.RateN, m.RateSum, m.LimitedN
+
+	e.flags |= marked | passive
+	e.set(mptcp, e.is(mptcp) || m.Flags&abi.MarkMPTCP != 0)
+	e.set(switched, m.Flags&abi.MarkSwitched != 0)
+	e.crossings, e.crossedNs, e.switchedNs, e.plan = m.Crossings, m.CrossedNs, m.SwitchedNs, m.Plan
+	e.assigned, e.applied = m.Assigned, m.Applied
+}

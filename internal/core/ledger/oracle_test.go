@@ -1,0 +1,139 @@
+package ledger
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// The oracle keeps every observation of every connection for ever and works the
+// records out at the end, from the rule in the package's comment.
+
+type event struct {
+	kind     eventKind
+	w        int64 // window number
+	n        counters
+	atUs     uint64 // boot time
+	baseline bool   // sight: what passed before does not count
+}
+
+type eventKind int
+
+const (
+	evSight eventKind = iota
+	evFinal           // a sight by a final poll
+	evClose
+	evSettle
+	evVanish
+)
+
+type row struct {
+	Window    int64
+	End       record.End
+	Bytes     [nBytes]uint64
+	BusyUs    uint64
+	ElapsedUs uint64
+}
+
+// recompute gives the records that a connection with this history must have, and
+// the sums that are observed but in no record yet.
+func recompute(history []event, bornUs uint64) (done []row, open row) {
+	booked := map[int64][]int{} // window -> its observations
+	ended := map[int64]record.End{}
+	for i, ev := range history {
+		waiting := waitingWindow(booked, ended)
+		switch ev.kind {
+		case evSettle:
+			if waiting >= 0 && waiting <= ev.w {
+				ended[waiting] = record.EndWindow
+			}
+		case evVanish:
+			if waiting < 0 {
+				waiting = 1 + slices.Max(slices.Collect(maps.Keys(ended)))
+			}
+			ended[waiting] = record.EndVanished
+		default:
+			w := max(ev.w, waiting)
+			for e := range ended {
+				w = max(w, e+1)
+			}
+			if waiting >= 0 && w > waiting {
+				ended[waiting] = record.EndWindow
+			}
+			booked[w] = append(booked[w], i)
+			if ev.kind == evClose {
+				ended[w] = record.EndClose
+			} else if ev.kind == evFinal && w == ev.w {
+				ended[w] = record.EndWindow
+			}
+		}
+	}
+	for w, end := range ended {
+		r := sum(history, booked[w], bornUs)
+		r.Window, r.End = w, end
+		done = append(done, r)
+	}
+	slices.SortFunc(done, func(a, b row) int { return int(a.Window - b.Window) })
+	if w := waitingWindow(booked, ended); w >= 0 {
+		open = sum(history, booked[w], bornUs)
+	}
+	return done, open
+}
+
+// waitingWindow is the one that has observations and no record; -1 for none.
+func waitingWindow(booked map[int64][]int, ended map[int64]record.End) int64 {
+	for w := range booked {
+		if _, ok := ended[w]; !ok {
+			return w
+		}
+	}
+	return -1
+}
+
+func sum(history []event, obs []int, bornUs uint64) (r row) {
+	for _, i := range obs {
+		now := history[i]
+		if now.baseline {
+			continue
+		}
+		before, busy, fromUs := lastBefore(history[:i], bornUs)
+		if wentBack(before, now.n) {
+			before, busy = counters{}, 0
+		}
+		for c := range nBytes {
+			r.Bytes[c] += now.n[c] - before[c]
+		}
+		was := r.BusyUs
+		r.BusyUs += now.n[busyUs] - min(busy, now.n[busyUs])
+		if [nBytes]uint64(now.n[:nBytes]) != [nBytes]uint64(before[:nBytes]) || r.BusyUs > was { // something moved
+			r.ElapsedUs += now.atUs - min(fromUs, now.atUs)
+		}
+	}
+	return r
+}
+
+func wentBack(before, now counters) bool {
+	for c := range nBytes {
+		if now[c] < before[c] {
+			return true
+		}
+	}
+	return false
+}
+
+// lastBefore gives the counters at the last observation, the longest busy time
+// since they last started again, and when that was.
+func lastBefore(history []event, bornUs uint64) (n counters, busy, atUs uint64) {
+	atUs = bornUs
+	for _, ev := range history {
+		if ev.kind == evSettle || ev.kind == evVanish {
+			continue
+		}
+		if wentBack(n, ev.n) {
+			busy = 0
+		}
+		n, busy, atUs = ev.n, max(busy, ev.n[busyUs]), ev.atUs
+	}
+	return n, busy, max(atUs, bornUs)
+}

@@ -1,0 +1,249 @@
+package plan
+
+import (
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+func mustPrefix(s string) record.Prefix {
+	p, err := record.ParsePrefix(s)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+//go:embed testdata/arms_vectors.txt
+var vectors string
+
+// The vectors were written by testdata/arms_vectors.py with Python's hmac.
+func TestArmVectors(t *testing.T) {
+	count := map[string]int{}
+	for i, line := range strings.Split(strings.TrimSpace(vectors), "\n") {
+		w := strings.Fields(line)
+		if w[0] == "#" {
+			continue
+		}
+		salt, err := hex.DecodeString(w[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := vector(t, salt, mustPrefix(w[2]), w); got != line {
+			t.Errorf("line %d:\n want %s\n got  %s", i+1, line, got)
+		}
+		count[w[0]]++
+	}
+	if count["block"] < 500 || count["aa"] < 20 || count["holdout"] < 20 {
+		t.Errorf("vectors are missing: %v", count)
+	}
+}
+
+// vector recomputes the last two words of a line.
+func vector(t *testing.T, salt []byte, p record.Prefix, w []string) string {
+	d := newDraw(salt)
+	if w[0] != "block" {
+		d.start(w[0], p)
+		r := int(d.first8() % permille)
+		in := map[string]func([]byte, record.Prefix, int) bool{"aa": InAA, "holdout": InHoldout}[w[0]]
+		if in(salt, p, r) || !in(salt, p, r+1) {
+			t.Errorf("%v: a share of %d has it or one of %d has not", w, r, r+1)
+		}
+		return fmt.Sprintf("%s %s %s %x %d", w[0], w[1], p, d.msg, r)
+	}
+	var length int
+	var block int64
+	if _, err := fmt.Sscan(w[3]+" "+w[4], &length, &block); err != nil {
+		t.Fatal(err)
+	}
+	arm := d.arm(p, length, block)
+	if arm != AssignArm(salt, p, length, block) {
+		t.Errorf("%v: a fresh draw differs from a used one", w)
+	}
+	return fmt.Sprintf("block %s %s %d %d %x %s", w[1], p, length, block, d.msg, arm)
+}
+
+func TestOneControlBlockInEachGroup(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		salt := rapid.SliceOfN(rapid.Byte(), 16, 64).Draw(t, "salt")
+		p := genPrefix().Draw(t, "prefix")
+		length := rapid.IntRange(1, 40).Draw(t, "length")
+		group := rapid.Int64Range(-1<<40, 1<<40).Draw(t, "group")
+		control := 0
+		for i := range int64(length) {
+			switch arm := AssignArm(salt, p, length, group*int64(length)+i); arm {
+			case record.ArmControl:
+				control++
+			case record.ArmTreatment:
+			default:
+				t.Fatalf("arm %s", arm)
+			}
+		}
+		if control != 1 {
+			t.Fatalf("%d control blocks in a group of %d", control, length)
+		}
+	})
+}
+
+// controlIndex finds which block of a group is the control block.
+func controlIndex(salt []byte, p record.Prefix, length int, group int64) int {
+	for i := range length {
+		if AssignArm(salt, p, length, group*int64(length)+int64(i)) == record.ArmControl {
+			return i
+		}
+	}
+	return -1
+}
+
+func randomPrefixes(n int) []record.Prefix {
+	rng := rand.New(rand.NewPCG(7, 11))
+	out := make([]record.Prefix, n)
+	for i := range out {
+		v := rng.Uint64()
+		a := netip.AddrFrom4([4]byte{byte(v), byte(v >> 8), byte(v >> 16), 0})
+		if i%2 == 1 {
+			a = netip.AddrFrom16([16]byte{0x20, byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24), byte(v >> 32), byte(v >> 40)})
+		}
+		out[i], _ = record.PrefixOf(a)
+	}
+	return out
+}
+
+// chiSquare of counts against equal shares.
+func chiSquare(counts []int) (x float64) {
+	total := 0
+	for _, c := range counts {
+		total += c
+	}
+	want := float64(total) / float64(len(counts))
+	for _, c := range counts {
+		x += (float64(c) - want) * (float64(c) - want) / want
+	}
+	return x
+}
+
+// Critical values are those of 0.1 %: the seeds are fixed, so the test either
+// always passes or the hash is bad.
+func TestControlBlockIsUniform(t *testing.T) {
+	salt := []byte("a salt of 16 byt")
+	group := int64(noon / 1800 / 8)
+	single, pairs := make([]int, 8), make([]int, 64)
+	for _, p := range randomPrefixes(4000) {
+		i, j := controlIndex(salt, p, 8, group), controlIndex(salt, p, 8, group+1)
+		single[i]++
+		pairs[i*8+j]++
+	}
+	if x := chiSquare(single); x > 24.3 { // 7 degrees of freedom
+		t.Errorf("over prefixes: chi-square %.1f of %v", x, single)
+	}
+	if x := chiSquare(pairs); x > 103.4 { // 63
+		t.Errorf("over consecutive groups: chi-square %.1f of %v", x, pairs)
+	}
+	p, times := mustPrefix("203.0.113.0/24"), make([]int, 2)
+	for g := range int64(4000) {
+		times[controlIndex(salt, p, 2, g)]++
+	}
+	if x := chiSquare(times); x > 10.8 { // 1
+		t.Errorf("over time: chi-square %.1f of %v", x, times)
+	}
+}
+
+func TestSharesOfHoldoutAndAA(t *testing.T) {
+	salt := []byte("a salt of 16 byt")
+	var holdout, aa, both int
+	const n = 20_000
+	for _, p := range randomPrefixes(n) {
+		h, a := InHoldout(salt, p, 50), InAA(salt, p, 50)
+		if h {
+			holdout++
+		}
+		if a {
+			aa++
+		}
+		if h && a {
+			both++
+		}
+		if InHoldout(salt, p, 0) || !InHoldout(salt, p, 1000) {
+			t.Fatal("a share of 0 or 1000 permille is not none or all")
+		}
+	}
+	// Mean 1000 and 50; four standard deviations are 123 and 28.
+	if holdout < 877 || holdout > 1123 || aa < 877 || aa > 1123 || both < 22 || both > 78 {
+		t.Errorf("of %d prefixes %d hold-out, %d A/A, %d both", n, holdout, aa, both)
+	}
+}
+
+func TestBlock(t *testing.T) {
+	for _, c := range []struct{ unix, seconds, index, start, end int64 }{
+		{0, 1800, 0, 0, 1800},
+		{1799, 1800, 0, 0, 1800},
+		{1800, 1800, 1, 1800, 3600},
+		{-1, 1800, -1, -1800, 0},
+		{-1800, 1800, -1, -1800, 0},
+		{noon, 1800, 997320, noon, noon + 1800},
+		{5, 0, 0, 0, 0},
+		{5, -3, 0, 0, 0},
+	} {
+		i, s, e := Block(c.unix, c.seconds)
+		if i != c.index || s != c.start || e != c.end {
+			t.Errorf("Block(%d, %d) = %d, %d, %d", c.unix, c.seconds, i, s, e)
+		}
+	}
+}
+
+func TestArmAt(t *testing.T) {
+	p := testPlan()
+	in, out := mustPrefix("203.0.113.0/24"), mustPrefix("198.51.100.0/24")
+	p.Entries = []Entry{{Prefix: in, State: StateSelected}}
+	if arm, ok := p.ArmAt(out, noon); ok || arm != record.ArmNone {
+		t.Errorf("not in the plan: %s %v", arm, ok)
+	}
+	for unix := int64(noon); unix < noon+8*1800; unix += 899 {
+		arm, ok := p.ArmAt(in, unix)
+		if want := AssignArm(p.Salt, in, 8, unix/1800); !ok || arm != want {
+			t.Errorf("at %d: %s %v, want %s", unix, arm, ok, want)
+		}
+	}
+	p.Experiment, p.Entries[0].State = ExperimentOn, StateTrial
+	p.HoldoutPermille, p.AAPermille = 0, 0
+	for state, length := range map[string]int{StateTrial: 2, StatePromoted: 8} {
+		p.Entries[0].State = state
+		for block := int64(997320); block < 997320+8; block++ {
+			if arm, _ := p.ArmAt(in, block*1800); arm != AssignArm(p.Salt, in, length, block) {
+				t.Errorf("%s, block %d: %s", state, block, arm)
+			}
+		}
+	}
+	p.AAPermille = 1000
+	if arm, _ := p.ArmAt(in, noon); arm != record.ArmAA {
+		t.Errorf("all A/A: %s", arm)
+	}
+	p.HoldoutPermille = 1000
+	if arm, _ := p.ArmAt(in, noon); arm != record.ArmHoldout {
+		t.Errorf("hold-out goes first: %s", arm)
+	}
+	p.BlockSeconds = 0
+	if arm, ok := p.ArmAt(in, noon); !ok || arm != record.ArmUnknown {
+		t.Errorf("no block length: %s %v", arm, ok)
+	}
+	if arm := AssignArm(p.Salt, in, 0, 1); arm != record.ArmUnknown {
+		t.Errorf("no group length: %s", arm)
+	}
+}
+
+func TestInWashout(t *testing.T) {
+	p := testPlan()
+	for after, want := range map[int64]bool{0: true, 299: true, 300: false, 1799: false, 1800: true} {
+		if got := p.InWashout(noon + after); got != want {
+			t.Errorf("%d s after a block's start: %v", after, got)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// The header is a table: one row is one line of the file. Writing, reading,
+// checking and comparing all walk the same table, so a new field is one row.
+
+const (
+	magic       = "congctl-plan"
+	version     = "1"
+	columnsName = "columns"
+	columns     = "prefix cong state since cap_bytes_per_s reason"
+)
+
+type field struct {
+	name  string
+	write func(b []byte, p *Plan) []byte
+	read  func(p *Plan, s string) error
+	check func(p *Plan) error
+}
+
+// header lists the lines after the first and before "entries".
+var header = []field{
+	word("pop", func(p *Plan) *string { return &p.PoP }, checkPoP),
+	number("serial", func(p *Plan) *uint64 { return (*uint64)(&p.Serial) }, 1, math.MaxInt64), // stores keep it signed
+	moment("created", func(p *Plan) *int64 { return &p.Created }, nil),
+	moment("expires", func(p *Plan) *int64 { return &p.Expires }, checkExpires),
+	word("treatment", func(p *Plan) *string { return &p.Treatment }, checkCong),
+	number("min-bytes", func(p *Plan) *uint64 { return &p.MinBytes }, 1, math.MaxInt64),
+	number("block-seconds", func(p *Plan) *int64 { return &p.BlockSeconds }, 1, 86400),
+	number("washout-seconds", func(p *Plan) *int64 { return &p.WashoutSeconds }, 0, 86400),
+	word("experiment", func(p *Plan) *string { return &p.Experiment }, checkExperiment),
+	number("group-trial", func(p *Plan) *int { return &p.GroupTrial }, 2, 1024),
+	number("group-promoted", func(p *Plan) *int { return &p.GroupPromoted }, 2, 1024),
+	number("holdout-permille", func(p *Plan) *int { return &p.HoldoutPermille }, 0, 1000),
+	number("aa-permille", func(p *Plan) *int { return &p.AAPermille }, 0, 1000),
+	{"salt", writeSalt, readSalt, checkSalt},
+	{"cap-rule", writeCapRule, readCapRule, checkCapRule},
+}
+
+// Line numbers, from 1. The first line is the format's name.
+var (
+	lineWashout = lineOf("washout-seconds")
+	lineEntries = len(header) + 2
+	lineFirst   = len(header) + 4 // of the first entry
+)
+
+func lineOf(name string) int {
+	for i, f := range header {
+		if f.name == name {
+			return i + 2
+		}
+	}
+	panic("no header line " + name)
+}
+
+func word(name string, at func(*Plan) *string, check func(string) error) field {
+	return field{
+		name:  name,
+		write: func(b []byte, p *Plan) []byte { return appendWord(b, *at(p)) },
+		read:  func(p *Plan, s string) error { *at(p) = s; return nil },
+		check: func(p *Plan) error { return check(*at(p)) },
+	}
+}
+
+func number[T int | int64 | uint64](name string, at func(*Plan) *T, low, high T) field {
+	return field{
+		name: name,
+		write: func(b []byte, p *Plan) []byte {
+			if v := *at(p); v < 0 {
+				return strconv.AppendInt(b, int64(v), 10)
+			}
+			return strconv.AppendUint(b, uint64(*at(p)), 10)
+		},
+		read: func(p *Plan, s string) error {
+			v, err := strconv.ParseUint(s, 10, 64)
+			if err != nil || uint64(T(v)) != v || T(v) < 0 {
+				return fmt.Errorf("%q: not a whole number from %d to %d", s, low, high)
+			}
+			*at(p) = T(v)
+			return nil
+		},
+		check: func(p *Plan) error {
+			if v := *at(p); v < low || v > high {
+				return fmt.Errorf("%d: outside %d to %d", v, low, high)
+			}
+			return nil
+		},
+	}
+}
+
+func moment(name string, at func(*Plan) *int64, check func(p *Plan) error) field {
+	return field{
+		name:  name,
+		write: func(b []byte, p *Plan) []byte { return appendTime(b, *at(p)) },
+		read:  func(p *Plan, s string) (err error) { *at(p), err = parseTime(s); return err },
+		check: func(p *Plan) error {
+			if err := checkTime(*at(p)); err != nil || check == nil {
+				return err
+			}
+			return check(p)
+		},
+	}
+}
+
+func checkPoP(s string) error        { return checkWord(s, maxPoPBytes) }
+func checkCong(s string) error       { return checkWord(s, maxCongBytes) }
+func checkExperiment(s string) error { return checkOneOf(s, ExperimentOff, ExperimentOn) }
+
+func checkExpires(p *Plan) error {
+	if p.Expires <= p.Created {
+		return fmt.Errorf("%s: not after created %s", appendTime(nil, p.Expires), appendTime(nil, p.Created))
+	}
+	return nil
+}
+
+func writeSalt(b []byte, p *Plan) []byte { return hex.AppendEncode(b, p.Salt) }
+
+func readSalt(p *Plan, s string) (err error) {
+	p.Salt, err = hex.DecodeString(s)
+	if err != nil {
+		return fmt.Errorf("%q: not hex digits in pairs", s)
+	}
+	return nil
+}
+
+func checkSalt(p *Plan) error {
+	if n := len(p.Salt); n < minSaltBytes || n > maxSaltBytes {
+		return fmt.Errorf("%d bytes; %d to %d", n, minSaltBytes, maxSaltBytes)
+	}
+	return nil
+}
+
+func writeCapRule(b []byte, p *Plan) []byte { return appendFree(b, p.CapRule) }
+func readCapRule(p *Plan, s string) error   { p.CapRule = s; return nil }
+func checkCapRule(p *Plan) error            { return checkFree(p.CapRule, maxCapRuleBytes) }
+
+// checkHeader holds what concerns two lines at once.
+func checkHeader(p *Plan) error {
+	if p.WashoutSeconds >= p.BlockSeconds {
+		return &LineError{lineWashout, "washout-seconds", errors.New("not shorter than block-seconds: no block would count")}
+	}
+	return nil
+}

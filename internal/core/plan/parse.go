@@ -1,0 +1,232 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// The reader is strict: a line is accepted only when writing its value again
+// gives the same bytes. So a file has one spelling, its hash is the plan's
+// identity, and a reader that is too lenient cannot be used to sign one thing
+// and show another.
+
+const (
+	// MaxFileBytes bounds what is read: 25,000 entries with the longest reasons, 50 times the default cap.
+	MaxFileBytes = 8 << 20
+	// maxParseErrors is enough to see the pattern; a foreign file would give one a line.
+	maxParseErrors = 20
+)
+
+var errCut = errors.New("the file ends here: it was cut")
+
+// Parse reads a plan file, signed or not, and checks its hash. It returns a plan
+// or an error, never both; sig is nil when the file is not signed. The error
+// joins a *LineError for each bad line, and stops at 20. Parse does not check the
+// signature: see Open.
+func Parse(b []byte) (p *Plan, sig *Signature, err error) {
+	if len(b) > MaxFileBytes {
+		return nil, nil, &LineError{1, "file", fmt.Errorf("%d bytes; at most %d", len(b), MaxFileBytes)}
+	}
+	r := &reader{text: string(b), bad: refusals{most: maxParseErrors}}
+	p = &Plan{}
+	if r.header(p) && r.entries(p) {
+		sig = r.trailer()
+	}
+	if err := r.bad.err(); err != nil {
+		return nil, nil, err
+	}
+	return p, sig, nil
+}
+
+type reader struct {
+	text string
+	off  int // of the next line
+	line int // number of the last line read
+	bad  refusals
+}
+
+// next gives a line without its newline; ok is false at the end of the file.
+func (r *reader) next() (s string, ok bool) {
+	r.line++
+	if r.off == len(r.text) {
+		r.bad.add(r.line, "file", errCut)
+		return "", false
+	}
+	n := strings.IndexByte(r.text[r.off:], '\n')
+	if n < 0 {
+		r.bad.addf(r.line, "file", "no newline at the end: it was cut")
+		return "", false
+	}
+	s = r.text[r.off : r.off+n]
+	r.off += n + 1
+	if strings.HasSuffix(s, "\r") {
+		r.bad.addf(r.line, "file", "carriage return; lines end in a newline alone")
+		return "", false
+	}
+	return s, true
+}
+
+// named gives the value of a line that must start with name; false stops the reading.
+func (r *reader) named(name string) (value string, ok bool) {
+	s, ok := r.next()
+	if !ok {
+		return "", false
+	}
+	value, ok = strings.CutPrefix(s, name+" ")
+	if !ok {
+		r.bad.addf(r.line, name, "%s; want \"%s <value>\" here", quote(s), name)
+	}
+	return value, ok
+}
+
+func (r *reader) header(p *Plan) bool {
+	v, ok := r.named(magic)
+	if !ok {
+		return false
+	}
+	if v != version {
+		r.bad.addf(r.line, magic, "%s: unknown format; this congctl reads %s", quote(v), version)
+		return false
+	}
+	for _, f := range header {
+		v, ok := r.named(f.name)
+		if !ok {
+			return false
+		}
+		r.value(p, f, v)
+	}
+	if len(r.bad.errs) == 0 {
+		var e *LineError
+		if errors.As(checkHeader(p), &e) {
+			r.bad.add(e.Line, e.Field, e.Err)
+		}
+	}
+	return true
+}
+
+func (r *reader) value(p *Plan, f field, v string) {
+	if err := f.read(p, v); err != nil {
+		r.bad.add(r.line, f.name, err)
+		return
+	}
+	if err := f.check(p); err != nil {
+		r.bad.add(r.line, f.name, err)
+		return
+	}
+	if w := f.write(nil, p); string(w) != v {
+		r.bad.addf(r.line, f.name, "%s: write %s", quote(v), w)
+	}
+}
+
+func (r *reader) entries(p *Plan) bool {
+	v, ok := r.named("entries")
+	if !ok {
+		return false
+	}
+	want, err := strconv.ParseUint(v, 10, 32)
+	if err != nil || strconv.FormatUint(want, 10) != v {
+		r.bad.addf(r.line, "entries", "%s: not a whole number", quote(v))
+	}
+	countLine, countOK := r.line, err == nil
+	v, ok = r.named(columnsName)
+	if !ok {
+		return false
+	}
+	if v != columns {
+		r.bad.addf(r.line, columnsName, "%s: want %q", quote(v), columns)
+	}
+	got := r.treats(p, want)
+	if r.full() {
+		r.bad.stopped = r.line
+		return false
+	}
+	if countOK && uint64(got) != want {
+		r.bad.addf(countLine, "entries", "%d, but %d \"treat\" lines follow", want, got)
+	}
+	return true
+}
+
+// full reports that there are enough refusals: a file that is wrong as a whole would
+// give one a line, each with its text.
+func (r *reader) full() bool { return len(r.bad.errs) >= r.bad.most }
+
+// treats reads entries up to the first line of another kind, and counts them. Room
+// is made for as many as the file says and has: the lines alone can be 8 MiB of
+// "treat ", ten times that as entries.
+func (r *reader) treats(p *Plan, said uint64) (n int) {
+	has := strings.Count(r.text, "\n"+treat+" ")
+	p.Entries = make([]Entry, 0, min(said, uint64(has)))
+	var last record.Prefix
+	lastLine := 0
+	var buf []byte
+	for !r.full() && strings.HasPrefix(r.text[r.off:], treat+" ") {
+		s, ok := r.next()
+		if !ok {
+			return n
+		}
+		n++
+		e, field, err := parseEntry(s)
+		if err != nil {
+			r.bad.add(r.line, field, err)
+			continue
+		}
+		if buf = appendEntry(buf[:0], e); string(buf) != s {
+			r.bad.addf(r.line, treat, "%s: write %s", quote(s), buf)
+		}
+		if err := e.checkState(p.Experiment); err != nil {
+			r.bad.add(r.line, "state", err)
+		}
+		switch {
+		case lastLine > 0 && e.Prefix == last:
+			r.bad.addf(r.line, "prefix", "%s: duplicate of line %d", e.Prefix, lastLine)
+		case lastLine > 0 && e.Prefix < last:
+			r.bad.addf(r.line, "prefix", "%s: must stand before %s of line %d (IPv4 first, then by address)", e.Prefix, last, lastLine)
+		}
+		last, lastLine = e.Prefix, r.line
+		p.Entries = append(p.Entries, e)
+	}
+	return n
+}
+
+// trailer reads the hash line and, where there is one, the signature.
+func (r *reader) trailer() *Signature {
+	body := r.text[:r.off]
+	s, ok := r.next()
+	if !ok {
+		return nil
+	}
+	sum, ok := strings.CutPrefix(s, hashPrefix)
+	if !ok {
+		r.bad.addf(r.line, "hash", "%s; want a \"treat\" line or \"%s<64 hex digits>\" here", quote(s), hashPrefix)
+		return nil
+	}
+	if want := hashOf([]byte(body)); sum != want {
+		r.bad.addf(r.line, "hash", "%s; the lines above have %s: the file was changed after it was written", quote(sum), want)
+	}
+	if r.off == len(r.text) {
+		return nil
+	}
+	if s, ok = r.next(); !ok {
+		return nil
+	}
+	sig, err := parseSignature(s)
+	if err != nil {
+		r.bad.add(r.line, "signature", err)
+	}
+	if r.off != len(r.text) {
+		r.bad.addf(r.line+1, "file", "text after the signature")
+	}
+	return sig
+}
+
+// quote shows a piece of a foreign file without flooding the terminal.
+func quote(s string) string {
+	if len(s) > 160 {
+		return strconv.Quote(s[:160]) + "..."
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,172 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/congctl/congctl/internal/core/ranges"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// Limits are one host's conditions for acting on a plan. The zero value refuses
+// every plan: a limit that was forgotten stops, it does not let pass.
+type Limits struct {
+	PoP   string
+	Max   int            // most entries
+	Deny  []netip.Prefix // an entry that lies wholly in one is refused; narrower ones act in the kernel, by address
+	Allow []netip.Prefix // exempt from Deny and from special ranges
+	Congs []string       // congestion controls that this kernel has
+	Now   int64          // Unix seconds
+	// MaxLifeS is the longest time from now to expiry, seconds; 0: not limited.
+	// It bounds how long a dead controller's plan can stay.
+	MaxLifeS int64
+
+	// The change against the plan in force: see change.go.
+	MaxChange    float64 // share of the entries in force that may change in a round
+	MinChange    int     // entries that may always change in a round
+	Ramp         int     // new entries that are always allowed in a round
+	RoundSeconds int64   // counts the rounds between the two plans' creation; 0: one round
+}
+
+const (
+	DefaultMax      = 500       // prefixes of a PoP: a fault of the policy stays a fraction of the traffic
+	DefaultMaxLifeS = 7 * 86400 // s: a long weekend without a controller, then the default again
+
+	DefaultMaxChange    = 0.20 // a fifth of the plan: more in one round is a fault upstream, or a decision for a person
+	DefaultRamp         = 25   // the policy's own ramp: new prefixes a round
+	DefaultMinChange    = 25   // as the ramp: what one round put in, one can take out
+	DefaultRoundSeconds = 300  // s: a round runs at the end of each window
+)
+
+// DefaultLimits are the policy's, for one PoP on one kernel. now is in Unix seconds.
+func DefaultLimits(pop string, congs []string, now int64) Limits {
+	return Limits{PoP: pop, Max: DefaultMax, Congs: congs, Now: now, MaxLifeS: DefaultMaxLifeS,
+		MaxChange: DefaultMaxChange, MinChange: DefaultMinChange, Ramp: DefaultRamp, RoundSeconds: DefaultRoundSeconds}
+}
+
+// Validate says whether a host may act on p. prev is the plan in force; nil when
+// there is none, and then the size of the change is not judged (a host that joins
+// takes the plan as it is). The error joins a *LineError for every refusal,
+// with the line of the canonical text, in the order of the lines.
+func Validate(p, prev *Plan, l Limits) error {
+	var bad refusals
+	validateHeader(p, prev, l, &bad)
+	if !p.inOrder() && !hasDuplicates(p.sorted()) {
+		bad.addf(lineEntries, "entries", "not sorted by prefix in memory; call Sort")
+	}
+	validateChange(p, prev, l, &bad)
+	seen := map[record.Prefix]int{}
+	for i, e := range p.sorted() {
+		line := lineFirst + i
+		if first, ok := seen[e.Prefix]; ok {
+			bad.addf(line, "prefix", "%s: duplicate of line %d", e.Prefix, first)
+		} else {
+			seen[e.Prefix] = line
+		}
+		validateEntry(e, p, l, line, &bad)
+		if i == max(l.Max, 0) {
+			bad.addf(line, "prefix", "%s: entry %d of %d; at most %d", e.Prefix, i+1, len(p.Entries), l.Max)
+		}
+	}
+	return bad.err()
+}
+
+func validateHeader(p, prev *Plan, l Limits, bad *refusals) {
+	for i, f := range header {
+		line := i + 2
+		if err := f.check(p); err != nil {
+			bad.add(line, f.name, err)
+			continue
+		}
+		switch f.name {
+		case "pop":
+			bad.add(line, f.name, checkThisPoP(p, l))
+		case "serial":
+			bad.add(line, f.name, checkSerial(p, prev))
+		case "created":
+			bad.add(line, f.name, checkCreated(p, l))
+		case "expires":
+			bad.add(line, f.name, checkLife(p, l))
+		case "treatment":
+			bad.add(line, f.name, checkAvailable(p.Treatment, l.Congs))
+		}
+	}
+	var e *LineError
+	if errors.As(checkHeader(p), &e) {
+		bad.add(e.Line, e.Field, e.Err)
+	}
+}
+
+func checkThisPoP(p *Plan, l Limits) error {
+	if p.PoP != l.PoP {
+		return fmt.Errorf("%q: wrong PoP; this is %q", p.PoP, l.PoP)
+	}
+	return nil
+}
+
+// checkSerial: records name their plan by serial, so one serial is one plan. A
+// lower serial is no error: to roll back is to send an earlier plan.
+func checkSerial(p, prev *Plan) error {
+	if prev != nil && p.Serial == prev.Serial && p.PoP == prev.PoP && p.Hash() != prev.Hash() {
+		return fmt.Errorf("%d: already the serial of another plan; use a new one", p.Serial)
+	}
+	return nil
+}
+
+// checkCreated: the size of a change is judged over the time between two plans, so
+// a creation in the future would buy rounds that never were.
+func checkCreated(p *Plan, l Limits) error {
+	if ahead := p.Created - l.Now; ahead > max(l.RoundSeconds, 0) {
+		return fmt.Errorf("%s: %d s in the future, it is %s; check the clock of the controller",
+			appendTime(nil, p.Created), ahead, appendTime(nil, l.Now))
+	}
+	return nil
+}
+
+func checkLife(p *Plan, l Limits) error {
+	switch {
+	case p.Expired(l.Now):
+		return fmt.Errorf("%s: expired; it is %s", appendTime(nil, p.Expires), appendTime(nil, l.Now))
+	case l.MaxLifeS > 0 && p.Expires-l.Now > l.MaxLifeS:
+		return fmt.Errorf("%s: %d s from now; at most %d s", appendTime(nil, p.Expires), p.Expires-l.Now, l.MaxLifeS)
+	}
+	return nil
+}
+
+func checkAvailable(cong string, congs []string) error {
+	if slices.Contains(congs, cong) {
+		return nil
+	}
+	return fmt.Errorf("%q: unknown congestion control; available: %s", cong, strings.Join(congs, " "))
+}
+
+func validateEntry(e Entry, p *Plan, l Limits, line int, bad *refusals) {
+	if field, err := e.check(); err != nil {
+		bad.add(line, field, err)
+		return
+	}
+	bad.add(line, "cong", checkAvailable(e.Cong, l.Congs))
+	bad.add(line, "state", e.checkState(p.Experiment))
+	n := e.Prefix.Netip()
+	if _, ok := ranges.Covering(l.Allow, n); ok {
+		return
+	}
+	if name, ok := ranges.Special(n); ok {
+		bad.addf(line, "prefix", "%s: %s; to treat it add it to allow_prefixes", e.Prefix, name)
+	}
+	if r, ok := ranges.Covering(l.Deny, n); ok {
+		bad.addf(line, "prefix", "%s: denied by %s; to treat it add it to allow_prefixes", e.Prefix, r)
+	}
+}
+
+func hasDuplicates(sorted []Entry) bool {
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i].Prefix == sorted[i-1].Prefix {
+			return true
+		}
+	}
+	return false
+}

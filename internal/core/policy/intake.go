@@ -1,0 +1,134 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/core/stat"
+)
+
+// sighting is one window of one prefix: its rows put together.
+type sighting struct {
+	prefix record.Prefix
+	conns  uint64
+	bytes  uint64 // all arms
+	slot   slot
+}
+
+// sound says whether a row can be counted: a single NaN would spoil a ranking.
+func sound(w *record.Window, start int64) bool {
+	if w.Start != start || w.Prefix == 0 || !w.Prefix.Valid() {
+		return false
+	}
+	for _, v := range [...]float64{w.RateBytesPerS[record.Q20], w.RateBytesPerS[record.Q50], w.RateBytesPerS[record.Q80],
+		w.MinRTTUs, w.SRTTUs, w.RetransShare, w.RwndShare, w.BusyShare} {
+		if !(v >= 0) || v > math.MaxFloat32 {
+			return false
+		}
+	}
+	return true
+}
+
+// compareRows orders rows by prefix, and within one by all that is counted, so
+// that sums of floating-point numbers do not depend on the order of input.
+func compareRows(a, b *record.Window) int {
+	if c := cmp.Compare(a.Prefix, b.Prefix); c != 0 {
+		return c
+	}
+	return cmp.Or(
+		cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Cong, b.Cong), compareBools(a.Control, b.Control),
+		cmp.Compare(a.Eligible, b.Eligible), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Conns, b.Conns),
+		slices.Compare(a.RateBytesPerS[:], b.RateBytesPerS[:]),
+		cmp.Compare(a.MinRTTUs, b.MinRTTUs), cmp.Compare(a.SRTTUs, b.SRTTUs),
+		cmp.Compare(a.RetransShare, b.RetransShare), cmp.Compare(a.RwndShare, b.RwndShare), cmp.Compare(a.BusyShare, b.BusyShare))
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// sightings puts the rows of one window together by prefix, in the order of the
+// prefixes; unsound counts the rows that were left out.
+func (e *Engine) sightings(rows []record.Window, start int64) (all []sighting, unsound int) {
+	order := make([]*record.Window, 0, len(rows))
+	for i := range rows {
+		if sound(&rows[i], start) {
+			order = append(order, &rows[i])
+		}
+	}
+	if !slices.IsSortedFunc(order, compareRows) {
+		slices.SortFunc(order, compareRows)
+	}
+	unsound = len(rows) - len(order)
+	all = make([]sighting, 0, len(order))
+	total := uint64(0)
+	for len(order) > 0 {
+		n := 1
+		for n < len(order) && order[n].Prefix == order[0].Prefix {
+			n++
+		}
+		s := together(order[:n])
+		s.slot.window = e.now
+		total += s.conns
+		all = append(all, s)
+		order = order[n:]
+	}
+	for i := range all {
+		all[i].slot.share = float32(math.NaN())
+		if len(all) >= e.rules.Guards.MinSharePrefixes && total > 0 {
+			all[i].slot.share = float32(float64(all[i].conns) / float64(total))
+		}
+	}
+	return all, unsound
+}
+
+// together sums one prefix's rows. Means over control rows are weighted by
+// eligible connections; the retransmitted share by bytes, as it is one of bytes.
+func together(rows []*record.Window) sighting {
+	s := sighting{prefix: rows[0].Prefix}
+	var median, rtt, srtt, retrans, rwnd, busy stat.Mean
+	var eligible, anyArm uint64
+	low, high := math.Inf(1), 0.0
+	for _, w := range rows {
+		s.conns += uint64(w.Conns)
+		s.bytes += w.Bytes
+		anyArm += uint64(w.Eligible)
+		if !w.Control || w.Eligible == 0 {
+			continue
+		}
+		n := float64(w.Eligible)
+		eligible += uint64(w.Eligible)
+		// Whole bytes per second keep weighted means exact, so that a level that
+		// does not change stays equal to itself however it was borrowed.
+		median.Add(math.Round(w.RateBytesPerS[record.Q50]), n)
+		if w.MinRTTUs > 0 { // 0 is not known
+			rtt.Add(w.MinRTTUs, n)
+		}
+		if w.SRTTUs > 0 {
+			srtt.Add(w.SRTTUs, n)
+		}
+		rwnd.Add(w.RwndShare, n)
+		busy.Add(w.BusyShare, n)
+		retrans.Add(w.RetransShare, max(float64(w.Bytes), 1))
+		low, high = min(low, w.RateBytesPerS[record.Q20]), max(high, w.RateBytesPerS[record.Q80])
+	}
+	s.slot.any = uint32(min(anyArm, math.MaxUint32))
+	if eligible == 0 {
+		return s
+	}
+	s.slot.eligible = uint32(min(eligible, math.MaxUint32))
+	s.slot.median = math.Round(median.Value())
+	s.slot.rttUs, s.slot.srttUs = float32(finite(rtt.Value())), float32(finite(srtt.Value()))
+	s.slot.retrans, s.slot.bytes = float32(retrans.Value()), float32(retrans.Weight())
+	s.slot.rwnd, s.slot.busy = float32(rwnd.Value()), float32(busy.Value())
+	s.slot.p20, s.slot.p80 = float32(low), float32(high)
+	return s
+}

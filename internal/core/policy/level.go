@@ -1,0 +1,124 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/stat"
+)
+
+// Level: how fast a prefix is under the default congestion control, and whether
+// it is among the slowest.
+//
+//	performance = median of the window's eligible control connections; with fewer
+//	              than MinSamples, sum(n m) / sum(n) over this and earlier windows
+//	              of the lookback, newest first and each taken whole, until there
+//	              are enough; unknown if there never are
+//	boundary    = type-7 quantile GroupShare of the performances that are ranked
+//	in the group = performance <= boundary
+//
+// A selected prefix is mostly without control rows. Were it left out, each
+// selection would raise the boundary and push the next prefixes in: a ratchet
+// (17 % higher after three simulated days). So it is ranked by its last known
+// control performance as long as it is in use.
+
+// level is a prefix's performance in one window.
+type level struct {
+	perf          float64 // bytes/s
+	own, borrowed uint32  // eligible control connections
+	known         bool
+}
+
+func (t *track) level(now uint32, r Rules) (l level) {
+	var m stat.Mean
+	for back := range uint32(r.lookback()) {
+		s := t.at(now - back)
+		if s == nil || s.eligible == 0 {
+			continue
+		}
+		m.Add(s.median, float64(s.eligible))
+		if back == 0 {
+			l.own = s.eligible
+		} else {
+			l.borrowed += s.eligible
+		}
+		if m.Weight() >= float64(r.MinSamples) {
+			l.known, l.perf = true, m.Value()
+			return l
+		}
+	}
+	return l
+}
+
+// ranksOnly says whether a treated prefix without a level of its own takes part
+// in drawing the boundary.
+func (t *track) ranksOnly(now uint32, r Rules) bool {
+	if t.chosen == nil || t.lastN == 0 {
+		return false
+	}
+	n := 0
+	for back := range uint32(r.lookback()) {
+		if s := t.at(now - back); s != nil {
+			n += int(s.any)
+		}
+	}
+	return n >= r.MinSamples
+}
+
+// ranking is one window's order of prefixes.
+type ranking struct {
+	sorted   []float64
+	boundary float64 // bytes/s; meaningless unless drawn
+	drawn    bool
+}
+
+func rank(perfs []float64, r Rules) ranking {
+	slices.Sort(perfs)
+	k := ranking{sorted: perfs, drawn: len(perfs) >= r.MinRanked}
+	if k.drawn {
+		k.boundary = stat.Sorted(perfs, r.GroupShare)
+	}
+	return k
+}
+
+// of gives the rank of a performance, 1 the slowest; equals share the lower number.
+func (k ranking) of(perf float64) int {
+	i, _ := slices.BinarySearch(k.sorted, perf)
+	return i + 1
+}
+
+func (k ranking) in(perf float64) bool { return k.drawn && perf <= k.boundary }
+
+// levels computes everybody's level at window e.now, draws the boundary and
+// extends the histories.
+func (e *Engine) levels(d *Decision) {
+	levels := make([]level, len(e.tracks))
+	perfs := make([]float64, 0, len(e.tracks))
+	for i, t := range e.tracks {
+		l := t.level(e.now, e.rules)
+		switch {
+		case l.known:
+			d.Known++
+			perfs = append(perfs, l.perf)
+		case t.ranksOnly(e.now, e.rules):
+			perfs = append(perfs, t.last)
+		}
+		levels[i] = l
+	}
+	k := rank(perfs, e.rules)
+	for i, t := range e.tracks {
+		l := levels[i]
+		if !l.known {
+			continue
+		}
+		in := k.in(l.perf)
+		if in {
+			d.InGroup++
+		}
+		t.push(newEntry(e.now, l, k.of(l.perf), in), e.rules.HistoryWindows)
+		t.last, t.lastAt, t.lastN = l.perf, e.now, l.own+l.borrowed
+	}
+	d.Ranked = len(perfs)
+	if k.drawn {
+		d.BoundaryBytesPerS = k.boundary
+	}
+}

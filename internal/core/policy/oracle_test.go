@@ -1,0 +1,339 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"net/netip"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/congctl/congctl/internal/core/ranges"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// oracle is the policy a second time: it keeps every row and every outcome for
+// ever, in maps, and looks for everything from the beginning. It shares the names
+// of the rules with the engine and no code.
+type oracle struct {
+	rules Rules
+	rows  map[record.Prefix]map[int64][]record.Window // by window start
+	all   map[int64][]record.Window
+	perf  map[record.Prefix]map[int64]float64 // of known windows
+	in    map[record.Prefix]map[int64]bool
+	plan  map[record.Prefix]Selected
+}
+
+func newOracle(r Rules) *oracle {
+	return &oracle{r, map[record.Prefix]map[int64][]record.Window{}, map[int64][]record.Window{},
+		map[record.Prefix]map[int64]float64{}, map[record.Prefix]map[int64]bool{}, map[record.Prefix]Selected{}}
+}
+
+type oracleRound struct {
+	known, ranked, inGroup, fresh, released, refused int
+	boundary                                         float64
+}
+
+// starts lists the windows of the last so many seconds before a round, newest first.
+func (o *oracle) starts(round, seconds int64) (list []int64) {
+	for s := round - o.rules.WindowSeconds; s >= round-seconds; s -= o.rules.WindowSeconds {
+		list = append(list, s)
+	}
+	return list
+}
+
+// control gives count and median of a prefix's eligible control connections.
+func (o *oracle) control(p record.Prefix, start int64) (n, median float64) {
+	for _, w := range o.rows[p][start] {
+		if w.Control {
+			n += float64(w.Eligible)
+			median += float64(w.Eligible) * math.Round(w.RateBytesPerS[3])
+		}
+	}
+	if n > 0 {
+		median = math.Round(median / n)
+	}
+	return n, median
+}
+
+func (o *oracle) performance(p record.Prefix, round int64) (float64, bool) {
+	total, sum := 0.0, 0.0
+	for _, s := range o.starts(round, o.rules.LookbackSeconds) {
+		n, m := o.control(p, s)
+		total, sum = total+n, sum+n*m
+		if total >= float64(o.rules.MinSamples) {
+			return sum / total, true
+		}
+	}
+	return 0, false
+}
+
+func (o *oracle) lastKnown(p record.Prefix, round int64) (float64, bool) {
+	for _, s := range o.starts(round, o.rules.MaxAgeSeconds) {
+		if v, ok := o.perf[p][s]; ok {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+func (o *oracle) eligibleOfAnyArm(p record.Prefix, round int64) (n int) {
+	for _, s := range o.starts(round, o.rules.LookbackSeconds) {
+		for _, w := range o.rows[p][s] {
+			n += int(w.Eligible)
+		}
+	}
+	return n
+}
+
+func percentile(values []float64, q float64) float64 {
+	sort.Float64s(values)
+	h := q * float64(len(values)-1)
+	below := math.Floor(h)
+	if int(below) == len(values)-1 {
+		return values[len(values)-1]
+	}
+	return values[int(below)] + (h-below)*(values[int(below)+1]-values[int(below)])
+}
+
+// history lists the outcomes of the last known windows, newest first.
+func (o *oracle) history(p record.Prefix, round int64) (list []bool) {
+	for _, s := range o.starts(round, o.rules.MaxAgeSeconds) {
+		if in, ok := o.in[p][s]; ok && len(list) < o.rules.HistoryWindows {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
+func dutyAndFlap(h []bool) (duty, flap float64) {
+	in, changes := 0, 0
+	for i := range h {
+		if h[i] {
+			in++
+		}
+		if i > 0 && h[i] != h[i-1] {
+			changes++
+		}
+	}
+	if len(h) > 0 {
+		duty = float64(in) / float64(len(h))
+	}
+	if len(h) > 1 {
+		flap = float64(changes) / float64(len(h)-1)
+	}
+	return duty, flap
+}
+
+func (o *oracle) round(in Input) (r oracleRound) {
+	if in.Unknown == "" {
+		o.observe(in, &r)
+	}
+	if in.Frozen || in.Unknown != "" {
+		return r
+	}
+	for p := range o.plan {
+		h := o.history(p, in.RoundStart)
+		duty, _ := dutyAndFlap(h)
+		if in.TreatmentIsDefault || o.stated(p) || !o.seen(p, in.RoundStart) || len(h) >= o.rules.MinKnown && duty < o.rules.ReleaseDuty {
+			delete(o.plan, p)
+			r.released++
+		}
+	}
+	if in.TreatmentIsDefault {
+		return r
+	}
+	var free []Selected
+	for p := range o.rows {
+		h := o.history(p, in.RoundStart)
+		duty, flap := dutyAndFlap(h)
+		if _, treated := o.plan[p]; treated || len(h) < o.rules.MinKnown || duty < o.rules.SelectDuty || flap > o.rules.SelectFlap {
+			continue
+		}
+		blocked, seen := o.guarded(p, in.RoundStart)
+		last, _ := o.lastKnown(p, in.RoundStart)
+		switch {
+		case blocked || seen && in.Starved != "":
+			r.refused++
+		case seen:
+			free = append(free, Selected{Prefix: p, Since: in.RoundStart, Duty: duty, Flap: flap, PerfBytesPerS: last})
+		}
+	}
+	slices.SortFunc(free, func(a, b Selected) int {
+		return cmp.Or(-cmp.Compare(a.Duty, b.Duty), cmp.Compare(a.PerfBytesPerS, b.PerfBytesPerS), cmp.Compare(a.Prefix, b.Prefix))
+	})
+	for _, s := range free {
+		if r.fresh < o.rules.MaxNewPerRound && len(o.plan) < o.rules.MaxSelected {
+			o.plan[s.Prefix] = s
+			r.fresh++
+		}
+	}
+	return r
+}
+
+// observe files the rows and ranks the window.
+func (o *oracle) observe(in Input, r *oracleRound) {
+	o.all[in.Start] = in.Rows
+	for _, w := range in.Rows {
+		if o.rows[w.Prefix] == nil {
+			o.rows[w.Prefix] = map[int64][]record.Window{}
+			o.perf[w.Prefix], o.in[w.Prefix] = map[int64]float64{}, map[int64]bool{}
+		}
+		o.rows[w.Prefix][in.Start] = append(o.rows[w.Prefix][in.Start], w)
+	}
+	var ranked []float64
+	known := map[record.Prefix]float64{}
+	for p := range o.rows {
+		_, treated := o.plan[p]
+		last, remembered := o.lastKnown(p, in.RoundStart)
+		if v, ok := o.performance(p, in.RoundStart); ok {
+			known[p] = v
+			ranked = append(ranked, v)
+		} else if treated && remembered && o.eligibleOfAnyArm(p, in.RoundStart) >= o.rules.MinSamples {
+			ranked = append(ranked, last)
+		}
+	}
+	r.known, r.ranked = len(known), len(ranked)
+	if len(ranked) >= o.rules.MinRanked {
+		r.boundary = percentile(ranked, o.rules.GroupShare)
+	}
+	for p, v := range known {
+		o.perf[p][in.Start] = v
+		o.in[p][in.Start] = len(ranked) >= o.rules.MinRanked && v <= r.boundary
+		if o.in[p][in.Start] {
+			r.inGroup++
+		}
+	}
+}
+
+func (o *oracle) seen(p record.Prefix, round int64) bool {
+	for _, s := range o.starts(round, o.rules.MaxAgeSeconds) {
+		if len(o.rows[p][s]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func inside(list []netip.Prefix, n netip.Prefix) bool {
+	return slices.ContainsFunc(list, func(r netip.Prefix) bool { return r.Bits() <= n.Bits() && r.Contains(n.Addr()) })
+}
+
+// stated: deny list and special ranges.
+func (o *oracle) stated(p record.Prefix) bool {
+	n := p.Netip()
+	_, special := ranges.Special(n)
+	denied := slices.ContainsFunc(o.rules.Guards.Deny, func(r netip.Prefix) bool { return r.Overlaps(n) })
+	return (special || denied) && !inside(o.rules.Guards.Allow, n)
+}
+
+// guarded says whether a guard holds, and whether there was anything to judge by.
+func (o *oracle) guarded(p record.Prefix, round int64) (blocked, seen bool) {
+	g := o.rules.Guards
+	var n, bytes, rtt, srtt, rate, retrans, rwnd, busy float64
+	low, high, share := math.Inf(1), 0.0, 0.0
+	for _, s := range o.starts(round, o.rules.LookbackSeconds) {
+		share = max(share, o.share(p, s))
+		for _, w := range o.rows[p][s] {
+			if !w.Control || w.Eligible == 0 {
+				continue
+			}
+			e := float64(w.Eligible)
+			n, bytes = n+e, bytes+float64(w.Bytes)
+			rtt, srtt, rate = rtt+e*w.MinRTTUs, srtt+e*w.SRTTUs, rate+e*w.RateBytesPerS[3]
+			rwnd, busy = rwnd+e*w.RwndShare, busy+e*w.BusyShare
+			retrans += float64(w.Bytes) * w.RetransShare
+			low, high = min(low, w.RateBytesPerS[2]), max(high, w.RateBytesPerS[4])
+		}
+	}
+	blocked = o.stated(p) || share > g.MaxConnShare && !inside(g.Allow, p.Netip())
+	if n == 0 {
+		return blocked, false
+	}
+	lost := retrans / bytes
+	flight := rate / n * (srtt / n / 1e6) / 1448
+	blocked = blocked || rwnd/n > g.MaxRwndShare || busy/n < g.MinBusyShare ||
+		rtt/n < g.TinyRTTUs || rtt/n < g.LowRTTUs && lost < g.LowRTTRetransShare ||
+		n >= float64(o.rules.MinSamples) && high/low <= g.PolicerSpread && lost >= g.PolicerRetransShare &&
+			flight*math.Sqrt(lost)/math.Sqrt(1.5) >= g.PolicerBurst
+	return blocked, true
+}
+
+func (o *oracle) share(p record.Prefix, start int64) float64 {
+	mine, all, prefixes := 0.0, 0.0, map[record.Prefix]bool{}
+	for _, w := range o.all[start] {
+		prefixes[w.Prefix] = true
+		all += float64(w.Conns)
+		if w.Prefix == p {
+			mine += float64(w.Conns)
+		}
+	}
+	if len(prefixes) < o.rules.Guards.MinSharePrefixes || all == 0 {
+		return 0
+	}
+	return mine / all
+}
+
+// TestOracle runs engine and oracle side by side in random cities.
+func TestOracle(t *testing.T) {
+	var selected, released, refused, borrowedOnly int
+	rapid.Check(t, func(rt *rapid.T) {
+		c := city{seed: rapid.Uint64Range(0, 1<<40).Draw(rt, "seed"), prefixes: rapid.IntRange(6, 40).Draw(rt, "prefixes")}
+		e, o := New(cityRules()), newOracle(cityRules())
+		var plan []Selected
+		for w := range rapid.IntRange(20, 150).Draw(rt, "windows") {
+			if c.skips(w) {
+				continue
+			}
+			in := c.input(w, true, plan)
+			d, want := e.Round(in), o.round(in)
+			got := oracleRound{d.Known, d.Ranked, d.InGroup, d.New, d.Released, d.Refused, d.BoundaryBytesPerS}
+			if math.Abs(got.boundary-want.boundary) > 1e-9*want.boundary {
+				rt.Fatalf("window %d: boundary %v, want %v", w, got.boundary, want.boundary)
+			}
+			got.boundary = want.boundary
+			if got != want {
+				rt.Fatalf("window %d: got %+v, want %+v", w, got, want)
+			}
+			if got, want := planText(d.Selection), planText(slices.Collect(maps.Values(o.plan))); got != want {
+				rt.Fatalf("window %d: selected\n%s\nwant\n%s", w, got, want)
+			}
+			o.compareRows(rt, w, in, e.Rows())
+			plan = d.Selection
+			selected, released, refused, borrowedOnly = selected+d.New, released+d.Released, refused+d.Refused, borrowedOnly+d.Ranked-d.Known
+		}
+	})
+	t.Logf("%d selected, %d released, %d refused, %d ranked by their last performance", selected, released, refused, borrowedOnly)
+	if selected == 0 || released == 0 || refused == 0 || borrowedOnly == 0 {
+		t.Errorf("too quiet a city: %d selected, %d released, %d refused, %d ranked by their last performance", selected, released, refused, borrowedOnly)
+	}
+}
+
+func planText(plan []Selected) string {
+	var lines []string
+	for _, s := range plan {
+		lines = append(lines, fmt.Sprint(s.Prefix, s.Since, s.Duty, s.Flap, s.PerfBytesPerS))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func (o *oracle) compareRows(rt *rapid.T, w int, in Input, rows []Row) {
+	for _, r := range rows {
+		h := o.history(r.Prefix, in.RoundStart)
+		duty, flap := dutyAndFlap(h)
+		last, _ := o.lastKnown(r.Prefix, in.RoundStart)
+		_, knownNow := o.perf[r.Prefix][in.Start]
+		want := r
+		want.Known, want.Duty, want.Flap, want.PerfBytesPerS = len(h), duty, flap, last
+		want.KnownNow, want.InGroup = knownNow, o.in[r.Prefix][in.Start]
+		if r != want {
+			rt.Fatalf("window %d: row\n%+v, want\n%+v", w, r, want)
+		}
+	}
+}

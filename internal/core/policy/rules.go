@@ -1,0 +1,94 @@
+package policy
+
+import "net/netip"
+
+// Rules are all numbers of the policy for one PoP. Durations do not follow
+// WindowSeconds by themselves: who changes the window changes them too.
+// docs/policy.md has the reason for each default in more words.
+type Rules struct {
+	WindowSeconds int64 `yaml:"window_seconds" json:"window_seconds"`
+
+	// Level: the performance of a prefix in a window.
+	MinSamples      int     `yaml:"min_samples" json:"min_samples"`           // eligible control connections that make a performance
+	LookbackSeconds int64   `yaml:"lookback_seconds" json:"lookback_seconds"` // how far a short window borrows, and how far guards look
+	GroupShare      float64 `yaml:"group_share" json:"group_share"`           // the group: performance up to this quantile of the ranked
+	MinRanked       int     `yaml:"min_ranked" json:"min_ranked"`             // prefixes; with fewer to rank nobody is in the group
+
+	// History.
+	HistoryWindows int   `yaml:"history_windows" json:"history_windows"` // known windows kept for a prefix
+	MaxAgeSeconds  int64 `yaml:"max_age_seconds" json:"max_age_seconds"` // nothing older counts; a prefix silent for longer is forgotten
+	MinKnown       int   `yaml:"min_known" json:"min_known"`             // known windows below which nothing is decided, neither in nor out
+
+	// Selection and exit.
+	SelectDuty     float64 `yaml:"select_duty" json:"select_duty"`             // at least this share of the known windows in the group
+	SelectFlap     float64 `yaml:"select_flap" json:"select_flap"`             // at most this share of changes
+	ReleaseDuty    float64 `yaml:"release_duty" json:"release_duty"`           // below this share a selected prefix leaves
+	MaxNewPerRound int     `yaml:"max_new_per_round" json:"max_new_per_round"` // prefixes
+	MaxSelected    int     `yaml:"max_selected" json:"max_selected"`           // prefixes
+	MaxTracked     int     `yaml:"max_tracked" json:"max_tracked"`             // prefixes in memory
+
+	Guards Guards `yaml:"guards" json:"guards"`
+}
+
+// Guards are the conditions under which a slow prefix is not treated all the same.
+type Guards struct {
+	LowRTT             bool    `yaml:"low_rtt" json:"low_rtt"`                             // whether the three that follow hold
+	LowRTTUs           float64 `yaml:"low_rtt_us" json:"low_rtt_us"`                       // median min_rtt below this, microseconds, and
+	LowRTTRetransShare float64 `yaml:"low_rtt_retrans_share" json:"low_rtt_retrans_share"` // retransmitted share below this
+	TinyRTTUs          float64 `yaml:"tiny_rtt_us" json:"tiny_rtt_us"`                     // median min_rtt below this, microseconds, whatever is retransmitted
+
+	MaxRwndShare float64 `yaml:"max_rwnd_share" json:"max_rwnd_share"` // receive-window-limited share of busy time above this
+	MinBusyShare float64 `yaml:"min_busy_share" json:"min_busy_share"` // busy share of the time below this
+
+	// A policer: a rate that is flat, and losses that come in bursts. All three must hold.
+	PolicerSpread       float64 `yaml:"policer_spread" json:"policer_spread"`               // highest p80 over lowest p20 of the rate, at most
+	PolicerRetransShare float64 `yaml:"policer_retrans_share" json:"policer_retrans_share"` // at least
+	PolicerBurst        float64 `yaml:"policer_burst" json:"policer_burst"`                 // packets in flight over what single losses would leave, at least
+
+	MaxConnShare     float64 `yaml:"max_conn_share" json:"max_conn_share"`         // share of all connections of a window above this
+	MinSharePrefixes int     `yaml:"min_share_prefixes" json:"min_share_prefixes"` // prefixes in a window below which shares mean nothing
+
+	Deny  []netip.Prefix `yaml:"deny" json:"deny"`   // client prefixes that overlap one are never treated
+	Allow []netip.Prefix `yaml:"allow" json:"allow"` // client prefixes inside one are exempt from Deny, special ranges and MaxConnShare
+}
+
+// DefaultRules are for windows of 300 s.
+func DefaultRules() Rules {
+	return Rules{
+		WindowSeconds:   300,
+		MinSamples:      5,         // connections: below it a median is one connection's luck; more would leave most prefixes unknown
+		LookbackSeconds: 30 * 60,   // s: six windows; lifts the prefixes that reach MinKnown from 43 to 87 % in simulation
+		GroupShare:      0.20,      // the slowest fifth
+		MinRanked:       20,        // prefixes: the fifth of fewer than 20 is three or none
+		HistoryWindows:  36,        // windows: three hours of a prefix that is always known
+		MaxAgeSeconds:   24 * 3600, // s: a day back the hour, and so the load, is the same
+		MinKnown:        12,        // windows: one hour; a duty cycle over fewer turns on one block
+		SelectDuty:      0.8,       // slow most of the time, with room for 7 better windows of 36
+		SelectFlap:      0.2,       // rarely in and out: at most 7 changes in 36
+		ReleaseDuty:     0.5,       // well below SelectDuty, so that one bad window does not turn a decision round
+		MaxNewPerRound:  25,        // prefixes: a ramp; the first plan is not a burst
+		MaxSelected:     500,       // prefixes: a fault of the policy stays a fraction of the traffic
+		MaxTracked:      200_000,   // prefixes: under 200 MB at the worst, so an IPv6 flood cannot grow memory
+		Guards:          defaultGuards(),
+	}
+}
+
+func defaultGuards() Guards {
+	return Guards{
+		LowRTT:              true,
+		LowRTTUs:            5000,  // us: within a metro network, where BBR was seen to do worse than CUBIC
+		LowRTTRetransShare:  0.001, // 0.1 %: with so few losses, loss is not what slows it
+		TinyRTTUs:           1000,  // us: a back office or the same building
+		MaxRwndShare:        0.20,  // beyond, the client's window is the limit and no congestion control moves it
+		MinBusyShare:        0.50,  // below, the sender mostly waits for the application
+		PolicerSpread:       1.25,  // BBRv1's own detector calls two rates equal within 1/8: 1.125 squared
+		PolicerRetransShare: 0.05,  // CUBIC behind a 10 Mbit/s policer retransmits 10 %, in any other queue measured at most 2 %
+		PolicerBurst:        3,     // single losses give about 1, a policer 10
+		MaxConnShare:        0.20,  // four times the even share at MinSharePrefixes: a NAT, a load balancer, not a path
+		MinSharePrefixes:    20,    // prefixes: among five, everybody has a fifth
+	}
+}
+
+// lookback and maxAge are in windows.
+func (r Rules) lookback() int64 { return r.LookbackSeconds / r.WindowSeconds }
+func (r Rules) maxAge() int64   { return r.MaxAgeSeconds / r.WindowSeconds }

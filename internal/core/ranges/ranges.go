@@ -1,0 +1,96 @@
+// Package ranges names the address ranges in which no client of a public edge
+// lives, and looks prefixes up in short lists of ranges (allow, deny).
+//
+// It is not a routing table: lists are scanned, so keep them short (tens).
+//
+// Its trap: documentation and benchmark ranges are *not* special here. They
+// serve in examples, demos and laboratories, and no real client has them, so
+// treating one harms nobody: 192.0.2.0/24, 198.51.100.0/24, 203.0.113.0/24
+// (RFC 5737), 2001:db8::/32 (RFC 3849), 198.18.0.0/15 (RFC 2544).
+package ranges
+
+import "net/netip"
+
+type special struct {
+	net  netip.Prefix
+	name string
+}
+
+// From IANA's special-purpose registries (RFC 6890), those whose traffic at an
+// edge is local, translated or forged. Tunnels with clients of their own behind
+// them (6to4, Teredo) are left out: their paths can be bad and can be helped.
+var specials = []special{
+	{netip.MustParsePrefix("0.0.0.0/8"), "this network (RFC 1122)"},
+	{netip.MustParsePrefix("10.0.0.0/8"), "private (RFC 1918)"},
+	{netip.MustParsePrefix("100.64.0.0/10"), "carrier-grade NAT (RFC 6598)"},
+	{netip.MustParsePrefix("127.0.0.0/8"), "loopback (RFC 1122)"},
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local (RFC 3927)"},
+	{netip.MustParsePrefix("172.16.0.0/12"), "private (RFC 1918)"},
+	{netip.MustParsePrefix("192.0.0.0/24"), "protocol assignments (RFC 6890)"},
+	{netip.MustParsePrefix("192.168.0.0/16"), "private (RFC 1918)"},
+	{netip.MustParsePrefix("224.0.0.0/4"), "multicast (RFC 5771)"},
+	{netip.MustParsePrefix("240.0.0.0/4"), "reserved (RFC 1112)"},
+	{netip.MustParsePrefix("::/32"), "unspecified, loopback or IPv4-mapped (RFC 4291)"},
+	// One /56 holds the whole IPv4 Internet as seen through a translator: a
+	// prefix of that size is no path.
+	{netip.MustParsePrefix("64:ff9b::/96"), "NAT64 (RFC 6052)"},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), "local-use NAT64 (RFC 8215)"},
+	{netip.MustParsePrefix("100::/64"), "discard-only (RFC 6666)"},
+	{netip.MustParsePrefix("fc00::/7"), "unique local (RFC 4193)"},
+	{netip.MustParsePrefix("fe80::/10"), "link-local (RFC 4291)"},
+	{netip.MustParsePrefix("fec0::/10"), "site-local (RFC 3879)"},
+	{netip.MustParsePrefix("ff00::/8"), "multicast (RFC 4291)"},
+}
+
+// Special names the range that p overlaps, with its RFC; ok is false for a
+// prefix that is public as a whole. An IPv4-mapped prefix counts as IPv4.
+func Special(p netip.Prefix) (name string, ok bool) {
+	p = unmap(p)
+	for _, s := range specials {
+		if s.net.Overlaps(p) {
+			return s.name, true
+		}
+	}
+	return "", false
+}
+
+// SpecialAddr is Special for one address.
+func SpecialAddr(a netip.Addr) (name string, ok bool) {
+	a = a.Unmap().WithZone("")
+	return Special(netip.PrefixFrom(a, a.BitLen()))
+}
+
+// Covering gives the first range of list that holds the whole of p. A range
+// inside p does not cover it: the kernel's deny list acts on single addresses.
+func Covering(list []netip.Prefix, p netip.Prefix) (r netip.Prefix, ok bool) {
+	p = unmap(p)
+	for _, r := range list {
+		if u := unmap(r); u.Bits() <= p.Bits() && u.Overlaps(p) {
+			return r, true
+		}
+	}
+	return netip.Prefix{}, false
+}
+
+// Widened gives the client prefix (/24 or /56) that p is only a part of; ok is
+// false where p holds a whole one. On a list that is asked by Covering about client
+// prefixes such a p never takes effect.
+func Widened(p netip.Prefix) (client netip.Prefix, ok bool) {
+	p = unmap(p)
+	bits := 56
+	if p.Addr().Is4() {
+		bits = 24
+	}
+	if !p.IsValid() || p.Bits() <= bits {
+		return netip.Prefix{}, false
+	}
+	return netip.PrefixFrom(p.Addr(), bits).Masked(), true
+}
+
+// unmap turns ::ffff:a.b.c.d/96+n into a.b.c.d/n; other prefixes stay as they are.
+func unmap(p netip.Prefix) netip.Prefix {
+	if p.Addr().Is4In6() && p.Bits() >= 96 {
+		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return p
+}

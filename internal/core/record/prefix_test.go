@@ -1,0 +1,77 @@
+package record
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPrefixRoundTripAndOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var ps []Prefix
+	for range 2000 {
+		var a netip.Addr
+		if rng.IntN(2) == 0 {
+			a = netip.AddrFrom4([4]byte{byte(rng.IntN(256)), byte(rng.IntN(256)), byte(rng.IntN(256)), byte(rng.IntN(256))})
+		} else {
+			var b [16]byte
+			for i := range b {
+				b[i] = byte(rng.IntN(256))
+			}
+			b[0] |= 0x20
+			a = netip.AddrFrom16(b)
+		}
+		p, ok := PrefixOf(a)
+		if !ok || !p.Valid() || !p.Contains(a) {
+			t.Fatalf("PrefixOf(%s) = %v, %v", a, p, ok)
+		}
+		bits := 56
+		if a.Is4() {
+			bits = 24
+		}
+		want, _ := a.Prefix(bits)
+		if p.Netip() != want {
+			t.Fatalf("PrefixOf(%s) = %s, the standard library cuts it to %s", a, p, want)
+		}
+		q, err := ParsePrefix(p.String())
+		if err != nil || q != p {
+			t.Fatalf("ParsePrefix(%s) = %v, %v", p, q, err)
+		}
+		ps = append(ps, p)
+	}
+	slices.Sort(ps)
+	for i := 1; i < len(ps); i++ {
+		a, b := ps[i-1].Netip(), ps[i].Netip()
+		if a.Addr().Is6() && b.Addr().Is4() || a.Addr().Is4() == b.Addr().Is4() && b.Addr().Less(a.Addr()) {
+			t.Fatalf("numeric order puts %s before %s", a, b)
+		}
+	}
+}
+
+func TestPrefixOfMapped(t *testing.T) {
+	p, ok := PrefixOf(netip.MustParseAddr("::ffff:203.0.113.77"))
+	if !ok || p.String() != "203.0.113.0/24" {
+		t.Fatalf("mapped address: %v %v", p, ok)
+	}
+	if p, ok := PrefixOf(netip.MustParseAddr("::1")); ok {
+		t.Fatalf("loopback got prefix %v", p)
+	}
+}
+
+func TestParsePrefixErrors(t *testing.T) {
+	for in, want := range map[string]string{
+		"203.0.113.7/24":     "write 203.0.113.0/24",
+		"203.0.113.0/25":     "/24 (IPv4) or /56 (IPv6)",
+		"2001:db8::/48":      "/24 (IPv4) or /56 (IPv6)",
+		"::ffff:1.2.3.0/120": "IPv4-mapped",
+		"::/56":              "::/32 holds no clients",
+		"x":                  "parse prefix",
+	} {
+		_, err := ParsePrefix(in)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParsePrefix(%q) = %v, want an error with %q", in, err, want)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package record
+
+// Quantiles of delivery rate that a window keeps, type 7, in this order.
+var RateQuantiles = [5]float64{0.05, 0.10, 0.20, 0.50, 0.80}
+
+// Indexes into Window.RateBytesPerS.
+const (
+	Q05 = iota
+	Q10
+	Q20
+	Q50
+	Q80
+)
+
+// Window is what one prefix did in one 5-minute window under one arm and one
+// congestion control. Rows of one prefix and window differ in (Arm, Cong, Carryover, Control).
+type Window struct {
+	Start  int64 // Unix seconds
+	Prefix Prefix
+	Arm    Arm // the block's assigned arm
+	Cong   string
+
+	// Control: these connections measure the level under the default congestion
+	// control: untreated prefix or control block, default cong, never switched,
+	// not in the wash-out.
+	Control   bool
+	Carryover bool // connections switched in an earlier block: in no estimate
+	Washout   bool // the first window of a block: in no estimate
+
+	Conns     uint32 // client-facing connections seen
+	Eligible  uint32 // of them: passive, >= the byte threshold in this window, path-limited rate
+	RateMeans uint32 // of the eligible: value is a mean of samples (the others: the last sample)
+	Bytes     uint64 // acknowledged in this window, all connections of the row
+
+	RateBytesPerS [5]float64 // over the eligible, at RateQuantiles; zeros when Eligible is 0
+	MinRTTUs      float64    // median over the eligible
+	SRTTUs        float64    // median over the eligible
+
+	// Shares, 0..1, pooled over the row's connections that moved >= the threshold
+	// (over all of them when none did).
+	RetransShare    float64 // bytes_retrans / bytes_sent
+	RwndShare       float64 // rwnd_limited time / busy time
+	BusyShare       float64 // busy time / elapsed time
+	AppLimitedShare float64 // application-limited samples / all samples
+}
+
+// WindowNote marks a whole window of this host.
+type WindowNote struct {
+	Start  int64
+	Reason string // why the window is unknown, e.g. "wall clock stepped by 612 s"
+}

@@ -1,0 +1,27 @@
+package window
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// BenchmarkMemory reports what a full table costs: 200,000 prefixes with one
+// eligible connection each.
+func BenchmarkMemory(b *testing.B) {
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		a := New(Config{})
+		for i := range defaultMaxPrefixes {
+			a.Add(&record.Conn{Cookie: record.Cookie(i), Prefix: record.Prefix(i<<8 | 24), Passive: true, ClientFacing: true,
+				Cong: "cubic", WinBytesAcked: 100000, RateBytesPerS: 1, RateSource: record.RateMean})
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/defaultMaxPrefixes, "B/prefix")
+		runtime.KeepAlive(a)
+	}
+}

@@ -1,0 +1,365 @@
+package window
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// arms of the golden scripts: blocks alternate T, C for 203.0.113.0/24.
+func testArm(p record.Prefix, unix int64) (record.Arm, bool) {
+	switch p.String() {
+	case "203.0.113.0/24":
+		return record.ArmTreatment + record.Arm(unix/1800%2), true
+	case "198.51.100.0/24":
+		return record.ArmHoldout, true
+	}
+	return record.ArmNone, false
+}
+
+func TestGolden(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		a := New(Config{ArmAt: testArm})
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "new":
+				c := Config{ArmAt: testArm}
+				d.MaybeScanArgs(t, "max-prefixes", &c.MaxPrefixes)
+				a = New(c)
+			case "add":
+				cookie := uint64(0)
+				for line := range strings.Lines(d.Input) {
+					cookie++
+					a.Add(parseConn(t, d, line, cookie))
+				}
+			case "flush":
+				var start int64
+				d.ScanArgs(t, "start", &start)
+				return showFlush(a.Flush(start))
+			default:
+				d.Fatalf(t, "unknown command %q", d.Cmd)
+			}
+			return ""
+		})
+	})
+}
+
+// parseConn reads "window=300 from=203.0.113.7 acked=150000 rate=1000 ..."; the
+// connection is passive, client-facing and on the default unless it says otherwise.
+func parseConn(t *testing.T, d *datadriven.TestData, line string, cookie uint64) *record.Conn {
+	c := &record.Conn{Cookie: record.Cookie(cookie), Passive: true, ClientFacing: true, Cong: "cubic", DefaultCong: true}
+	for _, kv := range strings.Fields(line) {
+		k, v, _ := strings.Cut(kv, "=")
+		var n uint64
+		fmt.Sscan(v, &n)
+		var err error
+		switch k {
+		case "window":
+			c.Window = int64(n)
+		case "from":
+			c.Prefix, _ = record.PrefixOf(netip.MustParseAddr(v))
+		case "acked":
+			c.WinBytesAcked = n
+		case "sent":
+			c.WinBytesSent = n
+		case "retrans":
+			c.WinBytesRetrans = n
+		case "elapsed":
+			c.WinElapsedUs = n
+		case "busy":
+			c.WinBusyUs = n
+		case "rwnd":
+			c.WinRwndLimitedUs = n
+		case "samples":
+			fmt.Sscanf(v, "%d+%d", &c.WinRateSamples, &c.WinLimitedSamples)
+		case "mean":
+			c.RateBytesPerS, c.RateSource = float64(n), record.RateMean
+		case "last":
+			c.RateBytesPerS, c.RateSource = float64(n), record.RateLast
+		case "minrtt":
+			c.Info.MinRttUs = uint32(n)
+		case "srtt":
+			c.Info.RttUs = uint32(n)
+		case "cong":
+			c.Cong, c.DefaultCong = v, v == "cubic"
+		case "assigned":
+			err = c.Assigned.UnmarshalText([]byte(v))
+		case "applied":
+			err = c.Applied.UnmarshalText([]byte(v))
+		case "carryover":
+			c.Carryover = true
+		case "switched":
+			c.SwitchedNs = int64(n) * 1e9
+		case "other-default":
+			c.DefaultCong = false
+		case "internal":
+			c.ClientFacing = false
+		default:
+			d.Fatalf(t, "unknown field %q", k)
+		}
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+	}
+	return c
+}
+
+func showFlush(rows []record.Window, st Stats) string {
+	var b strings.Builder
+	for _, w := range rows {
+		fmt.Fprintf(&b, "%d %s %s %s", w.Start, w.Prefix, w.Arm, w.Cong)
+		for _, f := range []struct {
+			on   bool
+			name string
+		}{{w.Control, "control"}, {w.Carryover, "carryover"}, {w.Washout, "washout"}} {
+			if f.on {
+				b.WriteString(" " + f.name)
+			}
+		}
+		fmt.Fprintf(&b, ": conns=%d eligible=%d means=%d bytes=%d\n", w.Conns, w.Eligible, w.RateMeans, w.Bytes)
+		fmt.Fprintf(&b, "  rate=%v minrtt=%v srtt=%v retrans=%.4g rwnd=%.4g busy=%.4g app-limited=%.4g\n",
+			w.RateBytesPerS, w.MinRTTUs, w.SRTTUs, w.RetransShare, w.RwndShare, w.BusyShare, w.AppLimitedShare)
+	}
+	fmt.Fprintf(&b, "records=%d internal=%d no-prefix=%d unknown=%d late=%d eligible=%d prefixes=%d evicted=%d/%d/%d\n",
+		st.Records, st.NotClientFacing, st.NoPrefix, st.Unknown, st.Late, st.Eligible, st.Prefixes,
+		st.EvictedPrefixes, st.EvictedConns, st.EvictedBytes)
+	return b.String()
+}
+
+func drawConn(t *rapid.T, i int) *record.Conn {
+	u := func(max uint64, name string) uint64 { return rapid.Uint64Range(0, max).Draw(t, name) }
+	c := &record.Conn{
+		Cookie: record.Cookie(i), Window: 300 * int64(u(1, "window")), Passive: u(9, "passive") > 0, ClientFacing: u(9, "facing") > 0,
+		Prefix: record.Prefix(u(2, "prefix")<<8 | 24), Cong: []string{"cubic", "bbr"}[u(1, "cong")], DefaultCong: u(3, "default") > 0,
+		Assigned: record.Arm(u(5, "arm")), Carryover: u(5, "carry") == 0, SwitchedNs: int64(u(5, "switched") / 5),
+		WinBytesAcked: u(200000, "acked"), WinBytesSent: u(200000, "sent"), WinBytesRetrans: u(20000, "retrans"),
+		WinBusyUs: u(1e6, "busy"), WinElapsedUs: u(1e6, "elapsed"), WinRateSamples: uint32(u(9, "n")),
+		RateBytesPerS: float64(u(1000, "rate")), RateSource: record.RateSource(u(2, "source")),
+	}
+	c.Info.MinRttUs, c.Info.RttUs = uint32(u(100, "minrtt")), uint32(u(100, "srtt"))
+	return c
+}
+
+// The order of records changes nothing, also where rows are sampled.
+func TestOrderDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		conns := make([]*record.Conn, rapid.IntRange(0, 60).Draw(t, "conns"))
+		for i := range conns {
+			conns[i] = drawConn(t, i)
+		}
+		run := func() ([]record.Window, Stats) {
+			a := New(Config{ArmAt: testArm})
+			a.caps.rowCap, a.caps.totalCap = 32, 20
+			for _, c := range conns {
+				a.Add(c)
+			}
+			return a.Flush(300)
+		}
+		rows, st := run()
+		conns = rapid.Permutation(conns).Draw(t, "order")
+		rows2, st2 := run()
+		if d := cmp.Diff(rows, rows2); d != "" || st != st2 {
+			t.Fatalf("another order gives other rows:\n%s%+v\n%+v", d, st, st2)
+		}
+	})
+}
+
+// slowRow computes a row from its records, the long way.
+func slowRow(conns []*record.Conn, minBytes uint64) (w record.Window) {
+	var elig, big []*record.Conn
+	for _, c := range conns {
+		w.Bytes += c.WinBytesAcked
+		if c.WinBytesAcked >= minBytes {
+			big = append(big, c)
+			if c.Passive && c.RateSource != record.RateNone {
+				elig = append(elig, c)
+			}
+		}
+	}
+	w.Conns, w.Eligible = uint32(len(conns)), uint32(len(elig))
+	if len(big) == 0 {
+		big = conns
+	}
+	var sent, retrans float64
+	for _, c := range big {
+		sent += float64(c.WinBytesSent)
+		retrans += float64(c.WinBytesRetrans)
+	}
+	if sent > 0 {
+		w.RetransShare = min(retrans/sent, 1)
+	}
+	var rates []float64
+	for _, c := range elig {
+		if c.RateBytesPerS > 0 {
+			rates = append(rates, c.RateBytesPerS)
+		}
+	}
+	slices.Sort(rates)
+	for i, q := range record.RateQuantiles {
+		if len(rates) == 0 {
+			break
+		}
+		at := q * float64(len(rates)-1)
+		lo, hi := rates[int(math.Floor(at))], rates[int(math.Ceil(at))]
+		w.RateBytesPerS[i] = lo + (at-math.Floor(at))*(hi-lo)
+	}
+	return w
+}
+
+func TestAgainstSlowRow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := New(Config{})
+		groups := map[string][]*record.Conn{}
+		for i := range rapid.IntRange(0, 60).Draw(t, "conns") {
+			c := drawConn(t, i)
+			a.Add(c)
+			if c.ClientFacing && c.Assigned != record.ArmUnknown && c.Prefix.Valid() {
+				control := c.Assigned != record.ArmTreatment && c.DefaultCong && c.SwitchedNs == 0 && !c.Carryover
+				control = control && !(c.Assigned == record.ArmControl && c.Window == 0) // wash-out
+				k := fmt.Sprint(c.Window, c.Prefix, c.Assigned, c.Cong, c.Carryover, control)
+				groups[k] = append(groups[k], c)
+			}
+		}
+		rows, _ := a.Flush(300)
+		if len(rows) != len(groups) {
+			t.Fatalf("%d rows, want %d", len(rows), len(groups))
+		}
+		for _, r := range rows {
+			want := slowRow(groups[fmt.Sprint(r.Start, r.Prefix, r.Arm, r.Cong, r.Carryover, r.Control)], 100000)
+			got := record.Window{Conns: r.Conns, Eligible: r.Eligible, Bytes: r.Bytes, RateBytesPerS: r.RateBytesPerS, RetransShare: r.RetransShare}
+			for i := range got.RateBytesPerS {
+				if math.Abs(got.RateBytesPerS[i]-want.RateBytesPerS[i]) < 1e-6 {
+					got.RateBytesPerS[i] = want.RateBytesPerS[i]
+				}
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatalf("row %v (slow -, got +):\n%s", r, d)
+			}
+		}
+	})
+}
+
+// A crowded row's sample is within 4 standard deviations of rank of the truth, and
+// the row keeps at most its cap.
+func TestCrowdedRow(t *testing.T) {
+	a := New(Config{})
+	const n = 100000
+	for i := range n {
+		a.Add(&record.Conn{Cookie: record.Cookie(i), Prefix: 256 | 24, Passive: true, ClientFacing: true,
+			WinBytesAcked: 100000, RateBytesPerS: float64(i + 1), RateSource: record.RateMean})
+	}
+	rows, st := a.Flush(0)
+	if len(rows) != 1 || rows[0].Eligible != n || st.NotSampled != n-rowCap {
+		t.Fatalf("rows %+v, stats %+v", rows, st)
+	}
+	for i, q := range record.RateQuantiles {
+		rank := rows[0].RateBytesPerS[i] / n
+		if sd := math.Sqrt(q * (1 - q) / rowCap); math.Abs(rank-q) > 4*sd {
+			t.Errorf("p%g of the sample has rank %g of the whole: more than 4 x %g off", 100*q, rank, sd)
+		}
+	}
+}
+
+// A flood of one-response prefixes neither grows the table nor pushes out the heavy ones.
+func TestFlood(t *testing.T) {
+	a := New(Config{MaxPrefixes: 1000})
+	add := func(p int, bytes uint64) {
+		a.Add(&record.Conn{Cookie: record.Cookie(p), Prefix: record.Prefix(p<<8 | 24), Passive: true, ClientFacing: true, WinBytesAcked: bytes})
+	}
+	for p := range 500 {
+		add(1<<20+p, 1e6)
+	}
+	for p := range 50000 {
+		add(p, 10)
+		if a.prefixes > 1000 {
+			t.Fatalf("%d prefixes tracked", a.prefixes)
+		}
+	}
+	rows, st := a.Flush(0)
+	heavy := 0
+	for _, r := range rows {
+		if r.Bytes == 1e6 {
+			heavy++
+		}
+	}
+	if heavy != 500 || st.EvictedPrefixes+uint64(len(rows)) != 50500 || st.EvictedBytes != 10*st.EvictedPrefixes {
+		t.Fatalf("heavy %d of 500, stats %+v", heavy, st)
+	}
+	if a.prefixes != 0 || len(a.panes) != 0 {
+		t.Fatalf("after flush %d prefixes and %d windows", a.prefixes, len(a.panes))
+	}
+}
+
+// crowd adds n eligible connections of rates 1..n to a window, spread over 8 prefixes.
+func crowd(a *Aggregator, window int64, n int) {
+	for i := range n {
+		a.Add(&record.Conn{Cookie: record.Cookie(i), Window: window, Prefix: record.Prefix(i%8<<8 | 24), Passive: true, ClientFacing: true,
+			WinBytesAcked: 100000, RateBytesPerS: float64(i + 1), RateSource: record.RateMean})
+	}
+}
+
+// A storm thins its own window. The next ones, one of which is always open, keep all.
+func TestAStormDoesNotThinLaterWindows(t *testing.T) {
+	a := New(Config{})
+	a.caps.totalCap = 1000
+	crowd(a, 0, 20_000)
+	for w := int64(300); w <= 3000; w += 300 {
+		crowd(a, w, 800) // closes of the next window come before this one is flushed
+		_, st := a.Flush(w - 300)
+		if w > 300 && st.NotSampled != 0 {
+			t.Fatalf("window %d: %d of 800 values left out after a storm in window 0", w-300, st.NotSampled)
+		}
+	}
+}
+
+// What a window says does not depend on records of another one.
+func TestWindowsAreSampledAlone(t *testing.T) {
+	run := func(beside int) []record.Window {
+		a := New(Config{})
+		a.caps.totalCap = 1000
+		crowd(a, 0, 900)
+		crowd(a, 300, beside)
+		rows, _ := a.Flush(0)
+		return rows
+	}
+	if d := cmp.Diff(run(0), run(20_000)); d != "" {
+		t.Fatalf("a crowd in the next window changes this one:\n%s", d)
+	}
+}
+
+func TestStatsSumsAllRecords(t *testing.T) {
+	a := New(Config{})
+	a.Add(&record.Conn{WinBytesAcked: 5, WinBytesSent: 7, WinBytesRetrans: 2, WinBytesReceived: 1})
+	a.Add(&record.Conn{ClientFacing: true, Passive: true, WinBytesAcked: 10})
+	_, st := a.Flush(0)
+	want := Stats{Records: 2, NotClientFacing: 1, NoPrefix: 1, BytesAcked: 15, BytesSent: 7, BytesRetrans: 2, BytesReceived: 1}
+	if st != want {
+		t.Fatalf("got %+v, want %+v", st, want)
+	}
+	if _, st = a.Flush(0); st != (Stats{}) {
+		t.Fatalf("flush did not reset: %+v", st)
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	b.ReportAllocs()
+	a := New(Config{})
+	c := &record.Conn{Passive: true, ClientFacing: true, WinBytesAcked: 200000, RateBytesPerS: 1, RateSource: record.RateMean, Cong: "cubic"}
+	for i := range b.N {
+		c.Cookie, c.Prefix = record.Cookie(i), record.Prefix(i%20000<<8|24)
+		a.Add(c)
+		if i%100000 == 99999 {
+			c.Window += 300
+			a.Flush(c.Window - 300)
+		}
+	}
+}
