@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0
+/*
+ * One sock_ops program on a cgroup. It looks up, sets and counts; every choice
+ * (which prefix, which arm, when) was made in Go and lies in a map.
+ *
+ *   PASSIVE_ESTABLISHED  give the connection a mark, arm RTT_CB and STATE_CB
+ *   RTT_CB, once an RTT  count the rate sample, see where a response begins, and
+ *                        when it reaches min_bytes look the prefix up and act
+ *   STATE_CB, CLOSE      write one record
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_core_read.h>
+#include "congctl.h"
+#include "maps.h"
+#include "address.h"
+#include "response.h"
+#include "close.h"
+
+_Static_assert(sizeof(struct control) == 32, "control");
+_Static_assert(sizeof(struct policy) == 64, "policy");
+_Static_assert(sizeof(struct netns_state) == 24, "netns_state");
+_Static_assert(sizeof(struct mark) == 112, "mark");
+_Static_assert(__builtin_offsetof(struct mark, crossings) == 56, "mark: the part of RTT_CB");
+_Static_assert(sizeof(struct close_record) == 320, "close_record");
+
+static __always_inline int same_name(const char a[16], const char b[16])
+{
+	const __u64 *x = (const __u64 *)a, *y = (const __u64 *)b;
+	return x[0] == y[0] && x[1] == y[1];
+}
+
+static __always_inline struct policy *policy_of(const struct control *c, __u64 key)
+{
+	if (c->active)
+		return bpf_map_lookup_elem(&policy_b, &key);
+	return bpf_map_lookup_elem(&policy_a, &key);
+}
+
+static __always_inline int denied(const __u32 a[4])
+{
+	struct lpm_key k = { .bits = 128 };
+	__u32 *w = (__u32 *)k.addr;
+	w[0] = a[0], w[1] = a[1], w[2] = a[2], w[3] = a[3];
+	return bpf_map_lookup_elem(&deny, &k) != 0;
+}
+
+/* Why a response that the plan would treat must be left alone now; 0 if not. */
+static __always_inline __u8 refusal(const struct control *c, const struct policy *p, __u64 now)
+{
+	if (c->stop & STOP_KILLED)
+		return APPLIED_KILLED;
+	if (now >= p->expires_ns)
+		return APPLIED_EXPIRED;
+	if (c->stop & STOP_STARVED)
+		return APPLIED_STARVED;
+	return 0;
+}
+
+static __always_inline void do_switch(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
+				      const struct policy *p, __u64 now)
+{
+	char name[16];
+	__builtin_memcpy(name, p->cong, 16);
+	int err = bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name, 16);
+	if (err) {
+		m->applied = APPLIED_FAILED;
+		m->error = err;
+		count(STAT_SWITCH_FAILED);
+		return;
+	}
+	m->applied = APPLIED_T;
+	m->flags |= MARK_SWITCHED;
+	m->flags &= ~MARK_EVICTED;
+	m->switched_ns = now;
+	m->switch_acked = tp->bytes_acked - m->base_acked;
+	count(STAT_SWITCHED);
+	if (p->cap_bytes_per_s) {
+		__u32 cap = p->cap_bytes_per_s > 0xfffffffe ? 0xfffffffe : p->cap_bytes_per_s;
+		if (bpf_setsockopt(ops, SOL_SOCKET, SO_MAX_PACING_RATE, &cap, sizeof(cap)))
+			count(STAT_CAP_FAILED);
+	}
+}
+
+/* Switches now, or notes that it has to wait: a switch in loss recovery would
+ * throw the recovery's state away. */
+static __always_inline void try_switch(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
+				       const struct policy *p, __u64 now)
+{
+	if (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) != TCP_CA_OPEN) {
+		m->flags |= MARK_PENDING;
+		m->applied = APPLIED_PENDING;
+		return;
+	}
+	do_switch(ops, tp, m, p, now);
+}
+
+/* The arm in force for this prefix at now; beyond until_ns it is not known here. */
+static __always_inline __u8 arm_at(const struct policy *p, __u64 now)
+{
+	if (now >= p->until_ns)
+		return ARM_UNKNOWN;
+	return now < p->switch_ns ? p->arm_now : p->arm_next;
+}
+
+static __always_inline void treat(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
+				  struct netns_state *ns, const struct control *c, const struct policy *p,
+				  const __u32 addr[4], __u64 now)
+{
+	__u8 why = refusal(c, p, now);
+	if (why) {
+		m->applied = why;
+		return;
+	}
+	if (m->flags & MARK_MPTCP) {
+		m->applied = APPLIED_MPTCP;
+		return;
+	}
+	if (denied(addr)) {
+		m->applied = APPLIED_DENIED;
+		return;
+	}
+	char name[16];
+	cong_name(tp, name);
+	if (!same_name(name, ns->default_cong)) {
+		m->applied = APPLIED_APP;
+		return;
+	}
+	try_switch(ops, tp, m, p, now);
+}
+
+/* The response in progress has just reached min_bytes. Both arms come here. */
+static __always_inline void crossed(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
+				    struct netns_state *ns, const struct control *c)
+{
+	__u32 addr[4];
+	remote_addr(ops, addr);
+	__u64 now = bpf_ktime_get_boot_ns();
+
+	m->flags |= MARK_CROSSED;
+	m->crossings++;
+	m->crossed_ns = now;
+	m->plan = c->plan;
+	m->assigned = ARM_NONE;
+	count(STAT_CROSSED);
+
+	struct policy *p = policy_of(c, prefix_key(addr));
+	if (!p) {
+		if (!(m->flags & MARK_SWITCHED) || m->flags & MARK_EVICTED)
+			m->applied = APPLIED_NONE;
+		return;
+	}
+	m->plan = p->plan;
+	m->assigned = arm_at(p, now);
+	if (m->flags & MARK_SWITCHED && !(m->flags & MARK_EVICTED))
+		return; /* stays on the treatment: applied keeps saying so */
+	if (m->assigned == ARM_T)
+		treat(ops, tp, m, ns, c, p, addr, now);
+	else if (m->assigned == ARM_UNKNOWN)
+		m->applied = APPLIED_EXPIRED;
+	else
+		m->applied = m->assigned == ARM_C ? APPLIED_C : APPLIED_NONE;
+}
+
+/* A decided switch that waited for CA_Open: everything may have changed since, the
+ * application's choice and the deny list too, so all is asked again. */
+static __always_inline void retry(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
+				  struct netns_state *ns, const struct control *c)
+{
+	__u32 addr[4];
+	remote_addr(ops, addr);
+	__u64 now = bpf_ktime_get_boot_ns();
+	m->flags &= ~MARK_PENDING;
+	struct policy *p = policy_of(c, prefix_key(addr));
+	if (p && arm_at(p, now) == ARM_T)
+		treat(ops, tp, m, ns, c, p, addr, now);
+}
+
+static __always_inline void on_rtt(struct bpf_sock_ops *ops)
+{
+	struct mark *m;
+	struct tcp_sock *tp = followed(ops, &m);
+	if (!tp)
+		return;
+	count(STAT_RTT);
+	m->callbacks++;
+	count_rate(tp, m);
+	find_response(tp, m);
+
+	__u32 zero = 0;
+	struct control *c = bpf_map_lookup_elem(&control, &zero);
+	if (!c)
+		return;
+	int pending = m->flags & MARK_PENDING;
+	if (!pending && (m->flags & MARK_CROSSED || tp->bytes_acked - m->base_acked < c->min_bytes))
+		return;
+	__u64 cookie = bpf_get_netns_cookie(ops);
+	struct netns_state *ns = bpf_map_lookup_elem(&netns, &cookie);
+	if (!ns)
+		return;
+	if (pending)
+		retry(ops, tp, m, ns, c);
+	else
+		crossed(ops, tp, m, ns, c);
+}
+
+static __always_inline void on_established(struct bpf_sock_ops *ops)
+{
+	__u64 cookie = bpf_get_netns_cookie(ops);
+	struct netns_state *ns = bpf_map_lookup_elem(&netns, &cookie);
+	if (!ns) {
+		count(STAT_UNPOLLED);
+		return;
+	}
+	__sync_fetch_and_add(&ns->passive, 1); /* all ports: coverage is held against TcpPassiveOpens */
+	__u16 port = ops->local_port;
+	if (filter_ports && !bpf_map_lookup_elem(&ports, &port))
+		return;
+	count(STAT_PASSIVE);
+	struct bpf_sock *sk = ops->sk;
+	if (!sk)
+		return;
+	struct mark *m = bpf_sk_storage_get(&marks, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!m) {
+		count(STAT_NO_STORAGE);
+		return;
+	}
+	m->established_ns = bpf_ktime_get_boot_ns();
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	if (tp && bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
+		m->flags |= MARK_MPTCP;
+	/* The call replaces the flags: keep what others have set. */
+	if (bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags |
+				      BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_STATE_CB_FLAG))
+		count(STAT_NO_FLAGS);
+}
+
+SEC("sockops")
+int congctl_sockops(struct bpf_sock_ops *ops)
+{
+	switch (ops->op) {
+	case BPF_SOCK_OPS_RTT_CB:
+		on_rtt(ops);
+		break;
+	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:
+		on_established(ops);
+		break;
+	case BPF_SOCK_OPS_STATE_CB:
+		/* tcp_done and tcp_reset may set CLOSE on a closed socket again. */
+		if (ops->args[1] == TCP_CLOSE && ops->args[0] != TCP_CLOSE)
+			on_close(ops);
+		break;
+	}
+	return 1;
+}
+
+/* Reading kernel structs needs it; the source is Apache-2.0 OR GPL-2.0. */
+char LICENSE[] SEC("license") = "GPL";
