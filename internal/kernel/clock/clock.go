@@ -1,0 +1,44 @@
+// Package clock reads this host's two clocks at one moment: the wall clock, by
+// which windows and blocks are named, and CLOCK_BOOTTIME, by which the kernel
+// programs keep arms and expiries.
+//
+// It schedules nothing.
+//
+// Its trap: the difference of the two is not a constant. It moves with each step
+// of the wall clock, and whoever keeps it must ask again.
+package clock
+
+import (
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// Now gives Unix and CLOCK_BOOTTIME nanoseconds of the same moment, to within
+// the time of two system calls.
+func Now() (unixNs, bootNs int64) {
+	var w, b unix.Timespec
+	// Neither call fails on a kernel that has the clock (2.6.39).
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &b)
+	_ = unix.ClockGettime(unix.CLOCK_REALTIME, &w)
+	return w.Nano(), b.Nano()
+}
+
+// BootID gives /proc/sys/kernel/random/boot_id.
+func BootID() (record.BootID, error) {
+	var id record.BootID
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return id, fmt.Errorf("read boot id: %w", err)
+	}
+	text := strings.ReplaceAll(strings.TrimSpace(string(b)), "-", "")
+	if n, err := hex.Decode(id[:], []byte(text)); n != len(id) || err != nil {
+		return id, fmt.Errorf("read boot id %q: not a UUID", text)
+	}
+	return id, nil
+}

@@ -1,0 +1,56 @@
+package enforce
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/core/abi"
+)
+
+// control is the kernel's one-value map "control", mapped into memory: a store
+// here is seen by the next callback on any CPU, with no system call between. That
+// is what makes the kill switch immediate.
+type control struct {
+	page []byte
+	v    *abi.Control
+}
+
+func mapControl(m *ebpf.Map) (*control, error) {
+	page, err := unix.Mmap(m.FD(), 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map control page: %w", err)
+	}
+	return &control{page: page, v: (*abi.Control)(unsafe.Pointer(&page[0]))}, nil
+}
+
+func (c *control) unmap() error { return unix.Munmap(c.page) }
+
+func (c *control) setMinBytes(n uint64) { atomic.StoreUint64(&c.v.MinBytes, n) }
+
+func (c *control) active() uint32 { return atomic.LoadUint32(&c.v.Active) }
+
+// flip puts the policy map that was just filled in force.
+func (c *control) flip(active uint32, plan, minBytes uint64) {
+	atomic.StoreUint64(&c.v.Plan, plan)
+	atomic.StoreUint64(&c.v.MinBytes, minBytes)
+	atomic.AddUint64(&c.v.Generation, 1)
+	atomic.StoreUint32(&c.v.Active, active)
+}
+
+// Stop sets or clears one of abi.StopKilled and abi.StopStarved. From the next
+// callback on, while any is set, no connection is newly treated.
+func (e *Enforcer) Stop(bit uint32, on bool) {
+	if on {
+		atomic.OrUint32(&e.control.v.Stop, bit)
+	} else {
+		atomic.AndUint32(&e.control.v.Stop, ^bit)
+	}
+}
+
+// Stopped gives the stop bits in force.
+func (e *Enforcer) Stopped() uint32 { return atomic.LoadUint32(&e.control.v.Stop) }

@@ -1,0 +1,53 @@
+package enforce
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/cilium/ebpf"
+)
+
+// Other is a sock_ops program of somebody else that is loaded on this host.
+type Other struct {
+	ID   uint32 `json:"id"`
+	Name string `json:"name"`
+}
+
+// Others lists the sock_ops programs on this host that are not ours. Several may
+// share a cgroup, but bpf_sock_ops_cb_flags_set replaces a socket's callback
+// flags, so any of them can silently take ours.
+func (e *Enforcer) Others() ([]Other, error) {
+	own, err := e.objs.CongctlSockops.Info()
+	if err != nil {
+		return nil, fmt.Errorf("list sock_ops programs: %w", err)
+	}
+	ownID, _ := own.ID()
+	var found []Other
+	var id ebpf.ProgramID
+	for {
+		if id, err = ebpf.ProgramGetNextID(id); errors.Is(err, os.ErrNotExist) {
+			return found, nil
+		} else if err != nil {
+			return found, fmt.Errorf("list sock_ops programs: %w", err)
+		}
+		if o, ok := sockopsByID(id); ok && id != ownID {
+			found = append(found, o)
+		}
+	}
+}
+
+// sockopsByID gives ok only for a sock_ops program; one that went away between
+// the listing and the look is nobody.
+func sockopsByID(id ebpf.ProgramID) (Other, bool) {
+	p, err := ebpf.NewProgramFromID(id)
+	if err != nil {
+		return Other{}, false
+	}
+	defer p.Close()
+	info, err := p.Info()
+	if err != nil || info.Type != ebpf.SockOps {
+		return Other{}, false
+	}
+	return Other{uint32(id), info.Name}, true
+}

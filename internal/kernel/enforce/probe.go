@@ -1,0 +1,137 @@
+package enforce
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/features"
+
+	"github.com/congctl/congctl/internal/kernel/cgroup"
+)
+
+// Tier says how much of the loop this kernel can carry.
+type Tier uint8
+
+const (
+	TierObserve Tier = iota // measure by polling, treat nobody
+	TierRoute               // `ip route ... congctl` for planned prefixes: no byte threshold, no close records
+	TierBasic               // sock_ops with sk_storage (5.3), but without what our program needs: runs as route
+	TierGood                // everything but giving stolen callbacks back (5.15)
+	TierFull                // everything (6.12)
+)
+
+var tierNames = [...]string{"observe", "route", "basic", "good", "full"}
+
+func (t Tier) String() string { return tierNames[t] }
+
+// MarshalText prints the tier by name.
+func (t Tier) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// CanFollow reports whether the sock_ops program can run.
+func (t Tier) CanFollow() bool { return t >= TierGood }
+
+// Probe is what this kernel can do and why not more.
+type Probe struct {
+	Tier    Tier     `json:"tier"`
+	Kernel  string   `json:"kernel"`
+	Reasons []string `json:"reasons"`
+	Cgroup  string   `json:"cgroup,omitempty"`
+	// Available congestion controls (net.ipv4.tcp_available_congestion_control).
+	Available []string `json:"available_congestion_control"`
+}
+
+// linuxVersion packs a.b.c as the kernel does (features.LinuxVersionCode).
+func linuxVersion(a, b, c uint32) uint32 { return a<<16 | b<<8 | c }
+
+// bpf_setsockopt(TCP_BPF_SOCK_OPS_CB_FLAGS) from an iterator
+var v6_12 = linuxVersion(6, 12, 0)
+
+// ProbeKernel asks the running kernel, by its answers where it can be asked and
+// by version where it cannot. treatment is the congestion control to switch to.
+func ProbeKernel(treatment, cgroup string) (Probe, error) {
+	p := Probe{Kernel: release(), Cgroup: cgroup}
+	code, err := features.LinuxVersionCode()
+	if err != nil {
+		return p, fmt.Errorf("probe kernel: %w", err)
+	}
+	if p.Available, err = availableCong(); err != nil {
+		return p, fmt.Errorf("probe kernel: %w", err)
+	}
+	if !slices.Contains(p.Available, treatment) {
+		p.say(TierObserve, "congestion control %q is not available; load it: modprobe tcp_%s", treatment, treatment)
+		return p, nil
+	}
+	if err := p.probeBPF(code); err != nil {
+		return p, err
+	}
+	return p, nil
+}
+
+func (p *Probe) say(t Tier, format string, args ...any) {
+	p.Tier = t
+	p.Reasons = append(p.Reasons, fmt.Sprintf(format, args...))
+}
+
+func (p *Probe) probeBPF(code uint32) error {
+	if p.Cgroup == "" {
+		root, err := cgroup.Root()
+		if errors.Is(err, cgroup.ErrNone) {
+			p.say(TierRoute, "%v", err)
+			return nil
+		} else if err != nil {
+			return err
+		}
+		p.Cgroup = root
+	}
+	for _, h := range []struct {
+		fn    asm.BuiltinFunc
+		since string
+	}{{asm.FnSkStorageGet, "5.3"}, {asm.FnRingbufReserve, "5.8"}, {asm.FnSkcToTcpSock, "5.9"}, {asm.FnGetNetnsCookie, "5.15"}} {
+		switch err := features.HaveProgramHelper(ebpf.SockOps, h.fn); {
+		case err == nil:
+		case errors.Is(err, os.ErrPermission):
+			p.say(TierObserve, "no permission to load eBPF; run as root or grant CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN")
+			return nil
+		case errors.Is(err, ebpf.ErrNotSupported):
+			tier := TierBasic
+			if h.fn == asm.FnSkStorageGet {
+				tier = TierRoute
+			}
+			p.say(tier, "this kernel's sock_ops programs lack %s (Linux %s)", strings.TrimPrefix(h.fn.String(), "Fn"), h.since)
+			return nil
+		default:
+			return fmt.Errorf("probe %v: %w", h.fn, err)
+		}
+	}
+	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
+		p.say(TierBasic, "no kernel type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)")
+		return nil
+	}
+	if code < v6_12 {
+		p.say(TierGood, "sock_ops, marks and close records; callbacks stolen by another program are seen but not given back (Linux 6.12)")
+		return nil
+	}
+	p.say(TierFull, "sock_ops, marks, close records, and an iterator that gives stolen callbacks back")
+	return nil
+}
+
+func release() string {
+	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func availableCong() ([]string, error) {
+	b, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
+	if err != nil {
+		return nil, err
+	}
+	return strings.Fields(string(b)), nil
+}

@@ -1,0 +1,243 @@
+package sample
+
+// Which namespaces there are: this thread's own, the named ones of /run/netns
+// (iproute2, CNI), and those of every process. One namespace has many paths, so
+// paths are told apart by inode; the best name wins. A namespace that no path
+// leads to any more is closed, because our descriptors would keep it alive.
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/kernel/nsthread"
+)
+
+// Mode says which namespaces are polled.
+type Mode string
+
+const (
+	ModeOwn  Mode = "own"  // the calling thread's; needs no privilege
+	ModeAll  Mode = "all"  // every one that a process or /run/netns holds
+	ModeList Mode = "list" // those of Scope.List
+)
+
+const namedDir = "/run/netns"
+
+// Scope chooses namespaces. List holds names of /run/netns, paths, or "own".
+type Scope struct {
+	Mode Mode
+	List []string
+}
+
+// Namespaces is the set of open namespaces of a scope. Not for concurrent use.
+type Namespaces struct {
+	scope Scope
+	open  []*Namespace
+}
+
+// Change says what a Refresh did. Gone namespaces are closed already.
+type Change struct {
+	Added, Gone []*Namespace
+	Unreadable  int // processes whose namespace we may not read, without privilege
+}
+
+type candidate struct {
+	path, name string
+	ino        uint64
+}
+
+// OpenNamespaces opens the namespaces of a scope. Where some cannot be opened,
+// the error names them and the set holds the others; the set is nil only when
+// the scope itself is wrong.
+func OpenNamespaces(scope Scope) (*Namespaces, error) {
+	switch {
+	case scope.Mode != ModeOwn && scope.Mode != ModeAll && scope.Mode != ModeList:
+		return nil, fmt.Errorf("open network namespaces: netns is %q; write own, all or list", scope.Mode)
+	case scope.Mode == ModeList && len(scope.List) == 0:
+		return nil, errors.New("open network namespaces: netns is list and no name is given; name one of /run/netns or a path")
+	}
+	s := &Namespaces{scope: scope}
+	_, err := s.Refresh()
+	return s, err
+}
+
+// All lists the open namespaces, own first, then by inode.
+func (s *Namespaces) All() []*Namespace { return s.open }
+
+// Close closes all of them.
+func (s *Namespaces) Close() error {
+	var err error
+	for _, n := range s.open {
+		err = errors.Join(err, n.Close())
+	}
+	s.open = nil
+	return err
+}
+
+// Refresh opens namespaces that are new and closes those that are gone. An error
+// is about single namespaces: the others are open and current.
+func (s *Namespaces) Refresh() (Change, error) {
+	found, unreadable, err := s.find()
+	change := Change{Unreadable: unreadable}
+	s.open = slices.DeleteFunc(s.open, func(n *Namespace) bool {
+		if slices.ContainsFunc(found, func(c candidate) bool { return c.ino == n.Inode }) {
+			return false
+		}
+		err = errors.Join(err, n.Close())
+		change.Gone = append(change.Gone, n)
+		return true
+	})
+	for _, c := range found {
+		if slices.ContainsFunc(s.open, func(n *Namespace) bool { return n.Inode == c.ino }) {
+			continue
+		}
+		n, e := c.openIt()
+		if errors.Is(e, fs.ErrNotExist) && s.scope.Mode == ModeAll {
+			continue // died since we saw it
+		}
+		if e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		s.open = append(s.open, n)
+		change.Added = append(change.Added, n)
+	}
+	slices.SortFunc(s.open, func(a, b *Namespace) int {
+		if own := ownRank(a) - ownRank(b); own != 0 {
+			return own
+		}
+		return cmp.Compare(a.Inode, b.Inode)
+	})
+	return change, err
+}
+
+func ownRank(n *Namespace) int {
+	if n.Name == string(ModeOwn) {
+		return 0
+	}
+	return 1
+}
+
+func (c candidate) openIt() (*Namespace, error) {
+	if own, err := inode(nsthread.Own); err == nil && own == c.ino {
+		return openNamespace(c.name, c.ino)
+	}
+	fd, err := unix.Open(c.path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open network namespace %s: %w", c.name, err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Ino != c.ino {
+		return nil, fmt.Errorf("open network namespace %s: changed meanwhile: %w", c.name, fs.ErrNotExist)
+	}
+	var n *Namespace
+	err = nsthread.Run(fd, func() error {
+		var err error
+		n, err = openNamespace(c.name, c.ino)
+		return err
+	})
+	return n, err
+}
+
+func (s *Namespaces) find() (found []candidate, unreadable int, err error) {
+	f := finder{seen: map[uint64]bool{}}
+	switch s.scope.Mode {
+	case ModeList:
+		for _, name := range s.scope.List {
+			err = errors.Join(err, f.add(listedPath(name), func() string { return name }))
+		}
+	case ModeOwn:
+		err = f.add(nsthread.Own, ownName)
+	case ModeAll:
+		err = f.add(nsthread.Own, ownName)
+		f.addNamed()
+		f.addProcesses()
+	}
+	return f.found, f.unreadable, err
+}
+
+// finder collects namespaces, each under the first path that leads to it.
+type finder struct {
+	seen       map[uint64]bool
+	found      []candidate
+	unreadable int
+}
+
+func ownName() string { return string(ModeOwn) }
+
+func (f *finder) add(path string, name func() string) error {
+	ino, err := inode(path)
+	if err != nil {
+		return fmt.Errorf("find network namespace %s: %w", path, err)
+	}
+	if !f.seen[ino] {
+		f.seen[ino] = true
+		f.found = append(f.found, candidate{path: path, name: name(), ino: ino})
+	}
+	return nil
+}
+
+func listedPath(name string) string {
+	switch {
+	case name == string(ModeOwn):
+		return nsthread.Own
+	case strings.ContainsRune(name, '/'):
+		return name
+	}
+	return filepath.Join(namedDir, name)
+}
+
+func (f *finder) addNamed() {
+	entries, err := os.ReadDir(namedDir)
+	if err != nil {
+		return // no named namespaces on this host
+	}
+	for _, e := range entries {
+		path := filepath.Join(namedDir, e.Name())
+		if isNamespace(path) {
+			_ = f.add(path, e.Name)
+		}
+	}
+}
+
+// isNamespace tells a namespace from the empty file that "ip netns add" leaves
+// behind when its bind mount is gone.
+func isNamespace(path string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(path, &st) == nil && st.Type == unix.NSFS_MAGIC
+}
+
+func (f *finder) addProcesses() {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		err = f.add(fmt.Sprintf("/proc/%d/ns/net", pid), func() string { return processName(pid) })
+		if errors.Is(err, fs.ErrPermission) {
+			f.unreadable++
+		}
+	}
+}
+
+func processName(pid int) string {
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		return fmt.Sprintf("pid %d", pid)
+	}
+	return fmt.Sprintf("pid %d (%s)", pid, strings.TrimSpace(string(comm)))
+}
