@@ -1,0 +1,77 @@
+package sqlite
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+func TestPrune(t *testing.T) {
+	s := newStore(t)
+	rng := rand.New(rand.NewPCG(8, 8))
+	for i := range 10 {
+		if err := s.CommitRound(bg, sampleCommit(rng, i, 30)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cut := first + 4*300
+	got, err := s.Prune(bg, Before{Windows: cut, Rounds: cut + 300, Events: cut + 301, Plans: first + 100*300})
+	if d := cmp.Diff(Pruned{Windows: 4, WindowRows: 120, Rounds: 4, Events: 9, Plans: 9}, got); err != nil || d != "" {
+		t.Errorf("prune: %v\n%s", err, d)
+	}
+	if again, err := s.Prune(bg, Before{Windows: cut, Rounds: cut + 300, Events: cut + 301, Plans: first + 100*300}); err != nil || again != (Pruned{}) {
+		t.Errorf("a second prune deleted %+v, %v", again, err)
+	}
+	if none, err := s.Prune(bg, Before{}); err != nil || none != (Pruned{}) {
+		t.Errorf("a prune with no limits deleted %+v, %v", none, err)
+	}
+	c, err := readAll(s)
+	if err != nil || len(c.Windows) != 180 || c.Windows[0].Start != cut || len(c.Rounds) != 6 || len(c.Events) != 11 {
+		t.Errorf("kept %d rows from %d, %d rounds, %d events: %v", len(c.Windows), c.Windows[0].Start, len(c.Rounds), len(c.Events), err)
+	}
+	if len(c.Plans) != 1 || c.Plans[0].Serial != record.PlanID(10) {
+		t.Errorf("plans kept: %v", c.Plans)
+	}
+}
+
+func TestPruneBatchesHoldWholeWindows(t *testing.T) {
+	heads := []Head{{Start: 0, Rows: pruneBatch + 5, Note: ""}, {Start: 1, Rows: 10, Note: ""}, {Start: 2, Rows: pruneBatch - 10, Note: ""}, {Start: 3, Rows: 1, Note: ""}}
+	var sizes []int
+	for len(heads) > 0 {
+		n := len(firstWindows(heads))
+		sizes = append(sizes, n)
+		heads = heads[n:]
+	}
+	if d := cmp.Diff([]int{1, 2, 1}, sizes); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestPrunedRoomIsUsedAgain(t *testing.T) {
+	s := newStore(t)
+	rng := rand.New(rand.NewPCG(8, 9))
+	pages := func() (n int) {
+		if err := s.write.QueryRow("PRAGMA page_count").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	var settled int
+	for i := range 60 {
+		if err := s.CommitRound(bg, &Commit{Closed: true, Start: first + int64(i)*300, Rows: someWindows(rng, first+int64(i)*300, 100)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Prune(bg, Before{Windows: first + int64(i-10)*300}); err != nil {
+			t.Fatal(err)
+		}
+		if i == 20 {
+			settled = pages()
+		}
+	}
+	if now := pages(); now > settled+settled/10 {
+		t.Errorf("a store with retention grew from %d to %d pages", settled, now)
+	}
+}

@@ -1,0 +1,205 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/congctl/congctl/internal/core/journal"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// Readers of this process and of another one scan while a writer commits and
+// prunes: each scan sees whole windows only.
+func TestReadersBesideAWriter(t *testing.T) {
+	s := newStore(t)
+	other := openTest(t, s.Path(), Options{ReadOnly: true})
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for _, r := range []*Store{s, other} {
+		wg.Go(func() {
+			for scans := 0; ; scans++ {
+				select {
+				case <-done:
+					if scans == 0 {
+						t.Error("no scan took place")
+					}
+					return
+				default:
+				}
+				rows := map[int64]int{}
+				err := r.Windows(bg, 0, 1<<40, func(w *record.Window) error { rows[w.Start]++; return nil })
+				for start, n := range rows {
+					if n != childRows {
+						t.Errorf("window %d has %d rows", start, n)
+					}
+				}
+				if err != nil {
+					t.Errorf("scan beside a writer: %v", err)
+					return
+				}
+			}
+		})
+	}
+	commitBesideReaders(t, s)
+	close(done)
+	wg.Wait()
+}
+
+func commitBesideReaders(t *testing.T, s *Store) {
+	t.Helper()
+	for i := range 30 {
+		start := first + int64(i)*300
+		if err := s.CommitRound(bg, &Commit{Closed: true, Start: start, Rows: windowRows(start)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Prune(bg, Before{Windows: start - 5*300}); err != nil {
+			t.Fatal(err)
+		}
+		if i%10 == 9 {
+			out, err := child(t, "", "read", s.Path()).Output()
+			if want := fmt.Sprintf("rows %d\n", 6*childRows); err != nil || string(out) != want {
+				t.Errorf("another process reads %q, %v; want %q", out, err, want)
+			}
+		}
+	}
+}
+
+// A second process writes (an operator's "stop") while the first one holds its store.
+func TestTwoWriters(t *testing.T) {
+	s := newStore(t)
+	second := openTest(t, s.Path(), opts)
+	if err := second.SetSetting(bg, journal.SettingKilled, []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	if v, ok, err := s.Setting(bg, journal.SettingKilled); string(v) != "1" || !ok || err != nil {
+		t.Errorf("the first sees %q %v %v", v, ok, err)
+	}
+}
+
+func TestLocked(t *testing.T) {
+	s := newStore(t)
+	second := openTest(t, s.Path(), opts)
+	if _, err := second.write.Exec("PRAGMA busy_timeout = 20"); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := s.write.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	err = second.SetSetting(bg, "k", []byte("v"))
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), s.Path()) {
+		t.Errorf("write beside a writer that holds its lock: %v", err)
+	}
+}
+
+// unprivileged gives a folder that other users reach, a copy of this test
+// binary in it, and a way to start it without rights on the folder.
+func unprivileged(t *testing.T) (dir string, run func(path string) (string, error)) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "congctl-store-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700); _ = os.RemoveAll(dir) })
+	exe := filepath.Join(dir, "exe")
+	if err := errors.Join(os.Chmod(dir, 0o755), copyExecutable(exe)); err != nil {
+		t.Fatal(err)
+	}
+	return dir, func(path string) (string, error) {
+		cmd := child(t, exe, "read", path)
+		cmd.Dir = dir
+		if os.Geteuid() == 0 {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		}
+		out, err := cmd.Output()
+		return string(out), err
+	}
+}
+
+func copyExecutable(to string) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	src, err := os.Open(exe)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
+}
+
+func TestReadOnlyFolder(t *testing.T) {
+	dir, run := unprivileged(t)
+	path := filepath.Join(dir, "congctl.db")
+	s := openTest(t, path, opts)
+	commit := func(i int) {
+		if err := s.CommitRound(bg, sampleCommit(rand.New(rand.NewPCG(1, 1)), i, 10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit(0)
+	if err := errors.Join(s.Close(), os.Chmod(path, 0o644), os.Chmod(dir, 0o555)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(path); err != nil || out != "rows 10\n" {
+		t.Errorf("no writer, folder not writable: %q %v", out, err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s = openTest(t, path, opts)
+	commit(1)
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(path); err != nil || out != "rows 20\n" {
+		t.Errorf("beside a writer, folder not writable: %q %v", out, err)
+	}
+}
+
+// Open sniffs the header with a descriptor of its own. Under POSIX locks, to
+// close that one frees this process's shared lock on the file, and another
+// process may then believe itself alone.
+func TestSniffKeepsLocks(t *testing.T) {
+	s := newStore(t)
+	if err := s.SetSetting(bg, "k", []byte("v")); err != nil { // every connection has its lock now
+		t.Fatal(err)
+	}
+	before := locksOn(t, s.Path())
+	if err := sniff(s.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if after := locksOn(t, s.Path()); before == 0 || after != before {
+		t.Errorf("%d locks on the file before a sniff, %d after", before, after)
+	}
+}
+
+// locksOn counts the kernel's locks on a file (proc_locks(5): the field before
+// the range is device and inode).
+func locksOn(t *testing.T, path string) int {
+	t.Helper()
+	fi, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(table), fmt.Sprintf(":%d ", fi.Sys().(*syscall.Stat_t).Ino))
+}

@@ -1,0 +1,296 @@
+package wire
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/core/record"
+	pb "github.com/congctl/congctl/internal/data/wire/congctlv1"
+)
+
+var sameValues = cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })
+
+func TestEncodeEqualsProtobuf(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 2000 {
+		c := anyConn(rng)
+		var m pb.Conn
+		if err := proto.Unmarshal(Encode(nil, c), &m); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(asMessage(c), &m, protocmp.Transform()); d != "" {
+			t.Fatalf("protobuf reads another record (-want +got):\n%s", d)
+		}
+	}
+}
+
+func TestDecodeEqualsProtobuf(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for range 2000 {
+		c := anyConn(rng)
+		b, err := proto.Marshal(asMessage(c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := *anyConn(rng) // what was there before must not shine through
+		if err := Decode(b, &got); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(*c, got, sameValues); d != "" {
+			t.Fatalf("Decode of protobuf's bytes (-want +got):\n%s", d)
+		}
+	}
+}
+
+// Each field of a record, set alone, arrives alone: none is forgotten, none is
+// mixed up with another.
+func TestEveryFieldIsCarried(t *testing.T) {
+	var c record.Conn
+	n := 0
+	for _, path := range leaves(reflect.TypeFor[record.Conn](), nil) {
+		c = record.Conn{}
+		f := reflect.ValueOf(&c).Elem().FieldByIndex(path)
+		setOne(f)
+		name := reflect.TypeFor[record.Conn]().FieldByIndex(path).Name
+		b := Encode(nil, &c)
+		var got record.Conn
+		if err := Decode(b, &got); err != nil || got != c || len(b) == 0 {
+			t.Errorf("field %s: %d bytes, %v:\n%s", name, len(b), err, cmp.Diff(c, got, sameValues))
+		}
+		n++
+	}
+	if want := 110; n < want {
+		t.Errorf("only %d fields were found in record.Conn", n)
+	}
+	t.Logf("%d fields", n)
+}
+
+func leaves(t reflect.Type, path []int) (all [][]int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		here := append(append([]int{}, path...), i)
+		if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[netip.AddrPort]() {
+			all = append(all, leaves(f.Type, here)...)
+		} else {
+			all = append(all, here)
+		}
+	}
+	return all
+}
+
+func setOne(f reflect.Value) {
+	switch f.Kind() {
+	case reflect.Bool:
+		f.SetBool(true)
+	case reflect.String:
+		f.SetString("dctcp")
+	case reflect.Int, reflect.Int64:
+		f.SetInt(2)
+	case reflect.Float64:
+		f.SetFloat(2)
+	case reflect.Struct:
+		f.Set(reflect.ValueOf(netip.MustParseAddrPort("203.0.113.7:443")))
+	default:
+		if f.Type() == reflect.TypeFor[record.Prefix]() {
+			f.SetUint(0xcb007100 | 24)
+			return
+		}
+		f.SetUint(2)
+	}
+}
+
+// The contract has no field that nobody fills.
+func TestEveryMessageFieldHasAnOwner(t *testing.T) {
+	others := map[protowire.Number]bool{numLocal: true, numRemote: true, numLocalPort: true, numRemotePort: true,
+		numPrefix: true, numInfo: true, numBBR: true, numCong: true}
+	check := func(l *layout, d protoreflect.MessageDescriptor, others map[protowire.Number]bool) {
+		for i := range d.Fields().Len() {
+			f := d.Fields().Get(i)
+			n := f.Number()
+			if others[n] == (int(n) < len(l.byNum) && l.byNum[n] != nil) {
+				t.Errorf("message %s: field %s has no owner, or two", d.Name(), f.Name())
+			}
+		}
+	}
+	check(connLayout, (*pb.Conn)(nil).ProtoReflect().Descriptor(), others)
+	check(infoLayout, (*pb.TcpInfo)(nil).ProtoReflect().Descriptor(), nil)
+	check(bbrLayout, (*pb.BbrInfo)(nil).ProtoReflect().Descriptor(), nil)
+}
+
+// The numbers of the enums are the record's numbers.
+func TestEnumsAgree(t *testing.T) {
+	arms := map[string]string{"none": "NONE", "T": "TREATMENT", "C": "CONTROL", "hold-out": "HOLDOUT", "A/A": "AA", "unknown": "UNKNOWN"}
+	for i, name := range pb.Arm_name {
+		if name != "ARM_"+arms[record.Arm(i).String()] {
+			t.Errorf("arm %d is %s on the wire and %s in a record", i, name, record.Arm(i))
+		}
+	}
+	short := map[string]string{"T": "TREATMENT", "C": "CONTROL"}
+	for i, name := range pb.Applied_name {
+		want := strings.ToUpper(strings.ReplaceAll(record.Applied(i).String(), "-", "_"))
+		if long, ok := short[want]; ok {
+			want = long
+		}
+		if name != "APPLIED_"+want {
+			t.Errorf("applied %d is %s on the wire and %s in a record", i, name, record.Applied(i))
+		}
+	}
+	for i, name := range pb.End_name {
+		if name != "END_"+strings.ToUpper(record.End(i).String()) {
+			t.Errorf("end %d is %s on the wire and %s in a record", i, name, record.End(i))
+		}
+	}
+	for i, name := range pb.RateSource_name {
+		if name != "RATE_SOURCE_"+strings.ToUpper(record.RateSource(i).String()) {
+			t.Errorf("rate source %d is %s on the wire and %s in a record", i, name, record.RateSource(i))
+		}
+	}
+	if len(pb.Arm_name) != int(record.ArmUnknown)+1 || len(pb.Applied_name) != int(record.AppliedUnknown)+1 {
+		t.Error("an arm of record has no number on the wire")
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	marshal := func(m *pb.Conn) []byte {
+		b, err := proto.MarshalOptions{}.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	cases := map[string][]byte{
+		"field remote: 5 bytes":               marshal(&pb.Conn{Remote: make([]byte, 5)}),
+		"field prefix: 01 02":                 marshal(&pb.Conn{Prefix: []byte{1, 2}}),
+		"outside ::/32":                       marshal(&pb.Conn{Prefix: make([]byte, 7)}),
+		"field local_port":                    marshal(&pb.Conn{LocalPort: 65536}),
+		"field State: value 256 is above 255": marshal(&pb.Conn{Info: &pb.TcpInfo{State: 256}}),
+		"field TotalRto":                      marshal(&pb.Conn{Info: &pb.TcpInfo{TotalRto: 1 << 16}}),
+		"field End: value 3":                  marshal(&pb.Conn{End: 3}),
+		"field cong":                          protowire.AppendString(protowire.AppendTag(nil, numCong, protowire.BytesType), "\xff"),
+		"field Netns":                         {0x08, 0x80},
+		"tag":                                 {0x80},
+		"field number 200":                    append(protowire.AppendTag(nil, 200, protowire.BytesType), 9),
+	}
+	for want, b := range cases {
+		if err := Decode(b, &record.Conn{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
+// A newer writer may know more arms and more fields.
+func TestDecodeFromNewerWriter(t *testing.T) {
+	b, err := proto.Marshal(&pb.Conn{Assigned: 9, Applied: 99, Cookie: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = protowire.AppendVarint(protowire.AppendTag(b, 500, protowire.VarintType), 1)
+	b = protowire.AppendString(protowire.AppendTag(b, 501, protowire.BytesType), "new")
+	var c record.Conn
+	want := record.Conn{Assigned: record.ArmUnknown, Applied: record.AppliedUnknown, Cookie: 5}
+	if err := Decode(b, &c); err != nil || c != want {
+		t.Errorf("%+v %v", c, err)
+	}
+}
+
+func TestEncodeOddValues(t *testing.T) {
+	c := record.Conn{Cong: "a\xffb", Prefix: 7, Remote: netip.MustParseAddrPort("[::ffff:192.0.2.1]:9")}
+	var got record.Conn
+	if err := Decode(Encode(nil, &c), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := record.Conn{Cong: "a\ufffdb", Remote: netip.MustParseAddrPort("192.0.2.1:9")}
+	if got != want {
+		t.Errorf("%+v", got)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	for range 20 {
+		f.Add(Encode(nil, anyConn(rng)))
+	}
+	f.Add([]byte{})
+	f.Add([]byte("\xf0\x99\xee\xb800")) // a field number past the largest
+	f.Add([]byte{0x5a, 0x02, 0x08, 0x01, 0x62, 0x00})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var c, again record.Conn
+		if Decode(b, &c) != nil {
+			return
+		}
+		if err := Decode(Encode(nil, &c), &again); err != nil {
+			t.Fatalf("what was read cannot be written and read again: %v", err)
+		}
+		if c != again && c.RateBytesPerS == c.RateBytesPerS {
+			t.Fatalf("the second reading differs:\n%s", cmp.Diff(c, again, sameValues))
+		}
+		if err := proto.Unmarshal(b, &pb.Conn{}); err != nil {
+			t.Fatalf("protobuf refuses what Decode takes: %v", err)
+		}
+	})
+}
+
+// typicalConn is a download in progress, as an edge sees many.
+func typicalConn() *record.Conn {
+	return &record.Conn{
+		Netns: 1, Cookie: 0x3001f2, Window: 1767322800, AtNs: 1767322890123456789,
+		Local: netip.MustParseAddrPort("198.51.100.1:443"), Remote: netip.MustParseAddrPort("203.0.113.77:52011"),
+		Prefix: 0xcb007100 | 24, Passive: true, ClientFacing: true, Cong: "cubic", DefaultCong: true,
+		Assigned: record.ArmControl, Applied: record.AppliedControl, Plan: 412, Crossings: 2, CrossedNs: 1767322850123456789,
+		WinBytesAcked: 5_432_100, WinBytesSent: 5_500_000, WinBytesRetrans: 43_440, WinBytesReceived: 1400,
+		WinElapsedUs: 90_000_000, WinBusyUs: 12_345_678, WinRwndLimitedUs: 1000, WinRateSamples: 210, WinLimitedSamples: 12,
+		RateBytesPerS: 612_345.678, RateSource: record.RateMean,
+		Info: inetdiag.TCPInfo{State: 1, Options: 7, SndWscale: 7, RcvWscale: 7, RtoUs: 254_000, AtoUs: 40_000, SndMss: 1448, RcvMss: 536,
+			Unacked: 21, LastDataSentMs: 4, LastAckSentMs: 90_000, LastDataRecvMs: 8000, LastAckRecvMs: 4, Pmtu: 1500, RcvSsthresh: 64_076,
+			RttUs: 52_345, RttvarUs: 2345, SndSsthresh: 24, SndCwnd: 31, Advmss: 1448, Reordering: 3, RcvSpace: 14_600, TotalRetrans: 30,
+			PacingRate: 1_028_000, MaxPacingRate: 1<<64 - 1, BytesAcked: 15_432_100, BytesReceived: 4400, SegsOut: 10_700, SegsIn: 5300,
+			NotsentBytes: 400_000, MinRttUs: 41_200, DataSegsIn: 9, DataSegsOut: 10_690, DeliveryRate: 598_765, BusyTimeUs: 32_345_678,
+			RwndLimitedUs: 1000, Delivered: 10_650, BytesSent: 15_500_000, BytesRetrans: 43_440, SndWnd: 300_032, RcvWnd: 65_535, Len: 248},
+	}
+}
+
+func TestEncodeDoesNotAllocate(t *testing.T) {
+	c, buf := typicalConn(), make([]byte, 0, 4096)
+	if n := testing.AllocsPerRun(100, func() { buf = Encode(buf[:0], c) }); n != 0 {
+		t.Errorf("%v allocations for a record", n)
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	c, buf := typicalConn(), make([]byte, 0, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = Encode(buf[:0], c)
+	}
+	b.ReportMetric(float64(len(buf)), "B/record")
+}
+
+func BenchmarkDecode(b *testing.B) {
+	buf := Encode(nil, typicalConn())
+	var c record.Conn
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := Decode(buf, &c); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkProtoMarshal(b *testing.B) {
+	m := asMessage(typicalConn())
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		buf, _ = proto.MarshalOptions{}.MarshalAppend(buf[:0], m)
+	}
+}

@@ -1,0 +1,137 @@
+package wire
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"reflect"
+
+	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/core/record"
+	pb "github.com/congctl/congctl/internal/data/wire/congctlv1"
+)
+
+// asMessage is the slow, obvious way from a record to its message: one line for
+// each field, written by hand, against which the layouts are held.
+func asMessage(c *record.Conn) *pb.Conn {
+	return &pb.Conn{
+		Netns: uint64(c.Netns), Cookie: uint64(c.Cookie), Window: c.Window, AtNs: c.AtNs, End: pb.End(c.End),
+		Local: c.Local.Addr().AsSlice(), Remote: c.Remote.Addr().AsSlice(),
+		LocalPort: uint32(c.Local.Port()), RemotePort: uint32(c.Remote.Port()), Prefix: prefixBytes(c.Prefix),
+		Info: infoMessage(&c.Info), Bbr: bbrMessage(&c.BBR), Cong: c.Cong,
+		RateBytesPerS: c.RateBytesPerS, RateSource: pb.RateSource(c.RateSource),
+		Passive: c.Passive, ClientFacing: c.ClientFacing, PreStart: c.PreStart, Mptcp: c.MPTCP, DefaultCong: c.DefaultCong,
+		HasBbr: c.HasBBR, InfoFromClose: c.InfoFromClose, Carryover: c.Carryover,
+		Assigned: pb.Arm(c.Assigned), Applied: pb.Applied(c.Applied), Plan: uint64(c.Plan), Crossings: c.Crossings,
+		CrossedNs: c.CrossedNs, SwitchedNs: c.SwitchedNs,
+		WinBytesAcked: c.WinBytesAcked, WinBytesSent: c.WinBytesSent, WinBytesRetrans: c.WinBytesRetrans,
+		WinBytesReceived: c.WinBytesReceived, WinElapsedUs: c.WinElapsedUs, WinBusyUs: c.WinBusyUs,
+		WinRwndLimitedUs: c.WinRwndLimitedUs, WinSndbufUs: c.WinSndbufUs,
+		WinRateSamples: c.WinRateSamples, WinLimitedSamples: c.WinLimitedSamples,
+	}
+}
+
+func prefixBytes(p record.Prefix) []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(p))
+	switch {
+	case p == 0:
+		return nil
+	case p.Is4():
+		return b[4:7]
+	}
+	return b[:7]
+}
+
+func infoMessage(t *inetdiag.TCPInfo) *pb.TcpInfo {
+	if *t == (inetdiag.TCPInfo{}) {
+		return nil
+	}
+	return &pb.TcpInfo{
+		LenBytes: uint32(t.Len), State: uint32(t.State), CaState: uint32(t.CaState), Retransmits: uint32(t.Retransmits),
+		Probes: uint32(t.Probes), Backoff: uint32(t.Backoff), Options: uint32(t.Options),
+		SndWscale: uint32(t.SndWscale), RcvWscale: uint32(t.RcvWscale),
+		DeliveryRateAppLimited: t.DeliveryRateAppLimited, FastopenClientFail: uint32(t.FastopenClientFail),
+		RtoUs: t.RtoUs, AtoUs: t.AtoUs, SndMssBytes: t.SndMss, RcvMssBytes: t.RcvMss,
+		UnackedSegs: t.Unacked, SackedSegs: t.Sacked, LostSegs: t.Lost, RetransSegs: t.Retrans, FacketsSegs: t.Fackets,
+		LastDataSentMs: t.LastDataSentMs, LastAckSentMs: t.LastAckSentMs, LastDataRecvMs: t.LastDataRecvMs, LastAckRecvMs: t.LastAckRecvMs,
+		PmtuBytes: t.Pmtu, RcvSsthreshBytes: t.RcvSsthresh, RttUs: t.RttUs, RttvarUs: t.RttvarUs,
+		SndSsthreshSegs: t.SndSsthresh, SndCwndSegs: t.SndCwnd, AdvmssBytes: t.Advmss, ReorderingSegs: t.Reordering,
+		RcvRttUs: t.RcvRttUs, RcvSpaceBytes: t.RcvSpace, TotalRetransSegs: t.TotalRetrans,
+		PacingRateBytesPerS: t.PacingRate, MaxPacingRateBytesPerS: t.MaxPacingRate,
+		BytesAcked: t.BytesAcked, BytesReceived: t.BytesReceived, SegsOut: t.SegsOut, SegsIn: t.SegsIn,
+		NotsentBytes: t.NotsentBytes, MinRttUs: t.MinRttUs, DataSegsIn: t.DataSegsIn, DataSegsOut: t.DataSegsOut,
+		DeliveryRateBytesPerS: t.DeliveryRate, BusyTimeUs: t.BusyTimeUs, RwndLimitedUs: t.RwndLimitedUs, SndbufLimitedUs: t.SndbufLimitedUs,
+		DeliveredSegs: t.Delivered, DeliveredCeSegs: t.DeliveredCe, BytesSent: t.BytesSent, BytesRetrans: t.BytesRetrans,
+		DsackDups: t.DsackDups, ReordSeen: t.ReordSeen, RcvOoopackSegs: t.RcvOoopack, SndWndBytes: t.SndWnd, RcvWndBytes: t.RcvWnd,
+		Rehash: t.Rehash, TotalRto: uint32(t.TotalRto), TotalRtoRecoveries: uint32(t.TotalRtoRecoveries), TotalRtoTimeMs: t.TotalRtoTimeMs,
+		ReceivedCeSegs: t.ReceivedCe, DeliveredE1Bytes: t.DeliveredE1Bytes, DeliveredE0Bytes: t.DeliveredE0Bytes,
+		DeliveredCeBytes: t.DeliveredCeBytes, ReceivedE1Bytes: t.ReceivedE1Bytes, ReceivedE0Bytes: t.ReceivedE0Bytes,
+		ReceivedCeBytes: t.ReceivedCeBytes, AccecnFailMode: uint32(t.AccecnFailMode), AccecnOptSeen: uint32(t.AccecnOptSeen),
+	}
+}
+
+func bbrMessage(i *inetdiag.BBRInfo) *pb.BbrInfo {
+	if *i == (inetdiag.BBRInfo{}) {
+		return nil
+	}
+	return &pb.BbrInfo{BwBytesPerS: i.BwBytesPerS, MinRttUs: i.MinRttUs, PacingGain: i.PacingGain, CwndGain: i.CwndGain}
+}
+
+// anyConn is a record with each field set by chance, over its whole range; a
+// fifth of them stays zero.
+func anyConn(rng *rand.Rand) *record.Conn {
+	c := &record.Conn{}
+	setScalars(rng, reflect.ValueOf(c).Elem())
+	c.End, c.RateSource = record.End(rng.IntN(3)), record.RateSource(rng.IntN(3))
+	c.Assigned, c.Applied = record.Arm(rng.IntN(6)), record.Applied(rng.IntN(12))
+	c.Info.Len = rng.IntN(400)
+	c.Cong = []string{"", "cubic", "bbr", "westwood", "größe"}[rng.IntN(5)]
+	c.Local, c.Remote = anyAddr(rng), anyAddr(rng)
+	c.Prefix, _ = record.PrefixOf(anyAddr(rng).Addr())
+	if rng.IntN(4) == 0 {
+		c.BBR = inetdiag.BBRInfo{}
+	}
+	if rng.IntN(8) == 0 {
+		c.Info = inetdiag.TCPInfo{}
+	}
+	return c
+}
+
+func setScalars(rng *rand.Rand, v reflect.Value) {
+	for i := range v.NumField() {
+		f := v.Field(i)
+		bits := rng.Uint64() >> rng.IntN(64)
+		if rng.IntN(5) == 0 {
+			bits = 0
+		}
+		switch f.Kind() {
+		case reflect.Bool:
+			f.SetBool(bits&1 == 1)
+		case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+			f.SetUint(bits & (math.MaxUint64 >> (64 - f.Type().Bits())))
+		case reflect.Int64:
+			f.SetInt(int64(bits))
+		case reflect.Float64:
+			f.SetFloat(rng.NormFloat64() * 1e6)
+		case reflect.Struct:
+			if f.Type() != reflect.TypeFor[netip.AddrPort]() {
+				setScalars(rng, f)
+			}
+		}
+	}
+}
+
+func anyAddr(rng *rand.Rand) netip.AddrPort {
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:], rng.Uint64())
+	binary.LittleEndian.PutUint64(b[8:], rng.Uint64())
+	addr := netip.AddrFrom16(b)
+	switch rng.IntN(5) {
+	case 0:
+		addr = netip.Addr{}
+	case 1, 2:
+		addr = netip.AddrFrom4([4]byte(b[:4]))
+	}
+	return netip.AddrPortFrom(addr, uint16(rng.Uint32()))
+}

@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// maxBatchBytes bounds what a reader allocates: 64 MiB, 256 times the default
+// batch. A length above it is damage, not a batch.
+const maxBatchBytes = 64 << 20
+
+// Report says what a records file held.
+type Report struct {
+	Batches, Conns int
+	TornBytes      int64 // at the end, of a batch that was not written to its end; 0 is a clean file
+}
+
+// Read calls row for each record of a records file, in order; the Conn is used
+// again for the next one. A torn tail (the writer was killed, or the disk was
+// full) ends the file without an error and is in the report; a damage before it
+// is [ErrDamaged], with the offset of its batch. Errors of row end the reading.
+func Read(r io.Reader, row func(*Header, *record.Conn) error) (Report, error) {
+	in := &counted{r: bufio.NewReaderSize(r, 64<<10)}
+	var rep Report
+	var batch []byte
+	counting := func(h *Header, c *record.Conn) error { rep.Conns++; return row(h, c) }
+	for {
+		start := in.n
+		b, err := readBatch(in, batch)
+		switch {
+		case errors.Is(err, io.EOF):
+			return rep, nil
+		case errors.Is(err, errTorn):
+			rep.TornBytes, err = tornTail(in, start)
+			return rep, err
+		case err != nil:
+			return rep, fmt.Errorf("read batch at byte %d: %w", start, err)
+		}
+		batch = b
+		if err := DecodeBatch(batch, counting); err != nil {
+			return rep, fmt.Errorf("read batch at byte %d: %w", start, err)
+		}
+		rep.Batches++
+	}
+}
+
+var errTorn = errors.New("torn")
+
+// readBatch gives the next batch in buf, made longer when needed; io.EOF when
+// the file ends between two. A length of zero is a torn tail: no batch is empty,
+// and a file system may leave zeros where a write did not get to the disk.
+func readBatch(in *counted, buf []byte) ([]byte, error) {
+	size, err := binary.ReadUvarint(in)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, errTorn
+	case errors.Is(err, io.EOF), err != nil && in.err != nil:
+		return nil, err
+	case err != nil || size > maxBatchBytes:
+		return nil, fmt.Errorf("%w: its length is no length of a batch", ErrDamaged)
+	case size == 0:
+		return nil, errTorn
+	}
+	// A copy grows with what is really there, so a wrong length costs no memory.
+	body := bytes.NewBuffer(buf[:0])
+	n, err := io.CopyN(body, in, int64(size))
+	if errors.Is(err, io.EOF) && n < int64(size) {
+		return nil, errTorn
+	}
+	return body.Bytes(), err
+}
+
+// tornTail counts the bytes from start to the end. Zeros must go on to the end:
+// data behind a gap is not torn but damaged.
+func tornTail(in *counted, start int64) (int64, error) {
+	buf := make([]byte, 4096)
+	for {
+		n, err := in.Read(buf)
+		if len(bytes.Trim(buf[:n], "\x00")) > 0 {
+			return 0, fmt.Errorf("read batch at byte %d: %w: an empty batch with data behind it", start, ErrDamaged)
+		}
+		if errors.Is(err, io.EOF) {
+			return in.n - start, nil
+		}
+		if err != nil {
+			return 0, fmt.Errorf("read batch at byte %d: %w", start, err)
+		}
+	}
+}
+
+// counted knows how far a reader has come, and whether an error was its own.
+type counted struct {
+	r   *bufio.Reader
+	n   int64
+	err error
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func (c *counted) ReadByte() (byte, error) {
+	b, err := c.r.ReadByte()
+	if err == nil {
+		c.n++
+	} else if !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+	return b, err
+}

@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// Limits of a batch: it is written when either is reached.
+type Limits struct {
+	Conns int // default 1,000: what one poll of a small host gives
+	Bytes int // default 256 KiB: a quarter of the usual message limit of brokers (1 MB)
+}
+
+const (
+	defaultConns = 1000
+	defaultBytes = 256 << 10
+)
+
+// Writer writes a records file: batches, each behind its length as a varint
+// (the "delimited" form of every protobuf library). A file is written once, from
+// start to end: after a crash the next one gets a new name, so a torn tail can
+// only be at the end.
+type Writer struct {
+	file      *os.File
+	head      Header
+	limits    Limits
+	addresses record.Addresses
+
+	conns          []byte // encoded elements of the open batch
+	count          int
+	scratch, frame []byte
+	failed         error
+}
+
+// Create makes the file (mode 0600) and refuses to touch one that exists
+// (fs.ErrExist). What is kept of remote addresses is a's rule.
+func Create(path string, head Header, limits Limits, a record.Addresses) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("create records file: %w", err)
+	}
+	if limits.Conns <= 0 {
+		limits.Conns = defaultConns
+	}
+	if limits.Bytes <= 0 {
+		limits.Bytes = defaultBytes
+	}
+	head.Sequence = 0
+	return &Writer{file: f, head: head, limits: limits, addresses: a}, nil
+}
+
+// Add puts c, its remote address redacted, into the open batch, and writes the
+// batch when it is full. c may be used again at once.
+func (w *Writer) Add(c *record.Conn) error {
+	if w.failed != nil {
+		return w.failed
+	}
+	kept := *c
+	kept.Remote = w.addresses.Redact(c.Remote)
+	w.conns = appendConn(w.conns, &kept, &w.scratch)
+	w.count++
+	if w.count < w.limits.Conns && len(w.conns) < w.limits.Bytes {
+		return nil
+	}
+	return w.Flush()
+}
+
+// Flush writes the open batch, if it holds anything, with one write. After an
+// error the file may end in a torn batch; every later call gives that error.
+func (w *Writer) Flush() error {
+	if w.failed != nil || w.count == 0 {
+		return w.failed
+	}
+	w.head.Sequence++
+	w.scratch = appendHeader(w.scratch[:0], &w.head)
+	w.frame = protowire.AppendVarint(w.frame[:0], uint64(len(w.scratch)+len(w.conns)))
+	w.frame = append(append(w.frame, w.scratch...), w.conns...)
+	if _, err := w.file.Write(w.frame); err != nil {
+		w.failed = fmt.Errorf("write batch %d: %w", w.head.Sequence, err)
+	}
+	w.conns, w.count = w.conns[:0], 0
+	return w.failed
+}
+
+// Close flushes, puts the file and its name on disk, and closes it.
+func (w *Writer) Close() error {
+	err := w.Flush()
+	if serr := w.file.Sync(); serr != nil {
+		err = errors.Join(err, fmt.Errorf("sync records file: %w", serr))
+	}
+	return errors.Join(err, w.file.Close(), syncDir(filepath.Dir(w.file.Name())))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync directory: %w", err)
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
