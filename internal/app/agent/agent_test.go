@@ -1,0 +1,384 @@
+package agent
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/congctl/congctl/internal/core/abi"
+	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+func TestWindowCarriesWhatPollsAndClosesSaw(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		toBoundary(h)
+		h.with(func() { h.outs = nil })
+		// A long connection that moves 50 kB a poll, and a short one that lives
+		// between two polls and is known by its close record alone.
+		for i := range 29 {
+			h.with(func() { h.socks = []inetdiag.Sock{sock(7, "203.0.113.9", uint64(i+1)*50_000)} })
+			time.Sleep(10 * time.Second)
+		}
+		_, boot := h.clock()
+		c := abi.Close{Cookie: 8, Netns: 1, AtNs: uint64(boot), LocalPort: 443, RemotePort: 6000, Cong: inetdiag.CongOf("cubic"),
+			Local: netip.MustParseAddr("192.0.2.1").As16(), Remote: netip.MustParseAddr("198.51.100.3").As16(),
+			BytesAcked: 300_000, BytesSent: 300_000, DeliveryRate: 2_000_000, MinRttUs: 9_000, SrttUs: 9_000}
+		c.Mark.EstablishedNs = uint64(boot) - uint64(2*time.Second)
+		c.Mark.RateN, c.Mark.RateSum = 3, 6_000_000
+		h.with(func() { h.closes = append(h.closes, c) })
+		toBoundary(h)
+		if len(h.outs) != 1 || h.outs[0].Unknown != "" {
+			t.Fatalf("outs: %+v", h.outs)
+		}
+		got := map[string]record.Window{}
+		for _, r := range h.outs[0].Rows {
+			got[r.Prefix.String()] = r
+		}
+		long, short := got["203.0.113.0/24"], got["198.51.100.0/24"]
+		if long.Conns != 1 || long.Eligible != 1 || long.Bytes == 0 || !long.Control {
+			t.Errorf("long connection: %+v", long)
+		}
+		if short.Conns != 1 || short.Eligible != 1 || short.Bytes != 300_000 || short.RateBytesPerS[record.Q50] != 2_000_000 || short.RateMeans != 1 {
+			t.Errorf("short connection: %+v", short)
+		}
+	})
+}
+
+func TestWithoutEBPFTheLevelIsMeasured(t *testing.T) {
+	noEBPF := func(r *Rooms) { r.Follower, r.Treater, r.Sweeper = nil, nil, nil }
+	runIn(t, noEBPF, func(h *host, a *Agent) {
+		toBoundary(h)
+		h.with(func() { h.outs = nil })
+		for i := range 20 {
+			s := sock(7, "203.0.113.9", uint64(i+1)*50_000)
+			s.Has &^= inetdiag.HasStorage
+			h.with(func() { h.socks = []inetdiag.Sock{s} })
+			time.Sleep(10 * time.Second)
+		}
+		toBoundary(h)
+		if len(h.outs) != 1 || len(h.outs[0].Rows) != 1 || !h.outs[0].Rows[0].Control || h.outs[0].Rows[0].Eligible != 1 {
+			t.Fatalf("outs: %+v", h.outs)
+		}
+	})
+}
+
+func TestWallClockStepMakesTheWindowUnknown(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		toBoundary(h)
+		time.Sleep(time.Minute)
+		h.with(func() { h.outs = nil; h.step = 612 * time.Second })
+		toBoundary(h)
+		if len(h.outs) == 0 || !strings.Contains(h.outs[0].Unknown, "wall clock stepped by 10m12s") {
+			t.Fatalf("outs: %+v", h.outs)
+		}
+		h.with(func() { h.outs = nil })
+		toBoundary(h)
+		if len(h.outs) != 1 || h.outs[0].Unknown != "" {
+			t.Errorf("the window after the step: %+v", h.outs)
+		}
+	})
+}
+
+// A clock that jumps 12 h and is set right, and one that is set back by 12 h, cost
+// the windows that the steps touch and nothing more.
+func TestWallClockThereAndBack(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		moved := uint64(0)
+		windows := func(n int) {
+			for range 30 * n {
+				moved += 50_000
+				h.with(func() { h.socks = []inetdiag.Sock{sock(7, "203.0.113.9", moved)} })
+				time.Sleep(10 * time.Second)
+			}
+			toBoundary(h)
+		}
+		windows(2)
+		for _, step := range []time.Duration{12 * time.Hour, -12 * time.Hour, -12 * time.Hour, 12 * time.Hour} {
+			time.Sleep(time.Minute)
+			h.with(func() { h.outs = nil; h.step += step })
+			windows(4)
+			good, seen := 0, map[int64]bool{}
+			for i, o := range h.outs {
+				if seen[o.Start] {
+					t.Errorf("step %s: window %d twice", step, o.Start)
+				}
+				seen[o.Start] = true
+				if o.Unknown != "" != (i < 2) || o.Unknown != "" && !strings.Contains(o.Unknown, "stepped") {
+					t.Errorf("step %s, window %d of %d: unknown %q", step, i, len(h.outs), o.Unknown)
+				}
+				if o.Unknown == "" && len(o.Rows) == 1 && o.Rows[0].Eligible == 1 {
+					good++
+				}
+			}
+			if good < 3 {
+				t.Errorf("step %s: %d good windows of %d: %+v", step, good, len(h.outs), h.outs)
+			}
+		}
+	})
+}
+
+// A clock that is set back by seconds over a window's start does not end it.
+func TestSmallStepBackOverABoundary(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		toBoundary(h)
+		h.with(func() { h.outs = nil; h.step -= 20 * time.Second })
+		time.Sleep(2 * time.Minute)
+		for i := range 10 {
+			h.with(func() { h.socks = []inetdiag.Sock{sock(7, "203.0.113.9", uint64(i+1)*50_000)} })
+			time.Sleep(10 * time.Second)
+		}
+		toBoundary(h)
+		if len(h.outs) != 1 || h.outs[0].Unknown != "" || len(h.outs[0].Rows) != 1 {
+			t.Errorf("outs: %+v", h.outs)
+		}
+	})
+}
+
+func TestPausedAgentMarksTheWindowItMissed(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		toBoundary(h)
+		time.Sleep(4 * time.Minute)
+		h.with(func() { h.outs = nil; h.stall = 3 * time.Minute })
+		time.Sleep(4 * time.Minute)
+		synctest.Wait()
+		if len(h.outs) != 1 || !strings.Contains(h.outs[0].Unknown, "no poll at its end") {
+			t.Fatalf("outs: %+v", h.outs)
+		}
+	})
+}
+
+// The first window after the start: connections that are accepted and closed before
+// their namespace's first dump is through measure the level like any other.
+func TestCloseBeforeTheFirstDumpIsOnTheDefault(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		toBoundary(h)
+		h.with(func() { h.outs = nil; h.second = true })
+		time.Sleep(11 * time.Second)
+		_, boot := h.clock()
+		c := abi.Close{Cookie: 30, Netns: 2, AtNs: uint64(boot), LocalPort: 443, Cong: inetdiag.CongOf("cubic"), DeliveryRate: 1_000_000,
+			Local: netip.MustParseAddr("192.0.2.1").As16(), Remote: netip.MustParseAddr("198.51.100.3").As16(), BytesAcked: 300_000}
+		c.Mark.EstablishedNs = uint64(boot) - uint64(time.Second)
+		h.with(func() { h.closes = append(h.closes, c) })
+		toBoundary(h)
+		if len(h.outs) != 1 || len(h.outs[0].Rows) != 1 || !h.outs[0].Rows[0].Control {
+			t.Errorf("outs: %+v", h.outs)
+		}
+	})
+}
+
+func TestStopRightAfterAWindowKeepsIt(t *testing.T) {
+	var outs int
+	var of *host
+	run(t, func(h *host, a *Agent) {
+		toBoundary(h)
+		unix, _ := h.clock()
+		time.Sleep(5*time.Minute - time.Duration(unix%int64(5*time.Minute)) + 50*time.Millisecond)
+		synctest.Wait()
+		of, outs = h, len(h.outs)
+	})
+	if len(of.outs) != outs+1 || of.outs[outs].Unknown != "" {
+		t.Errorf("%d windows went out at the stop", len(of.outs)-outs)
+	}
+}
+
+func TestWindowThatEndsDuringAPollIsClosedAtOnce(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		toBoundary(h)
+		unix, _ := h.clock()
+		end := (unix/1e9/300 + 1) * 300
+		h.with(func() { h.outs = nil })
+		time.Sleep(time.Duration(end*1e9-unix) - 15*time.Second)
+		h.with(func() { h.stall = 11 * time.Second }) // from 10 s before the end to 1 s behind it
+		time.Sleep(15*time.Second + 3*time.Second)
+		synctest.Wait()
+		if len(h.outs) != 1 || h.outs[0].Unknown != "" {
+			t.Errorf("3 s after the window's end: %+v", h.outs)
+		}
+	})
+}
+
+func TestWindowsThatNoPollSawGoOutAlone(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		toBoundary(h)
+		unix, _ := h.clock()
+		first := unix / 1e9 / 300 * 300
+		h.with(func() { h.outs = nil; h.stall = 11 * time.Minute })
+		for i := range 2 { // one close in each of the two windows without a poll
+			time.Sleep(5 * time.Minute)
+			_, boot := h.clock()
+			c := abi.Close{Cookie: uint64(20 + i), Netns: 1, AtNs: uint64(boot), LocalPort: 443, Cong: inetdiag.CongOf("cubic"),
+				Local: netip.MustParseAddr("192.0.2.1").As16(), Remote: netip.MustParseAddr("198.51.100.3").As16(), BytesAcked: 300_000}
+			c.Mark.EstablishedNs = uint64(boot) - uint64(time.Second)
+			h.with(func() { h.closes = append(h.closes, c) })
+		}
+		time.Sleep(2 * time.Minute)
+		toBoundary(h)
+		seen := map[int64]string{}
+		for _, o := range h.outs {
+			for _, r := range o.Rows {
+				if r.Start != o.Start {
+					t.Errorf("window %d has a row of %d", o.Start, r.Start)
+				}
+			}
+			seen[o.Start] = o.Unknown
+		}
+		if len(seen) < 3 || !strings.Contains(seen[first+300], "no poll") {
+			t.Errorf("windows from %d: %v", first, seen)
+		}
+	})
+}
+
+func TestPlanIsRenewedAndDroppedWhenItExpires(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		if err := a.SetPlan(signed(1, time.Now(), time.Hour, "203.0.113.0/24")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Minute)
+		h.with(func() {
+			if n := len(h.programs); n < 25 || n > 31 {
+				t.Errorf("%d times set in 30 min, want one a minute", n)
+			}
+			last := h.programs[len(h.programs)-1]
+			if len(last.Entries) != 1 {
+				t.Errorf("renewed with %d prefixes", len(last.Entries))
+			}
+		})
+		time.Sleep(32 * time.Minute)
+		h.with(func() {
+			if last := h.programs[len(h.programs)-1]; len(last.Entries) != 0 {
+				t.Errorf("expired plan still sets %d prefixes", len(last.Entries))
+			}
+			if !slices.ContainsFunc(h.alarms, func(s string) bool { return strings.HasPrefix(s, "plan: plan 1 expired") }) {
+				t.Errorf("alarms: %q", h.alarms)
+			}
+		})
+		if err := a.SetPlan(signed(2, time.Now(), time.Hour, "203.0.113.0/24")); err != nil {
+			t.Fatal(err)
+		}
+		if s := a.Status(); len(s.Alarms) != 0 || s.InForce != 1 {
+			t.Errorf("after a new plan: %+v", s)
+		}
+		if arm, in := a.armAt(0x18, 0); in {
+			t.Errorf("expired plan gives arm %s", arm)
+		}
+	})
+}
+
+func TestBadPlansAreRefusedAndTheOldOneStays(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		good := signed(1, time.Now(), time.Hour, "203.0.113.0/24")
+		if err := a.SetPlan(good); err != nil {
+			t.Fatal(err)
+		}
+		broken := slices.Clone(good)
+		broken[len(broken)/2] ^= 1
+		for name, text := range map[string][]byte{
+			"damaged": broken,
+			"expired": signed(2, time.Now().Add(-2*time.Hour), time.Hour, "203.0.113.0/24"),
+			"private": signed(2, time.Now(), time.Hour, "10.0.0.0/24"),
+		} {
+			if err := a.SetPlan(text); err == nil {
+				t.Errorf("%s plan accepted", name)
+			}
+		}
+		if s := a.Status(); s.Plan != 1 || s.InForce != 1 {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+func TestStarvedAndKilledAreSeparate(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		a.Kill(true)
+		h.with(func() { h.starved = "steal 30 %" })
+		time.Sleep(11 * time.Second)
+		h.with(func() {
+			if h.stop != abi.StopKilled|abi.StopStarved {
+				t.Errorf("stop bits %b", h.stop)
+			}
+			h.starved = ""
+		})
+		time.Sleep(11 * time.Second)
+		h.with(func() {
+			if h.stop != abi.StopKilled {
+				t.Errorf("stop bits %b after the shortage", h.stop)
+			}
+		})
+		toBoundary(h)
+		if h.outs[0].Starved != "steal 30 %" {
+			t.Errorf("window's word on CPU: %q", h.outs[0].Starved)
+		}
+	})
+}
+
+func TestCoverageAlarmAndItsEnd(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		time.Sleep(15 * time.Second)
+		h.with(func() { h.opens, h.seen = 1000, 900 })
+		time.Sleep(11 * time.Second)
+		if s := a.Status(); len(s.Alarms) != 0 {
+			t.Errorf("one poll raised %q", s.Alarms)
+		}
+		time.Sleep(10 * time.Second)
+		s := a.Status()
+		if len(s.Alarms) != 1 || !strings.Contains(s.Alarms[0], "900 of 1000") || !strings.Contains(s.Alarms[0], "the fake thief") {
+			t.Fatalf("alarms %q", s.Alarms)
+		}
+		time.Sleep(2 * time.Minute)
+		if s := a.Status(); len(s.Alarms) != 0 || len(h.alarms) != 1 {
+			t.Errorf("alarms %q after the fault was over, told %q", s.Alarms, h.alarms)
+		}
+	})
+}
+
+func TestTheftIsNoticedWithinAMinute(t *testing.T) {
+	run(t, func(h *host, a *Agent) {
+		h.with(func() { h.stripped = 4 })
+		time.Sleep(time.Minute)
+		if s := a.Status(); s.Stripped == 0 || s.Rearmed != s.Stripped || len(s.Alarms) != 1 || !strings.Contains(s.Alarms[0], "theft") {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+func TestCloseQueueIsBoundedAndCounts(t *testing.T) {
+	q := newCloseQueue(3)
+	for i := range 5 {
+		q.put(&abi.Close{Cookie: uint64(i)})
+	}
+	got := q.take()
+	if len(got) != 3 || got[2].Cookie != 2 || q.lost() != 2 {
+		t.Errorf("%d taken, %d lost", len(got), q.lost())
+	}
+	q.put(&abi.Close{Cookie: 9})
+	if got := q.take(); len(got) != 1 || got[0].Cookie != 9 {
+		t.Errorf("second take: %+v", got)
+	}
+	if got := q.take(); len(got) != 0 {
+		t.Errorf("third take: %+v", got)
+	}
+}
+
+func TestClients(t *testing.T) {
+	c := Clients{
+		Allow:   []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")},
+		Exclude: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24"), netip.MustParsePrefix("203.0.113.0/28")},
+	}
+	local := netip.MustParseAddrPort("192.0.2.1:443")
+	for addr, want := range map[string]bool{
+		"203.0.113.77": true, "203.0.113.7": false, "10.0.0.1": false, "10.1.0.1": true, "10.1.2.1": false,
+		"127.0.0.1": false, "::ffff:203.0.113.77": true, "fe80::1": false, "2001:db8::9": true, "192.0.2.1": false,
+	} {
+		r := netip.AddrPortFrom(netip.MustParseAddr(addr), 1)
+		if got := c.Facing(0, local, r, true); got != want {
+			t.Errorf("%s: %v", addr, got)
+		}
+		if c.Facing(0, local, r, false) {
+			t.Errorf("%s: an outbound connection is client-facing", addr)
+		}
+	}
+}

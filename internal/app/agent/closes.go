@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"sync"
+
+	"github.com/congctl/congctl/internal/core/abi"
+)
+
+// closeQueue holds close records between the ring's reader and the ledger. It is
+// bounded: while a dump of a million sockets runs, memory must not follow the
+// rate of closes. What does not fit is counted.
+type closeQueue struct {
+	mu      sync.Mutex // guards all below
+	waiting []abi.Close
+	spare   []abi.Close
+	limit   int
+	dropped uint64
+}
+
+func newCloseQueue(limit int) *closeQueue { return &closeQueue{limit: limit} }
+
+func (q *closeQueue) put(c *abi.Close) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) >= q.limit {
+		q.dropped++
+		return
+	}
+	q.waiting = append(q.waiting, *c)
+}
+
+// take gives all that waits; the slice is good until the next call.
+func (q *closeQueue) take() []abi.Close {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting, q.spare = q.spare[:0], q.waiting
+	if cap(q.waiting) > keepCloses && len(q.spare) < keepCloses {
+		q.waiting = nil // a burst's memory goes back once it is over
+	}
+	return q.spare
+}
+
+// keepCloses is how many records (320 bytes each) the two buffers keep room for when idle.
+const keepCloses = 4096
+
+func (q *closeQueue) lost() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.dropped
+}
+
+func (a *Agent) readCloses(stop <-chan struct{}) {
+	malformed, err := a.rooms.Follower.ReadCloses(stop, a.closes.put)
+	if err != nil {
+		a.alarm("closes", "close records are no longer read: "+err.Error())
+	}
+	a.mu.Lock()
+	a.status.MalformedCloses += malformed
+	a.mu.Unlock()
+}
+
+// takeCloses hands what waits to the ledger. Never called during a dump: a close
+// applied before the dump shows its socket would bring the socket back to life.
+func (a *Agent) takeCloses() {
+	waiting := a.closes.take()
+	if len(waiting) == 0 {
+		return
+	}
+	unix, boot := a.rooms.Clock()
+	for i := range waiting {
+		a.ledger.Close(&waiting[i], unix-boot)
+	}
+}

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"fmt"
+
+	"github.com/congctl/congctl/internal/core/abi"
+	"github.com/congctl/congctl/internal/core/plan"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+const (
+	stopKilled  = abi.StopKilled
+	stopStarved = abi.StopStarved
+	// renewals is how many times in its life an expiry is renewed: the agent may
+	// miss fourteen of fifteen and nothing changes.
+	renewals = 15
+)
+
+// SetPlan verifies a signed plan and puts it in force. On any error the plan
+// before stays in force.
+func (a *Agent) SetPlan(signed []byte) error {
+	p, err := plan.Open(signed, a.opt.PublicKey)
+	if err != nil {
+		return fmt.Errorf("take plan: %w", err)
+	}
+	now, boot := a.rooms.Clock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	limits := a.opt.PlanLimits
+	limits.Now = now / 1e9
+	if err := plan.Validate(p, a.plan, limits); err != nil {
+		return fmt.Errorf("take plan %d: %w", p.Serial, err)
+	}
+	if err := a.put(p, now, boot); err != nil {
+		return err
+	}
+	a.plan = p
+	delete(a.alarms, "plan")
+	return nil
+}
+
+// SetLimits changes what the next plan may hold.
+func (a *Agent) SetLimits(l plan.Limits) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.opt.PlanLimits = l
+}
+
+// put fills the kernel; the caller holds mu.
+func (a *Agent) put(p *plan.Plan, now, boot int64) error {
+	a.setAtNs = boot
+	if a.rooms.Treater == nil {
+		return nil
+	}
+	n, err := a.rooms.Treater.Set(p.Program(now, boot, int64(a.opt.PlanTTL)))
+	if err != nil {
+		return fmt.Errorf("put plan %d in force: %w", p.Serial, err)
+	}
+	a.status.InForce = n
+	return nil
+}
+
+// renew writes arms and expiry ahead again, and drops a plan that has expired:
+// a dead controller must not leave a treatment in place for ever.
+func (a *Agent) renew(now, boot int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.plan == nil || boot-a.setAtNs < int64(a.opt.PlanTTL)/renewals {
+		return
+	}
+	p := a.plan
+	if p.Expired(now / 1e9) {
+		empty := *p
+		empty.Entries = nil
+		a.plan, p = nil, &empty
+		a.raise("plan", fmt.Sprintf("plan %d expired and no newer one came: nothing is treated", p.Serial))
+	}
+	if err := a.put(p, now, boot); err != nil {
+		a.raise("set", err.Error())
+		return
+	}
+	delete(a.alarms, "set")
+}
+
+// Kill sets or clears the kill switch.
+func (a *Agent) Kill(on bool) {
+	if a.rooms.Treater != nil {
+		a.rooms.Treater.Stop(stopKilled, on)
+	}
+	a.mu.Lock()
+	a.killed = on
+	a.mu.Unlock()
+}
+
+// armAt is the arm of a prefix by the plan in force.
+func (a *Agent) armAt(p record.Prefix, unix int64) (record.Arm, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.plan == nil {
+		return record.ArmNone, false
+	}
+	return a.plan.ArmAt(p, unix)
+}

@@ -1,0 +1,223 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// poll is one round over all namespaces. Where it falls on the end of the open
+// window it also closes that window.
+func (a *Agent) poll() error {
+	now, boot := a.rooms.Clock()
+	a.takeCloses()
+	stepped := a.noteClock(now, boot)
+	a.noteStarved()
+	final, win := a.place(now)
+
+	spaces, err := a.namespaces()
+	if err != nil {
+		a.renew(now, boot) // measuring is broken, the plan's expiry must not follow
+		return err
+	}
+	var errs []error
+	for _, ns := range spaces {
+		if err := a.pollOne(ns, now, boot, final, win); err != nil {
+			errs = append(errs, fmt.Errorf("poll namespace %s: %w", ns.Name, err))
+		}
+	}
+	a.lastPollNs = now
+	a.watchCoverage(spaces)
+	if final {
+		a.closing = append(a.closing, closing{win, a.unknown, a.starved, boot + int64(settleAfter)})
+		a.unknown, a.starved = stepped, "" // a step touches the window that it leads into, too
+	}
+	a.turnTo(a.floor(now))
+	a.renew(now, boot)
+	a.sweepIfDue(spaces, boot)
+	a.publish(spaces)
+	return errors.Join(errs...)
+}
+
+func (a *Agent) floor(unixNs int64) int64 {
+	w := seconds(a.opt.Window)
+	s := unixNs / int64(time.Second)
+	return s - s%w
+}
+
+// place says whether a poll at now ends the open window, and which window its
+// deltas belong to.
+func (a *Agent) place(now int64) (final bool, win int64) {
+	cur := a.floor(now)
+	switch {
+	case a.window == 0 || a.window == cur:
+		return false, cur
+	case cur == a.window-seconds(a.opt.Window):
+		return false, a.window // set back over its start: it only takes longer
+	}
+	late := time.Duration(now - (a.window+seconds(a.opt.Window))*int64(time.Second))
+	if late >= a.opt.Window/lateShare {
+		a.markUnknown(fmt.Sprintf("no poll at its end: the agent was paused or starved, %s late", late.Round(time.Millisecond)))
+	}
+	return true, a.window
+}
+
+// turnTo opens the window that begins at start. When the clock was set back by
+// more than a window, the one that it leaves goes out at once (it is unknown
+// anyway), before any record of the new time comes.
+func (a *Agent) turnTo(start int64) {
+	w := seconds(a.opt.Window)
+	switch {
+	case start == a.window-w:
+		return
+	case start < a.window:
+		a.closeUntil(math.MaxInt64)
+		a.agg.Rewind(start)
+	}
+	a.window = start
+}
+
+// lateShare: a final poll this part of a window late counts as missed. What moved
+// since the boundary is booked before it, so a tenth of a window's bytes at most.
+const lateShare = 10
+
+func (a *Agent) markUnknown(why string) {
+	if a.unknown == "" {
+		a.unknown = why
+	}
+}
+
+// settleAfter is how long a window waits after its final poll for close records
+// that are still in the ring: three of the reader's rounds.
+const settleAfter = 300 * time.Millisecond
+
+// closing is a window whose final poll is done.
+type closing struct {
+	start            int64
+	unknown, starved string
+	dueNs            int64 // boot ns
+}
+
+// closeUntil sends the windows out that are due by bootNs, each alone: an
+// agent that was paused over a whole window has rows of it from close records
+// only. A clock that was set back brings windows a second time; whoever takes
+// windows decides what to do with them.
+func (a *Agent) closeUntil(bootNs int64) {
+	for len(a.closing) > 0 && bootNs >= a.closing[0].dueNs {
+		c := a.closing[0]
+		a.closing = a.closing[1:]
+		a.ledger.Settle(c.start)
+		rows, stats := a.agg.Flush(c.start)
+		for len(rows) > 0 && rows[0].Start < c.start {
+			var missed []record.Window
+			missed, rows = cutWindow(rows)
+			a.rooms.OnWindow(Out{Start: missed[0].Start, Rows: missed, Unknown: "no poll in it: the agent was paused or starved"})
+		}
+		a.rooms.OnWindow(Out{Start: c.start, Rows: rows, Unknown: c.unknown, Starved: c.starved, Stats: stats})
+	}
+}
+
+// cutWindow cuts off the rows of the first window; rows are sorted by it.
+func cutWindow(rows []record.Window) (first, rest []record.Window) {
+	n := slices.IndexFunc(rows, func(w record.Window) bool { return w.Start != rows[0].Start })
+	if n < 0 {
+		n = len(rows)
+	}
+	return rows[:n], rows[n:]
+}
+
+// noteClock sees a step of the wall clock (the offset to CLOCK_BOOTTIME moves) and
+// says so; "" for none of more than a window.
+func (a *Agent) noteClock(now, boot int64) (stepped string) {
+	offset := now - boot
+	was := a.offset
+	a.offset = offset
+	step := offset - was
+	if was == 0 || step <= int64(a.opt.Window) && step >= -int64(a.opt.Window) {
+		a.calm("clock")
+		return ""
+	}
+	stepped = fmt.Sprintf("wall clock stepped by %s", time.Duration(step).Round(time.Second))
+	a.markUnknown(stepped)
+	a.alarm("clock", stepped)
+	return stepped
+}
+
+func (a *Agent) noteStarved() {
+	why, err := a.rooms.Starved()
+	if err != nil {
+		a.alarm("cpu", "CPU shortage cannot be told: "+err.Error())
+		return
+	}
+	a.calm("cpu")
+	if a.rooms.Treater != nil {
+		a.rooms.Treater.Stop(stopStarved, why != "")
+	}
+	if why == "" {
+		a.calm("starved")
+		return
+	}
+	a.starved = why
+	a.alarm("starved", "no new treatment while the host is short of CPU: "+why)
+}
+
+// namespaces looks anew, tells eBPF, and lets go of those that are gone.
+func (a *Agent) namespaces() ([]Namespace, error) {
+	spaces, err := a.rooms.Sockets.Namespaces()
+	if err != nil {
+		return nil, fmt.Errorf("list namespaces: %w", err)
+	}
+	follow := make(map[record.NetnsID]inetdiag.Cong, len(spaces))
+	for _, ns := range spaces {
+		follow[ns.ID] = ns.DefaultCong
+		a.ledger.Namespace(ns.ID, ns.DefaultCong)
+	}
+	for id := range a.told {
+		if _, ok := follow[id]; !ok {
+			a.ledger.DropNetns(id)
+			a.coverage.forget(id)
+			delete(a.known, id)
+		}
+	}
+	a.told = follow
+	if a.rooms.Follower == nil {
+		return spaces, nil
+	}
+	changed, err := a.rooms.Follower.SetNetns(follow)
+	for _, id := range changed {
+		a.coverage.forget(id)
+	}
+	if err != nil { // what is followed is measured all the same
+		a.alarm("follow", "some namespaces are not followed: "+err.Error())
+	} else {
+		a.calm("follow")
+	}
+	return spaces, nil
+}
+
+func (a *Agent) pollOne(ns Namespace, now, boot int64, final bool, win int64) error {
+	listening, err := a.rooms.Counters.Listening(ns.ID)
+	if err != nil {
+		return err
+	}
+	_, seen := a.known[ns.ID]
+	a.known[ns.ID] = ns
+	a.ledger.BeginPoll(ns.ID, now, boot, ns.DefaultCong, listening, !seen, final, win)
+	st, err := a.rooms.Sockets.Dump(ns.ID, a.ledger.Sock)
+	a.ledger.EndPoll(err == nil && !st.Interrupted)
+
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.status.Polls++
+	a.status.Sockets += st.Sockets
+	a.status.MalformedMessages += st.Malformed
+	if st.Interrupted {
+		a.status.InterruptedDumps++
+	}
+	return err
+}

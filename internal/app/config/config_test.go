@@ -1,0 +1,246 @@
+package config
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/google/go-cmp/cmp"
+)
+
+func annotated(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("../../../etc/congctl.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// equal compares two configurations; an empty list is as good as none.
+func equal(t *testing.T, got, want Config) {
+	t.Helper()
+	norm := func(c Config) string { return strings.ReplaceAll(dump(c), "[]", "<nil>") }
+	if d := cmp.Diff(norm(want), norm(got)); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// dump prints every field on a line of its own.
+func dump(c Config) string {
+	var b strings.Builder
+	var walk func(v reflect.Value, path string)
+	walk = func(v reflect.Value, path string) {
+		if v.Kind() == reflect.Struct {
+			for i := range v.NumField() {
+				walk(v.Field(i), join(path, keyOf(v.Type().Field(i))))
+			}
+			return
+		}
+		b.WriteString(path + " = " + strings.TrimSpace(sprint(v)) + "\n")
+	}
+	walk(reflect.ValueOf(c), "")
+	return b.String()
+}
+
+func TestAnnotatedFileIsTheDefaults(t *testing.T) {
+	got, err := Parse([]byte(annotated(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, got, Default())
+}
+
+// Each key of the struct must stand in the annotated file, below a comment.
+func TestAnnotatedFileIsWhole(t *testing.T) {
+	root, err := document([]byte(annotated(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := decoder{lines: map[string]int{}, values: map[string]string{}}
+	c := Default()
+	d.mapping(root, reflect.ValueOf(&c).Elem(), "")
+	for _, line := range strings.Split(strings.TrimSpace(dump(c)), "\n") {
+		key, _, _ := strings.Cut(line, " = ")
+		if d.lines[key] == 0 && derived[key] == "" {
+			t.Errorf("%s is not in etc/congctl.yml", key)
+		}
+	}
+}
+
+func TestDefaultIsValid(t *testing.T) {
+	if err := Default().Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, empty := range []string{"", "\n# only a comment\n", "---\n", "~"} {
+		got, err := Parse([]byte(empty))
+		if err != nil {
+			t.Fatalf("%q: %v", empty, err)
+		}
+		equal(t, got, Default())
+	}
+}
+
+func TestWindowScales(t *testing.T) {
+	for _, c := range []struct {
+		file                         string
+		poll, block, washout, expiry time.Duration
+	}{
+		{"window: 2m", 4 * time.Second, 12 * time.Minute, 2 * time.Minute, 6 * time.Minute},
+		{"window: 10m", 20 * time.Second, time.Hour, 10 * time.Minute, 30 * time.Minute},
+		{"window: 5s", 125 * time.Millisecond, 30 * time.Second, 5 * time.Second, 15 * time.Second},
+		{"window: 1s", 100 * time.Millisecond, 6 * time.Second, time.Second, 3 * time.Second},
+		{"window: 2m\npoll: 10s\nexperiment: {block: 30m}", 10 * time.Second, 30 * time.Minute, 2 * time.Minute, 6 * time.Minute},
+		{"experiment: {block: 1h}", 10 * time.Second, time.Hour, 5 * time.Minute, 15 * time.Minute},
+	} {
+		got, err := Parse([]byte(c.file))
+		if err != nil {
+			t.Errorf("%s: %v", c.file, err)
+			continue
+		}
+		have := []time.Duration{got.Poll, got.Experiment.Block, got.Experiment.Washout, got.Treatment.Expiry}
+		if want := []time.Duration{c.poll, c.block, c.washout, c.expiry}; !reflect.DeepEqual(have, want) {
+			t.Errorf("%s: poll, block, washout, expiry = %v, want %v", c.file, have, want)
+		}
+		if got.Store != Default().Store {
+			t.Errorf("%s: retention scaled: it is disk, not policy", c.file)
+		}
+	}
+}
+
+// Whatever the window, the scaled defaults are valid.
+func TestScaledDefaultsAreValid(t *testing.T) {
+	for s := 1; s <= 3600; s++ {
+		c := Default()
+		c.Window = time.Duration(s) * time.Second
+		c.scale(func(path string) bool { return path == "window" })
+		if err := c.Validate(); err != nil {
+			t.Errorf("window %ds: %v", s, err)
+		}
+	}
+}
+
+func TestRules(t *testing.T) {
+	deny := filepath.Join(t.TempDir(), "deny")
+	if err := os.WriteFile(deny, []byte("203.0.113.0/24\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Parse([]byte("window: 2m\nmax_prefixes: 9000\npolicy: {max_age: 12h, select_duty: 0.7}\n" +
+		"plan: {max: 40, new_per_round: 4, deny: [198.18.0.0/15], allow_prefixes: [10.0.0.0/8], deny_file: " + deny + "}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := policy.DefaultRules()
+	want.WindowSeconds, want.LookbackSeconds, want.MaxAgeSeconds = 120, 12*60, 12*3600
+	want.SelectDuty, want.MaxNewPerRound, want.MaxSelected, want.MaxTracked = 0.7, 4, 40, 9000
+	want.Guards.Allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	want.Guards.Deny = []netip.Prefix{netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("203.0.113.0/24")}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if err := got.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTimesDoesNotOverflow(t *testing.T) {
+	if got := times(8*day, time.Hour); got != 96*day {
+		t.Errorf("8d for a window of 1h: %v", got)
+	}
+	if got := times(1<<62, time.Hour); got != 1<<63-1 {
+		t.Errorf("not saturated: %v", got)
+	}
+}
+
+func TestNetns(t *testing.T) {
+	for file, want := range map[string][]string{
+		"netns: own": nil, "netns: all": nil, "netns: web": {"web"},
+		"netns: [own, web, /run/netns/db]": {"own", "web", "/run/netns/db"},
+	} {
+		c, err := Parse([]byte(file))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if got := c.NetnsNames(); !reflect.DeepEqual(got, want) || c.PollsAll() != (file == "netns: all") {
+			t.Errorf("%s: names %v, all %v", file, got, c.PollsAll())
+		}
+	}
+}
+
+func TestReadNamesTheFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "c.yml")
+	if err := os.WriteFile(name, []byte("pol: 1s\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Read(name)
+	var fs Faults
+	if !errors.As(err, &fs) || len(fs) != 1 || !strings.Contains(err.Error(), name) {
+		t.Errorf("got %v", err)
+	}
+	if _, err = Read(name + ".absent"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDenyList(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "deny")
+	write := func(text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := Parse([]byte("plan: {deny: [198.18.0.0/15], deny_file: " + name + "}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("# partners\n203.0.113.0/24 # one\n\n2001:db8::/56\n")
+	if got, err := c.DenyList(); err != nil || len(got) != 3 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	write("203.0.113.7/24\nx\n")
+	_, err = c.DenyList()
+	if err == nil || !regexp.MustCompile(`line 1: .*write 203.0.113.0/24\nline 2: `).MatchString(err.Error()) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("window: 2m\nplan: {deny: [203.0.113.0/24]}\n"))
+	f.Add([]byte("a: &x [*x]\n? [1]\n: 2\n"))
+	f.Add([]byte("pop: !!binary x\n---\nb"))
+	f.Add([]byte("window: 1e99d\npoll: -1s\nplan: {max_change: nan}\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := Parse(b)
+		if err == nil {
+			err = c.Validate()
+			if err != nil {
+				t.Errorf("parsed but not valid: %v", err)
+			}
+			return
+		}
+		if !reflect.DeepEqual(c, Config{}) {
+			t.Error("both a configuration and an error")
+		}
+	})
+}
+
+func TestAllowThatCannotTakeEffectIsRefused(t *testing.T) {
+	_, err := Parse([]byte("plan: {allow_prefixes: [64:ff9b::/96, 10.0.0.0/8]}"))
+	if err == nil || !strings.Contains(err.Error(), "64:ff9b::/96") || !strings.Contains(err.Error(), "write 64:ff9b::/56") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Parse([]byte("plan: {allow_prefixes: [64:ff9b::/56, 10.0.0.0/8]}")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/congctl/congctl/internal/core/policy"
+)
+
+// derived maps fields of the policy section to the key that sets them: one number
+// has one place in the file.
+var derived = map[string]string{
+	"policy.window":            "window",
+	"policy.max_new_per_round": "plan.new_per_round",
+	"policy.max_selected":      "plan.max",
+	"policy.max_tracked":       "max_prefixes",
+	"policy.guards.deny":       "plan.deny",
+	"policy.guards.allow":      "plan.allow_prefixes",
+}
+
+// Rules gives the whole policy: the policy section, with what other keys set. It
+// reads the deny file.
+func (c Config) Rules() (policy.Rules, error) {
+	deny, err := c.DenyList()
+	if err != nil {
+		return policy.Rules{}, err
+	}
+	c.derive()
+	c.Policy.Guards.Deny = deny
+	return c.Policy, nil
+}
+
+func (c *Config) derive() {
+	p := &c.Policy
+	p.WindowSeconds = int64(c.Window / time.Second)
+	p.MaxNewPerRound, p.MaxSelected, p.MaxTracked = c.Plan.NewPerRound, c.Plan.Max, c.MaxPrefixes
+	p.Guards.Deny, p.Guards.Allow = c.Plan.Deny, c.Plan.AllowPrefixes
+}
+
+// checkPolicy asks the policy itself, and gives its faults the names and units of
+// the file; a fault of a derived field goes to the key that sets it.
+func (c Config) checkPolicy(fs *Faults) {
+	if c.Window < time.Second || c.Window%time.Second != 0 {
+		return // its times are measured in windows
+	}
+	c.derive()
+	err := c.Policy.Validate()
+	var all interface{ Unwrap() []error }
+	if !errors.As(err, &all) {
+		return
+	}
+	for _, err := range all.Unwrap() {
+		f := policyFault(err)
+		f.Field = cmp.Or(derived[f.Field], f.Field)
+		if !slices.ContainsFunc(*fs, func(had Fault) bool { return had.Field == f.Field }) {
+			*fs = append(*fs, f)
+		}
+	}
+}
+
+var (
+	policyText = regexp.MustCompile(`^check policy: ([a-z_.]+)(?:\[\d+\])? (.*?): (.*)$`)
+	secondsFix = regexp.MustCompile(`_seconds, (\d+)`)
+)
+
+func policyFault(err error) Fault {
+	m := policyText.FindStringSubmatch(err.Error())
+	if m == nil {
+		return Fault{Field: "policy", Problem: err.Error()}
+	}
+	f := Fault{Field: "policy." + m[1], Value: m[2], Problem: "out of bounds", Fix: secondsFix.ReplaceAllString(m[3], ", $1 s")}
+	if name, seconds := strings.CutSuffix(f.Field, secondsTail); seconds {
+		f.Field, f.Value = name, m[2]+"s"
+	}
+	f.Fix = strings.ReplaceAll(f.Fix, secondsTail, "")
+	return f
+}
+
+// secondsTail: core keeps durations as whole seconds in fields named so. In the
+// file they are durations like all others, and have no tail.
+const secondsTail = "_seconds"
+
+func wholeSeconds(s string) (int64, error) {
+	d, err := ParseDuration(s)
+	if err == nil && d%time.Second != 0 {
+		err = fmt.Errorf("parse duration %q: not whole seconds", s)
+	}
+	return int64(d / time.Second), err
+}

@@ -1,0 +1,71 @@
+package config
+
+import (
+	"math/bits"
+	"reflect"
+	"time"
+)
+
+const (
+	defaultWindow = 5 * time.Minute
+	// minPoll: one dump of 100,000 sockets takes tens of milliseconds; polled more
+	// often than ten times a second the sampler would be a load of its own.
+	minPoll = 100 * time.Millisecond
+)
+
+// scale stretches every duration tagged scale:"yes" by Window over the default
+// window, but for those that the file sets. A struct tagged so scales as a whole.
+func (c *Config) scale(set func(path string) bool) {
+	if c.Window == defaultWindow || c.Window <= 0 {
+		return
+	}
+	scaleStruct(reflect.ValueOf(c).Elem(), "", false, c.Window, set)
+	if !set("poll") {
+		c.Poll = pollFor(c.Window, c.Poll)
+	}
+}
+
+var durationType = reflect.TypeFor[time.Duration]()
+
+func scaleStruct(v reflect.Value, path string, all bool, window time.Duration, set func(string) bool) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, tagged := join(path, keyOf(f)), all || f.Tag.Get("scale") == "yes"
+		switch {
+		case f.Type == durationType && tagged && !set(name):
+			v.Field(i).SetInt(int64(times(time.Duration(v.Field(i).Int()), window)))
+		case isSeconds(f) && tagged && !set(name):
+			d := times(time.Duration(v.Field(i).Int())*time.Second, window)
+			v.Field(i).SetInt(int64(d / time.Second))
+		case f.Type.Kind() == reflect.Struct:
+			scaleStruct(v.Field(i), name, tagged, window, set)
+		}
+	}
+}
+
+// times is d * window / defaultWindow, without overflow: a cool-down of 8 days in
+// nanoseconds times a window does not fit 64 bits.
+func times(d, window time.Duration) time.Duration {
+	hi, lo := bits.Mul64(uint64(d), uint64(window))
+	if hi >= uint64(defaultWindow) {
+		return 1<<63 - 1
+	}
+	q, _ := bits.Div64(hi, lo, uint64(defaultWindow))
+	return time.Duration(min(q, 1<<63-1))
+}
+
+// pollFor is the longest interval, near the wanted one, that divides the window:
+// the last poll of a window must fall on its end. Whole seconds where they serve,
+// else whole milliseconds.
+func pollFor(window, want time.Duration) time.Duration {
+	unit := time.Second
+	if want < unit {
+		unit = time.Millisecond
+	}
+	for p := max(want.Truncate(unit), minPoll); p > minPoll; p -= unit {
+		if window%p == 0 {
+			return p
+		}
+	}
+	return minPoll
+}

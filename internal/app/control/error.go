@@ -1,0 +1,55 @@
+package control
+
+import (
+	"errors"
+	"net/http"
+)
+
+// Error crosses the socket. Hint is the next command or step to try.
+type Error struct {
+	Text string `json:"error"`
+	Hint string `json:"hint,omitempty"`
+	Code Code   `json:"code"`
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// Code says what kind of error it is, for programs.
+type Code string
+
+// Codes, each with its HTTP status below.
+const (
+	BadRequest  Code = "bad-request" // the question is wrong: a syntax, an unknown field, a bad value
+	NotFound    Code = "not-found"   // no such question, prefix or plan
+	Conflict    Code = "conflict"    // not in this state: frozen, stopped
+	TooLarge    Code = "too-large"
+	BadMethod   Code = "bad-method"
+	Unavailable Code = "unavailable" // not yet or no longer: starting, draining
+	Internal    Code = "internal"
+)
+
+var statuses = map[Code]int{
+	BadRequest: http.StatusBadRequest, NotFound: http.StatusNotFound, Conflict: http.StatusConflict,
+	TooLarge: http.StatusRequestEntityTooLarge, BadMethod: http.StatusMethodNotAllowed,
+	Unavailable: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
+}
+
+// asError makes any error fit for the socket.
+func asError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		whole := *e
+		whole.Text = err.Error() // with what wraps it
+		if statuses[whole.Code] == 0 {
+			whole.Code = Internal
+		}
+		return &whole
+	}
+	return &Error{Text: err.Error(), Code: Internal}
+}
+
+// ErrNotRunning says that no congctl answers on the socket.
+var ErrNotRunning = errors.New("no congctl is running here")
+
+// ErrRunning says that another congctl answers on the socket.
+var ErrRunning = errors.New("another congctl answers on this socket")

@@ -1,0 +1,154 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/congctl/congctl/internal/app/agent"
+	"github.com/congctl/congctl/internal/core/journal"
+	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/core/record"
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	_ View   = (*Client)(nil)
+	_ Action = (*Client)(nil)
+)
+
+// fake answers with fixed values and notes what it was asked.
+type fake struct{ asked []string }
+
+func (f *fake) note(format string, args ...any) {
+	f.asked = append(f.asked, fmt.Sprintf(format, args...))
+}
+
+var (
+	somePrefix, _ = record.ParsePrefix("203.0.113.0/24")
+	someRows      = []PrefixRow{{Row: policy.Row{Prefix: somePrefix, State: policy.StateSelected, Since: 1_700_000_100, PerfBytesPerS: 0.1 + 0.2},
+		Treatment: "bbr", Arm: record.ArmTreatment, ArmUntil: 1_700_001_000}}
+	someExplained = policy.Explanation{Prefix: somePrefix, State: policy.StateSelected, Duty: 0.9,
+		Windows: []policy.WindowLine{{Start: 300, Known: true, Rank: 1}, {Start: 600, Why: "no connections"}},
+		Guards:  []policy.Guard{}, Verdict: []string{"selected: 33 of 36"}, Thresholds: policy.DefaultRules()}
+	someRounds = []journal.Round{{RoundStart: 600, Window: 300, Known: 40, Selected: 3, Note: "frozen"}}
+	someEvents = []journal.Event{{ID: 2, At: 600, Kind: "stop", Text: "by hand"},
+		{ID: 1, At: 300, Kind: "selected", Prefix: somePrefix, Text: "slow", Evidence: []byte(`{"duty":0.9}`)}}
+	somePlan   = PlanFile{Serial: 7, CreatedUnixS: 600, Hash: "ab", Text: "congctl-plan 1\npop x\n", InForce: true}
+	someStatus = Status{Running: true, PoP: "x", PID: 1, Tier: "full", Plan: 7, Agent: &agent.Status{Polls: 3, Namespaces: []string{"own"}, Alarms: []string{}}}
+)
+
+func (f *fake) Prefixes(_ context.Context, q PrefixesRequest) ([]PrefixRow, error) {
+	f.note("prefixes %v %d", q.Selected, q.Limit)
+	return someRows, nil
+}
+
+func (f *fake) Explain(_ context.Context, p record.Prefix) (policy.Explanation, error) {
+	f.note("explain %s", p)
+	if p != somePrefix {
+		return policy.Explanation{}, &Error{Text: "not tracked", Code: NotFound}
+	}
+	return someExplained, nil
+}
+
+func (f *fake) Rounds(_ context.Context, n int) ([]journal.Round, error) {
+	f.note("rounds %d", n)
+	return someRounds, nil
+}
+
+func (f *fake) Events(_ context.Context, q EventsRequest) (out []Event, err error) {
+	f.note("events %d %d", q.Prefix, q.Limit)
+	for _, e := range someEvents {
+		out = append(out, EventOf(e))
+	}
+	return out, nil
+}
+
+func (f *fake) Plan(_ context.Context, serial record.PlanID) (PlanFile, error) {
+	f.note("plan %d", serial)
+	return somePlan, nil
+}
+
+func (f *fake) Status(context.Context) (Status, error) {
+	f.note("status")
+	return someStatus, nil
+}
+
+func (f *fake) act(name, by string) error {
+	f.note("%s", name)
+	if !strings.Contains(by, fmt.Sprintf("uid %d", os.Getuid())) {
+		return fmt.Errorf("by %q", by)
+	}
+	return nil
+}
+
+func (f *fake) Stop(_ context.Context, evict bool, by string) error {
+	return f.act(fmt.Sprint("stop ", evict), by)
+}
+func (f *fake) Resume(_ context.Context, by string) error   { return f.act("resume", by) }
+func (f *fake) Freeze(_ context.Context, by string) error   { return f.act("freeze", by) }
+func (f *fake) Unfreeze(_ context.Context, by string) error { return f.act("unfreeze", by) }
+func (f *fake) Reload(_ context.Context, by string) error   { return f.act("reload", by) }
+
+// TestViewOverTheSocket: what a view answers arrives as it was.
+func TestViewOverTheSocket(t *testing.T) {
+	f := &fake{}
+	path := start(t, Options{}, func(s *Server) { HandleView(s, f) })
+	ctx, near, far := t.Context(), View(f), View(NewClient(path))
+	for name, fn := range map[string]func(View) (any, error){
+		"prefixes": func(v View) (any, error) { return v.Prefixes(ctx, PrefixesRequest{Selected: true, Limit: 3}) },
+		"explain":  func(v View) (any, error) { return v.Explain(ctx, somePrefix) },
+		"rounds":   func(v View) (any, error) { return v.Rounds(ctx, 5) },
+		"events":   func(v View) (any, error) { return v.Events(ctx, EventsRequest{Limit: 9}) },
+		"of one":   func(v View) (any, error) { return v.Events(ctx, EventsRequest{Prefix: somePrefix, Limit: 9}) },
+		"plan":     func(v View) (any, error) { return v.Plan(ctx, 7) },
+		"status":   func(v View) (any, error) { return v.Status(ctx) },
+	} {
+		f.asked = nil
+		want, err1 := fn(near)
+		got, err2 := fn(far)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if d := cmp.Diff(text(t, want), text(t, got)); d != "" {
+			t.Errorf("%s: (-near +far)\n%s", name, d)
+		}
+		if len(f.asked) != 2 || f.asked[0] != f.asked[1] {
+			t.Errorf("%s: asked %q", name, f.asked)
+		}
+	}
+	other, _ := record.ParsePrefix("198.51.100.0/24")
+	_, err := far.Explain(ctx, other)
+	var e *Error
+	if !errors.As(err, &e) || e.Code != NotFound {
+		t.Errorf("unknown prefix: %v", err)
+	}
+}
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestActionsOverTheSocket(t *testing.T) {
+	f := &fake{}
+	path := start(t, Options{}, func(s *Server) { HandleActions(s, f) })
+	var a Action = NewClient(path)
+	ctx := t.Context()
+	err := errors.Join(a.Stop(ctx, true, "ignored"), a.Stop(ctx, false, ""), a.Resume(ctx, ""), a.Freeze(ctx, ""), a.Unfreeze(ctx, ""), a.Reload(ctx, ""))
+	if err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(f.asked, ", "); got != "stop true, stop false, resume, freeze, unfreeze, reload" {
+		t.Errorf("asked %s", got)
+	}
+}

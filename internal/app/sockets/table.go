@@ -1,0 +1,163 @@
+package sockets
+
+// A table that a terminal shows well: one line for each socket, numbers in human
+// units, "-" where the kernel sent nothing. Widths come from the first rows, so
+// that a million sockets stream through constant memory; a later, longer cell
+// pushes its own line only.
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"net/netip"
+	"strconv"
+
+	"github.com/congctl/congctl/internal/core/inetdiag"
+)
+
+const (
+	// sampleRows is how many rows decide the widths: enough to meet both families
+	// and the long names, little enough to print at once.
+	sampleRows = 512
+	columns    = 15
+)
+
+type row [columns]string
+
+var header = row{
+	"STATE", "CONG", "LOCAL", "REMOTE", "RECV-Q", "SEND-Q", "RTT", "MIN_RTT", "CWND", "SSTHRESH",
+	"DELIVERY_RATE", "PACING_RATE", "ACKED", "RETRANS", "NETNS",
+}
+
+// rightAligned columns hold numbers.
+var rightAligned = [columns]bool{4: true, 5: true, 6: true, 7: true, 8: true, 9: true, 10: true, 11: true, 12: true, 13: true}
+
+// WriteTable writes each socket as one line under a header.
+func WriteTable(w io.Writer, from Source) error {
+	t := table{sink: sink{write: w.Write}, rows: []row{header}}
+	err := from(func(netns string, s *inetdiag.Sock) { t.add(cells(netns, s)) })
+	t.settle()
+	t.flush(0)
+	if t.err != nil {
+		return fmt.Errorf("write sockets: %w", t.err)
+	}
+	return err
+}
+
+type table struct {
+	sink
+	rows   []row // waiting for the widths
+	widths [columns]int
+}
+
+func (t *table) add(r row) {
+	if t.rows == nil {
+		t.line(&r)
+		t.flush(flushBytes)
+		return
+	}
+	t.rows = append(t.rows, r)
+	if len(t.rows) > sampleRows {
+		t.settle()
+	}
+}
+
+func (t *table) settle() {
+	for _, r := range t.rows {
+		for i, cell := range r {
+			t.widths[i] = max(t.widths[i], len(cell))
+		}
+	}
+	for i := range t.rows {
+		t.line(&t.rows[i])
+	}
+	t.rows = nil
+}
+
+func (t *table) line(r *row) {
+	for i, cell := range r {
+		if i > 0 {
+			t.buf = append(t.buf, ' ', ' ')
+		}
+		if rightAligned[i] {
+			t.pad(t.widths[i] - len(cell))
+		}
+		t.buf = append(t.buf, cell...)
+		if !rightAligned[i] && i < columns-1 {
+			t.pad(t.widths[i] - len(cell))
+		}
+	}
+	t.buf = append(t.buf, '\n')
+}
+
+func (t *table) pad(n int) {
+	for ; n > 0; n-- {
+		t.buf = append(t.buf, ' ')
+	}
+}
+
+func cells(netns string, s *inetdiag.Sock) row {
+	r := row{
+		inetdiag.StateName(s.State), "-", address(s.Local), address(s.Remote), strconv.Itoa(int(s.Rqueue)), strconv.Itoa(int(s.Wqueue)),
+		"-", "-", "-", "-", "-", "-", "-", "-", netns,
+	}
+	if s.Has&inetdiag.HasCong != 0 {
+		r[1] = string(appendCong(nil, s.Cong))
+	}
+	if s.Has&inetdiag.HasInfo == 0 || s.State == inetdiag.StateListen {
+		return r // of a listener tcp_info has only its queue, in other fields' places
+	}
+	t := &s.Info
+	r[6], r[7] = micros(t.RttUs), micros(t.MinRttUs)
+	r[8] = strconv.Itoa(int(t.SndCwnd))
+	if t.SndSsthresh < math.MaxInt32 { // TCP_INFINITE_SSTHRESH: never left slow start
+		r[9] = strconv.Itoa(int(t.SndSsthresh))
+	}
+	r[10], r[11] = bits(t.DeliveryRate), bits(t.PacingRate)
+	if t.Len >= 128 { // older kernels do not count bytes
+		r[12] = size(t.BytesAcked)
+	}
+	if t.BytesSent > 0 {
+		r[13] = fmt.Sprintf("%.2f%%", 100*float64(t.BytesRetrans)/float64(t.BytesSent))
+	}
+	return r
+}
+
+func address(a netip.AddrPort) string {
+	if a.Port() != 0 {
+		return a.String()
+	}
+	text := a.String()
+	return text[:len(text)-1] + "*"
+}
+
+// micros prints a time; 0 and the kernel's "no sample yet" (all ones) are missing.
+func micros(us uint32) string {
+	if us == 0 || us == math.MaxUint32 {
+		return "-"
+	}
+	return strconv.FormatFloat(float64(us)/1000, 'f', 3, 64) + "ms"
+}
+
+// bits prints a rate of the kernel, which counts bytes, as bits per second; all
+// ones is "no limit".
+func bits(bytesPerS uint64) string {
+	if bytesPerS == 0 || bytesPerS == math.MaxUint64 {
+		return "-"
+	}
+	return scaled(float64(bytesPerS)*8, "bit/s")
+}
+
+func size(bytes uint64) string { return scaled(float64(bytes), "B") }
+
+func scaled(v float64, unit string) string {
+	prefix := 0
+	for v >= 999.95 && prefix < 5 {
+		v /= 1000
+		prefix++
+	}
+	if prefix == 0 {
+		return strconv.FormatFloat(v, 'f', 0, 64) + unit
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64) + string(" kMGTP"[prefix]) + unit
+}
