@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/kernel/netns"
+)
+
+// A crowd is a process that holds connections with itself, two sockets each, and
+// lets them stand still. Several of them hold more than one process may have files.
+const (
+	crowdEnv    = "CONGCTL_TEST_CROWD" // network to begin with, connections
+	mostPerHead = 5000                 // connections: 10,000 files, below the usual limits
+	perNetwork  = 100                  // connections from one client network
+)
+
+// startCrowd opens n sockets, half of them IPv6, and holds them until the end.
+func startCrowd(b testing.TB, n int) {
+	b.Helper()
+	for left, first := n/2, 0; left > 0; left -= mostPerHead {
+		head(b, first, min(left, mostPerHead))
+		first += mostPerHead / perNetwork
+	}
+}
+
+func head(b testing.TB, first, connections int) {
+	b.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), asEnv+"=crowd", fmt.Sprintf("%s=%d %d", crowdEnv, first, connections))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	check(b, err)
+	out, err := cmd.StdoutPipe()
+	check(b, err)
+	check(b, cmd.Start())
+	b.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+	var open int
+	if _, err := fmt.Fscan(out, &open); err != nil || open != connections {
+		b.Fatalf("crowd: %d connections of %d, %v", open, connections, err)
+	}
+}
+
+func holdCrowd() error {
+	var first, connections int
+	if _, err := fmt.Sscan(os.Getenv(crowdEnv), &first, &connections); err != nil {
+		return err
+	}
+	limit := unix.Rlimit{Cur: uint64(2*connections + 100), Max: uint64(2*connections + 100)}
+	_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &limit) // where it is refused, socket() says so
+	listeners := map[bool]*crowdListener{}
+	for _, a := range []netip.Addr{netns.EdgeAddr4, netns.EdgeAddr6} {
+		l, err := crowdListen(a)
+		if err != nil {
+			return err
+		}
+		listeners[a.Is4()] = l
+	}
+	for i := range connections {
+		network := (first + i/perNetwork) % networks
+		if i%2 == 1 {
+			network += networks
+		}
+		from := client(network, 1+i%perNetwork)
+		if err := listeners[from.Is4()].join(from); err != nil {
+			return fmt.Errorf("connection %d from %s: %w", i, from, err)
+		}
+	}
+	fmt.Println(connections)
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// crowdListener works with plain descriptors: they need no memory of this process.
+type crowdListener struct {
+	fd, family int
+	at         unix.Sockaddr
+}
+
+func crowdListen(a netip.Addr) (*crowdListener, error) {
+	l := &crowdListener{family: unix.AF_INET6}
+	if a.Is4() {
+		l.family = unix.AF_INET
+	}
+	var err error
+	if l.fd, err = unix.Socket(l.family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(
+		unix.SetsockoptString(l.fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "cubic"),
+		unix.Bind(l.fd, sockaddr(a)), unix.Listen(l.fd, 16)); err != nil {
+		return nil, err
+	}
+	l.at, err = unix.Getsockname(l.fd)
+	return l, err
+}
+
+func sockaddr(a netip.Addr) unix.Sockaddr {
+	if a.Is4() {
+		return &unix.SockaddrInet4{Addr: a.As4()}
+	}
+	return &unix.SockaddrInet6{Addr: a.As16()}
+}
+
+// join opens one connection and sends 500 bytes over it.
+func (l *crowdListener) join(from netip.Addr) error {
+	fd, err := unix.Socket(l.family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(unix.Bind(fd, sockaddr(from)), unix.Connect(fd, l.at)); err != nil {
+		return err
+	}
+	end, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	if _, err := unix.Write(end, body[:500]); err != nil {
+		return err
+	}
+	_, err = unix.Read(fd, make([]byte, 500))
+	return err
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/kernel/netns"
+)
+
+// All traffic stays on the loopback of the tests' own namespace. Whole client
+// networks are local there, so a client may have any of their addresses. A
+// 1500-byte MTU and a tbf make a response of some 100 kB last several round trips.
+const (
+	tbfRate  = 25_000_000 // bytes/s: 200 Mbit/s
+	tbfLimit = 4_000_000  // bytes: nothing is dropped, the queue only grows
+	networks = 200        // of each family
+)
+
+var prepareLoopback = sync.OnceValue(layLoopback)
+
+// layLoopback prepares the loopback of the calling thread's namespace.
+func layLoopback() error {
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		func() error { return netlink.LinkSetMTU(lo, 1500) },
+		func() error { return netlink.LinkSetUp(lo) },
+		func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_no_metrics_save", []byte("1"), 0) },
+		func() error { return os.WriteFile("/proc/sys/net/ipv6/ip_nonlocal_bind", []byte("1"), 0) },
+		func() error { return localNetwork(lo, netip.PrefixFrom(netns.EdgeAddr4, 32)) },
+		func() error { return localNetwork(lo, netip.PrefixFrom(netns.EdgeAddr6, 128)) },
+		func() error { return setTbf(lo, tbfRate) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	for i := range networks {
+		if err := localNetwork(lo, netns.ClientNet4(i)); err != nil {
+			return err
+		}
+		if err := localNetwork(lo, netns.ClientNet6(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func localNetwork(lo netlink.Link, p netip.Prefix) error {
+	return netlink.RouteReplace(&netlink.Route{
+		LinkIndex: lo.Attrs().Index, Type: unix.RTN_LOCAL, Table: unix.RT_TABLE_LOCAL, Scope: unix.RT_SCOPE_HOST,
+		Dst: &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())},
+	})
+}
+
+func setTbf(lo netlink.Link, rate uint64) error {
+	return netlink.QdiscReplace(&netlink.Tbf{
+		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: lo.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
+		Rate:       rate,
+		Buffer:     netlink.Xmittime(rate, 20_000), // bytes of burst, in ticks
+		Limit:      tbfLimit,
+	})
+}
+
+// client is the n-th address (from 1) of the i-th client network; from `networks`
+// on they are IPv6.
+func client(i, n int) netip.Addr {
+	p := netns.ClientNet4(i % networks)
+	if i >= networks {
+		p = netns.ClientNet6(i % networks)
+	}
+	b := p.Addr().AsSlice()
+	b[len(b)-1] = byte(n)
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}
+
+func prefixOf(t testing.TB, a netip.Addr) record.Prefix {
+	t.Helper()
+	p, ok := record.PrefixOf(a)
+	if !ok {
+		t.Fatalf("%s has no prefix", a)
+	}
+	return p
+}

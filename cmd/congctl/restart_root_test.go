@@ -1,0 +1,156 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/congctl/congctl/internal/app/control"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// TestKilledProcessLeavesNothingAndRestarts kills `up` with SIGKILL while it
+// treats: nothing of it stays in the kernel, and the next start takes what was
+// treated for what it is.
+func TestKilledProcessLeavesNothingAndRestarts(t *testing.T) {
+	notShort(t, "some windows before and after a restart")
+	e := newEdge(t, quickSettings())
+	nets := e.networksIn(record.ArmTreatment, 2)
+	old, plain, fresh := client(nets[0], 1), client(networks-1, 1), client(nets[1], 1)
+	e.keepPlan(e.planFor(prefixOf(t, old), prefixOf(t, fresh)))
+	e.start()
+	s := newServer(t)
+	treated, untreated := s.dial(old), s.dial(plain)
+	check(t, treated.get(large))
+	check(t, untreated.get(large))
+	if treated.runs() != "bbr" || untreated.runs() != "cubic" {
+		t.Fatalf("before the kill: %s, %s", treated.runs(), untreated.runs())
+	}
+
+	ids := bpfOf(t, e.cmd.Process.Pid)
+	e.kill()
+	eventually(t, "eBPF gone after kill -9", time.Second, func() bool { return ids.left() == 0 })
+	if got := s.transfer(fresh, large); got != "cubic" {
+		t.Errorf("nobody runs, and a transfer ran %s", got)
+	}
+
+	restart := time.Now().Unix()
+	e.start()
+	if got := s.transfer(fresh, large); got != "bbr" {
+		t.Errorf("after the restart a transfer ran %s", got)
+	}
+	for range 3 * windowSeconds * 2 {
+		check(t, treated.get(large/2))
+		check(t, untreated.get(large/2))
+		time.Sleep(500 * time.Millisecond)
+	}
+	treatedCookie, untreatedCookie := treated.cookie(), untreated.cookie()
+	e.stop()
+	e.judgeOldSockets(treatedCookie, untreatedCookie, restart)
+	for _, row := range e.rows() {
+		if row.Prefix == prefixOf(t, old) && row.Start >= restart {
+			t.Errorf("a socket treated before the restart is in a row: %+v", row)
+		}
+	}
+}
+
+func (e *edge) judgeOldSockets(treated, untreated record.Cookie, restart int64) {
+	e.t.Helper()
+	seen := map[record.Cookie]int{}
+	for _, c := range e.records() {
+		if c.Applied == record.AppliedNoneApp {
+			e.t.Errorf("taken for an application's choice: %+v", c)
+		}
+		if c.Window < restart {
+			continue
+		}
+		seen[c.Cookie]++
+		switch c.Cookie {
+		case treated:
+			if !c.PreStart || c.Assigned != record.ArmUnknown || c.Applied != record.AppliedUnknown || c.Cong != "bbr" {
+				e.t.Errorf("treated before the restart: %+v", c)
+			}
+		case untreated:
+			if !c.PreStart || c.Assigned != record.ArmNone || c.Cong != "cubic" {
+				e.t.Errorf("untreated before the restart: %+v", c)
+			}
+		}
+	}
+	if seen[treated] < 2 || seen[untreated] < 2 {
+		e.t.Errorf("%d and %d records after the restart", seen[treated], seen[untreated])
+	}
+}
+
+// TestKillSwitch pulls the kill switch by its verb, over a restart, with and
+// without moving treated connections back.
+func TestKillSwitch(t *testing.T) {
+	e := newEdge(t, quickSettings())
+	from := client(e.networksIn(record.ArmTreatment, 1)[0], 1)
+	e.keepPlan(e.planFor(prefixOf(t, from)))
+	e.start()
+	s := newServer(t)
+	live := s.dial(from)
+	check(t, live.get(large))
+	if live.runs() != "bbr" {
+		t.Fatalf("before the stop: %s", live.runs())
+	}
+
+	e.must("stop")
+	if got := s.transfer(from, large); got != "cubic" || live.runs() != "bbr" {
+		t.Errorf("stopped: a new transfer ran %s, the live connection %s", got, live.runs())
+	}
+	e.must("stop", "--evict")
+	if live.runs() != "cubic" {
+		t.Errorf("evicted, and runs %s", live.runs())
+	}
+	check(t, live.get(large))
+	if live.runs() != "cubic" {
+		t.Errorf("evicted, and its next response runs %s", live.runs())
+	}
+
+	e.kill()
+	e.start()
+	if status, err := e.status(); err != nil || !status.Killed || !status.Agent.Killed {
+		t.Errorf("after a restart: %+v, %v", status, err)
+	}
+	if got := s.transfer(from, large); got != "cubic" {
+		t.Errorf("stopped before the restart: a transfer ran %s", got)
+	}
+	e.must("resume")
+	if got := s.transfer(from, large); got != "bbr" {
+		t.Errorf("resumed: a transfer ran %s", got)
+	}
+	again := s.dial(from)
+	check(t, again.get(large))
+	e.must("stop", "--evict")
+	e.must("resume")
+	check(t, again.get(large))
+	if again.runs() != "bbr" {
+		t.Errorf("evicted and resumed: the next response ran %s", again.runs())
+	}
+	e.stop()
+	killed := 0
+	for _, c := range e.records() {
+		if c.Applied == record.AppliedNoneKilled && c.Assigned == record.ArmTreatment {
+			killed++
+		}
+	}
+	if killed == 0 {
+		t.Error("no record says none-killed")
+	}
+	e.eventsHave("stop", "resume")
+}
+
+func (e *edge) eventsHave(kinds ...string) {
+	e.t.Helper()
+	var events []control.Event
+	e.ask(&events, "events")
+	seen := map[string]bool{}
+	for _, v := range events {
+		seen[v.Kind] = true
+	}
+	for _, k := range kinds {
+		if !seen[k] {
+			e.t.Errorf("no event %q in %v", k, seen)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+
+	"github.com/congctl/congctl/internal/app/control"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+const thiefName = "some_exporter"
+
+// attachThief attaches a sock_ops program as others write them: when a connection
+// is accepted it sets the callback flags that it wants and so drops ours.
+func attachThief(t testing.TB) {
+	t.Helper()
+	const passiveEstablished, stateFlag = 5, 1 << 2
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: thiefName, Type: ebpf.SockOps, License: "GPL",
+		Instructions: asm.Instructions{
+			asm.LoadMem(asm.R2, asm.R1, 0, asm.Word),
+			asm.JNE.Imm(asm.R2, passiveEstablished, "out"),
+			asm.Mov.Imm(asm.R2, stateFlag),
+			asm.FnSockOpsCbFlagsSet.Call(),
+			asm.Mov.Imm(asm.R0, 1).WithSymbol("out"),
+			asm.Return(),
+		},
+	})
+	check(t, err)
+	l, err := link.AttachCgroup(link.CgroupOptions{Path: os.Getenv(cgroupEnv), Attach: ebpf.AttachCGroupSockOps, Program: prog})
+	check(t, err)
+	t.Cleanup(func() {
+		l.Close()
+		prog.Close()
+	})
+}
+
+// TestTheftIsAlarmedWithinAMinute lets another program take the callbacks of ten
+// connections.
+func TestTheftIsAlarmedWithinAMinute(t *testing.T) {
+	notShort(t, "callbacks are looked after each 30 s")
+	e := newEdge(t, quickSettings())
+	from := client(e.networksIn(record.ArmTreatment, 1)[0], 1)
+	e.keepPlan(e.planFor(prefixOf(t, from)))
+	e.start()
+	s := newServer(t)
+	attachThief(t)
+	if got := s.transfer(from, large); got != "cubic" {
+		t.Fatalf("the thief took nothing: %s", got)
+	}
+	var victims []*visitor
+	for range 10 {
+		victims = append(victims, s.dial(from))
+	}
+
+	began := time.Now()
+	isTheft := func(a string) bool { return strings.HasPrefix(a, "theft: ") }
+	eventually(t, "alarm in the status", time.Minute, func() bool {
+		status, err := e.status()
+		return err == nil && slices.ContainsFunc(status.Agent.Alarms, isTheft)
+	})
+	took := time.Since(began)
+	var status control.Status
+	e.ask(&status, "status")
+	i := slices.IndexFunc(status.Agent.Alarms, isTheft)
+	if i < 0 || !strings.Contains(status.Agent.Alarms[i], thiefName) {
+		t.Errorf("alarms %q do not name %s", status.Agent.Alarms, thiefName)
+	}
+	t.Logf("after %s: %s", took.Round(time.Second), status.Agent.Alarms)
+	var events []control.Event
+	e.ask(&events, "events")
+	if !slices.ContainsFunc(events, func(v control.Event) bool { return v.Kind == "alarm-theft" && strings.Contains(v.Text, thiefName) }) {
+		t.Errorf("no event names the thief: %+v", events)
+	}
+	if status.Tier != "full" {
+		t.Skipf("tier %s gives no callbacks back: minimum kernel 6.12", status.Tier)
+	}
+	if status.Agent.Stripped < 10 || status.Agent.Rearmed != status.Agent.Stripped {
+		t.Errorf("%d taken, %d given back", status.Agent.Stripped, status.Agent.Rearmed)
+	}
+	for i, v := range victims {
+		check(t, v.get(large))
+		if v.runs() != "bbr" {
+			t.Errorf("connection %d runs %s after its callbacks were given back", i, v.runs())
+		}
+		v.Close()
+	}
+	e.stop()
+}
