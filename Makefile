@@ -1,0 +1,57 @@
+# Targets install what they need with apt when run as root on Debian, and say
+# exactly what is missing otherwise.
+VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo devel)
+GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
+SHELL := /bin/bash
+
+.PHONY: help build cross demo test test-root test-vm bench generate fmt lint clean
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+build: ## the static binary, bin/congctl
+	@tools/need-go.sh
+	$(GOBUILD) -o bin/congctl ./cmd/congctl
+
+cross: ## binaries for amd64, arm64, arm and riscv64, in dist/
+	@tools/need-go.sh
+	@set -e; for arch in amd64 arm64 arm riscv64; do \
+		echo "dist/congctl-linux-$$arch"; \
+		GOOS=linux GOARCH=$$arch GOARM=7 $(GOBUILD) -o dist/congctl-linux-$$arch ./cmd/congctl; \
+	done
+
+demo: ## the closed loop on 24 client networks made of namespaces, under three minutes (root)
+	@[ "$$(id -u)" -eq 0 ] || { echo "make demo needs root, for network namespaces and eBPF: sudo make demo" >&2; exit 1; }
+	@$(MAKE) --no-print-directory build # Go is all it needs: networks come over netlink, eBPF objects are committed
+	$(GOBUILD) -o bin/congctl-demo ./cmd/congctl-demo
+	bin/congctl-demo
+
+test: ## everything that must hold before a change lands
+	@tools/check.sh
+
+test-root: ## only the tests that need root
+	@[ "$$(id -u)" -eq 0 ] || { echo "make test-root needs root, for network namespaces, cgroups and eBPF: sudo make test-root" >&2; exit 1; }
+	@tools/check.sh root
+
+test-vm: ## the kernel tests on a stock Debian kernel in QEMU: five minutes, no root (docs/kernels.md)
+	@tools/vm.sh
+
+bench: ## benchmarks of the hot paths, six runs each for benchstat
+	@tools/need-go.sh
+	@mkdir -p .cache
+	CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem -count 6 -p 1 ./... | tee .cache/bench.txt
+
+generate: ## eBPF objects and protobuf code from their sources
+	@tools/need-go.sh
+	@tools/need.sh clang:clang llvm:llvm-strip libbpf-dev:/usr/include/bpf/bpf_helpers.h protobuf-compiler:protoc
+	tools/generate.sh
+
+fmt: ## format the Go code
+	gofmt -w .
+
+lint: ## gofmt, vet and the shape of the tree
+	@tools/check.sh gofmt vet scripts
+	CGO_ENABLED=0 go test ./internal/arch
+
+clean: ## remove what was built
+	rm -rf bin dist .cache

@@ -1,0 +1,137 @@
+# shellcheck shell=bash disable=SC2154 # counts, scratch and log are check.sh's
+# The steps of check.sh. Sourced, never run by itself.
+
+# A number of inputs and not a time: go test may end a timed run with "context
+# deadline exceeded" though nothing failed, when the machine is slow at that moment.
+fuzz_time=${FUZZ_TIME:-20000x}
+clang_major=14 # the objects in the tree are made by Debian 12's clang; another one gives other bytes
+
+gotest() { # gotest TIER ARGS... runs "go test" and counts
+	local tier=$1
+	shift
+	go test -json "$@" | go run ./tools/testsum -tier "$tier" -counts "$counts"
+}
+
+# ---- what needs no test
+
+no_gofmt_output() {
+	local bad
+	bad=$(gofmt -l .)
+	[ -z "$bad" ] || { echo "not formatted (make fmt): $bad"; return 1; }
+}
+step_gofmt() { step "gofmt -l" no_gofmt_output; }
+step_vet() { step "go vet" go vet ./...; }
+
+static_build() {
+	make -s build
+	go version -m bin/congctl | grep -q 'CGO_ENABLED=0' || { echo "bin/congctl is not built without cgo"; return 1; }
+}
+step_build() {
+	if [ -d cmd/congctl ]; then step "build static $(go env GOARCH)" static_build; else step "build all packages" go build ./...; fi
+}
+
+cross_build() { GOOS=linux GOARCH=$1 GOARM=7 go build ./...; }
+step_cross() {
+	local arch
+	for arch in amd64 arm64; do step "build linux/$arch" cross_build "$arch"; done
+	# Not promised: reported, so that a change that loses one is seen.
+	for arch in arm riscv64; do
+		if cross_build "$arch" >"$log" 2>&1; then
+			step "build linux/$arch" true
+		else
+			skip "build linux/$arch" "does not build: $(grep -v '^#' "$log" | head -n 1)"
+		fi
+	done
+}
+
+bash_parses() {
+	local f
+	for f in .ci/run tools/*.sh; do bash -n "$f"; done
+	! command -v shellcheck >/dev/null || shellcheck -x .ci/run tools/*.sh
+}
+step_scripts() { step "bash -n" bash_parses; }
+
+# ---- tests that need no root
+
+# unprivileged CMD... as nobody when we are root, as ourselves otherwise.
+unprivileged() {
+	if [ "$(id -u)" -eq 0 ]; then tools/as-nobody.sh "$scratch/nobody" "$@"; else "$@"; fi
+}
+test_race() {
+	CGO_ENABLED=1 unprivileged go test -json -race -shuffle=on ./... |
+		go run ./tools/testsum -tier "no root, race, shuffled" -counts "$counts"
+}
+test_plain() {
+	unprivileged go test -json -count=1 ./... | go run ./tools/testsum -tier "no root, plain" -counts "$counts"
+}
+step_race() { step "go test -race -shuffle=on ./... without root" test_race; }
+step_plain() { step "go test ./... without root" test_plain; }
+
+# ---- tests that need root
+
+# root_packages lists the packages with a guard on root in their tests.
+root_packages() {
+	{ find cmd internal -name '*_test.go' -exec grep -l 'Geteuid()' {} + || true; } | xargs -r -n 1 dirname | sort -u | sed 's,^,./,'
+}
+# One package at a time: they share this host's CPUs and its cgroup root.
+test_root() { root_packages | xargs go test -json -count=1 -p 1 | go run ./tools/testsum -tier "root" -counts "$counts"; }
+step_root() {
+	if [ "$(id -u)" -ne 0 ]; then
+		skip "root tests" "not root: run 'sudo make test-root'"
+	elif [ -z "$(root_packages)" ]; then
+		skip "root tests" "none in the tree"
+	else
+		step "root tests" test_root
+	fi
+}
+
+# ---- generated files
+
+# Generate in a copy: a check must not change the tree that it checks.
+generate_and_compare() {
+	local copy=$scratch/generate
+	mkdir -p "$copy"
+	tar --exclude=./.git --exclude=./.cache --exclude=./bin -cf - . | tar -C "$copy" -xf -
+	(cd "$copy" && tools/generate.sh)
+	diff -r --brief --exclude=.git --exclude=.cache --exclude=bin . "$copy" ||
+		{ echo "generated files differ from their sources: run 'make generate' and commit"; return 1; }
+}
+step_generate() {
+	local name="generating gives the committed files" have
+	if ! tools/need.sh clang:clang llvm:llvm-strip libbpf-dev:/usr/include/bpf/bpf_helpers.h protobuf-compiler:protoc; then
+		skip "$name" "compilers are missing (above)"
+		return
+	fi
+	have=$(clang -dumpversion | cut -d. -f1)
+	if [ "$have" != $clang_major ]; then
+		skip "$name" "clang $have here; the committed objects are of clang $clang_major"
+		return
+	fi
+	step "$name" generate_and_compare
+}
+
+# ---- smoke: each fuzz target and each benchmark runs at all
+
+fuzz_targets() { # "package target" lines
+	{ find cmd internal tools -name '*_test.go' -exec grep -oHE '^func Fuzz[A-Za-z0-9_]+' {} + || true; } |
+		sed -E 's,^(.*)/[^/]+:func (Fuzz.*)$,./\1 \2,' | sort -u
+}
+fuzz_all() {
+	local pkg target ok=0
+	while read -r pkg target; do
+		if go test -run '^$' -fuzz "^$target\$" -fuzztime "$fuzz_time" "$pkg" >"$log" 2>&1; then
+			count "fuzz ${pkg#./internal/} $target" 1 0 0
+		else
+			cat "$log"
+			count "fuzz ${pkg#./internal/} $target" 0 1 0
+			ok=1
+		fi
+	done < <(fuzz_targets)
+	return $ok
+}
+step_fuzz() {
+	if [ -z "$(fuzz_targets)" ]; then skip "fuzz smoke" "no fuzz targets"; else step "fuzz smoke, $fuzz_time each" fuzz_all; fi
+}
+
+bench_once() { gotest "bench smoke, one iteration" -run '^$' -bench . -benchtime 1x -p 1 ./...; }
+step_bench() { step "bench smoke" bench_once; }

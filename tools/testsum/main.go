@@ -1,0 +1,55 @@
+// Command testsum reads the output of "go test -json" and prints what a person
+// wants to know of it: the output of what failed, why tests were skipped and how
+// many, and one line of counts.
+//
+// It runs no test. Its trap: a package that does not build has no test events;
+// it counts as one failure, so that an empty run never looks green.
+package main
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	tier := flag.String("tier", "tests", "name of the run, printed before its counts")
+	counts := flag.String("counts", "", "file to append \"tier<TAB>passed<TAB>failed<TAB>skipped\" to")
+	flag.Parse()
+	sum, err := read(os.Stdin)
+	if err == nil {
+		sum.print(os.Stdout, *tier)
+		err = appendCounts(*counts, *tier, sum)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testsum:", err)
+		os.Exit(2)
+	}
+	if sum.failed > 0 || sum.packages == 0 {
+		os.Exit(1)
+	}
+}
+
+func read(r io.Reader) (*summary, error) {
+	sum := newSummary()
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, 16<<20) // one event carries one line of test output; goldens can be long
+	for sc.Scan() {
+		sum.line(sc.Bytes())
+	}
+	return sum, sc.Err()
+}
+
+func appendCounts(name, tier string, s *summary) error {
+	if name == "" {
+		return nil
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(f, "%s\t%d\t%d\t%d\n", tier, s.passed, s.failed, s.skipped)
+	return f.Close()
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// event is one line of test2json (go doc test2json).
+type event struct {
+	Action, Package, ImportPath, Test, Output string
+	Elapsed                                   float64
+}
+
+// key names a test, or a whole package when test is empty.
+type key struct{ pkg, test string }
+
+type summary struct {
+	passed, failed, skipped, packages int
+
+	output  map[key][]string
+	running map[key]bool   // started and not finished
+	bad     map[string]int // failed tests of a package
+	reasons map[string]int // why skipped -> how many
+	reports []string       // output of what failed
+}
+
+func newSummary() *summary {
+	return &summary{output: map[key][]string{}, running: map[key]bool{}, bad: map[string]int{}, reasons: map[string]int{}}
+}
+
+func (s *summary) line(b []byte) {
+	var e event
+	if json.Unmarshal(b, &e) != nil || e.Action == "" {
+		s.reports = append(s.reports, string(b)+"\n") // the go command itself speaks plain text
+		return
+	}
+	k := key{e.Package, e.Test}
+	switch e.Action {
+	case "build-output":
+		k = key{strings.Fields(e.ImportPath + " ?")[0], ""}
+		s.output[k] = append(s.output[k], e.Output)
+	case "output":
+		s.output[k] = append(s.output[k], e.Output)
+	case "run":
+		s.running[k] = true
+	case "pass", "fail", "skip":
+		s.end(k, e.Action)
+	}
+}
+
+func (s *summary) end(k key, action string) {
+	delete(s.running, k)
+	if k.test == "" {
+		s.endPackage(k, action)
+		return
+	}
+	switch action {
+	case "pass":
+		s.passed++
+	case "skip":
+		s.skipped++
+		s.reasons[reason(s.output[k])]++
+	case "fail":
+		s.fail(k)
+	}
+	delete(s.output, k)
+}
+
+// endPackage counts what has no event of its own: a benchmark that ran, a build
+// that broke, a panic or a timeout that ended the process in the middle of a test.
+func (s *summary) endPackage(k key, action string) {
+	s.packages++
+	for r := range s.running {
+		if r.pkg != k.pkg {
+			continue
+		}
+		delete(s.running, r)
+		if action == "fail" {
+			s.fail(r)
+		} else {
+			s.passed++
+		}
+	}
+	if action == "fail" && s.bad[k.pkg] == 0 {
+		s.fail(k)
+	}
+	delete(s.output, k)
+}
+
+func (s *summary) fail(k key) {
+	s.failed++
+	s.bad[k.pkg]++
+	s.reports = append(s.reports, fmt.Sprintf("FAIL %s %s\n%s", k.pkg, k.test, strings.Join(s.output[k], "")))
+}
+
+// logLine is what t.Log and t.Skip print: "    file_test.go:12: text".
+var logLine = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n?$`)
+
+func reason(output []string) string {
+	for _, line := range slices.Backward(output) {
+		if m := logLine.FindStringSubmatch(line); m != nil {
+			return m[1]
+		}
+	}
+	return "no reason given"
+}
+
+func (s *summary) print(w io.Writer, tier string) {
+	for _, r := range s.reports {
+		fmt.Fprint(w, r)
+	}
+	var lines []string
+	for why, n := range s.reasons {
+		lines = append(lines, fmt.Sprintf("  skipped %3d: %s\n", n, why))
+	}
+	slices.Sort(lines)
+	fmt.Fprint(w, strings.Join(lines, ""))
+	fmt.Fprintf(w, "%s: %d packages, %d passed, %d failed, %d skipped\n", tier, s.packages, s.passed, s.failed, s.skipped)
+}

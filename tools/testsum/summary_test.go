@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSummary(t *testing.T) {
+	for _, c := range []struct {
+		name, in, want string
+	}{
+		{"pass, fail and skip", `
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"run","Package":"p","Test":"TestB"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"    b_test.go:3: got 1\n"}
+{"Action":"fail","Package":"p","Test":"TestB"}
+{"Action":"run","Package":"p","Test":"TestC"}
+{"Action":"output","Package":"p","Test":"TestC","Output":"    c_test.go:9: needs root: x\n"}
+{"Action":"output","Package":"p","Test":"TestC","Output":"--- SKIP: TestC (0.00s)\n"}
+{"Action":"skip","Package":"p","Test":"TestC"}
+{"Action":"fail","Package":"p"}`,
+			"FAIL p TestB\n    b_test.go:3: got 1\n  skipped   1: needs root: x\nT: 1 packages, 1 passed, 1 failed, 1 skipped\n"},
+		{"broken build", `
+{"Action":"build-output","ImportPath":"p [p.test]","Output":"a.go:1: no\n"}
+{"Action":"build-fail","ImportPath":"p [p.test]"}
+{"Action":"fail","Package":"p","FailedBuild":"p [p.test]"}`,
+			"FAIL p \na.go:1: no\nT: 1 packages, 0 passed, 1 failed, 0 skipped\n"},
+		{"panic in the middle of a test", `
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"panic: x\n"}
+{"Action":"fail","Package":"p"}`,
+			"FAIL p TestA\npanic: x\nT: 1 packages, 0 passed, 1 failed, 0 skipped\n"},
+		{"benchmark", `
+{"Action":"run","Package":"p","Test":"BenchmarkA"}
+{"Action":"output","Package":"p","Test":"BenchmarkA","Output":"BenchmarkA 1 2 ns/op\n"}
+{"Action":"pass","Package":"p"}`, "T: 1 packages, 1 passed, 0 failed, 0 skipped\n"},
+		{"package without tests", `{"Action":"skip","Package":"p"}`, "T: 1 packages, 0 passed, 0 failed, 0 skipped\n"},
+		{"nothing", "", "T: 0 packages, 0 passed, 0 failed, 0 skipped\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sum, err := read(strings.NewReader(strings.TrimSpace(c.in)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			sum.print(&got, "T")
+			if got.String() != c.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got.String(), c.want)
+			}
+		})
+	}
+}
