@@ -76,8 +76,8 @@ type Row struct {
 	Policer   *Interval `json:"policer_share,omitempty"`
 	// Ratio of this arm's goodput to that of the scenario's first arm, in the same group.
 	Ratio  *Interval `json:"ratio,omitempty"`
-	Paired bool      `json:"paired"`         // of Ratio: losses were the same for both arms
-	Stop   string    `json:"stop"`           // why no more seeds: narrow enough, budget spent, asked for
+	Paired bool      `json:"paired"` // of Ratio: losses were the same for both arms
+	Stop   string    `json:"stop"`   // why no more seeds: narrow enough, budget spent, asked for
 	Theory *Theory   `json:"theory,omitempty"`
 }
 
