@@ -23,7 +23,10 @@ type Metrics struct {
 	SrttQueueUs    Spread        `json:"srtt_queue_us"`     // srtt - min_rtt of the samples
 	Jain           float64       `json:"jain"`              // of the flows' goodput
 	LinkUse        float64       `json:"link_use"`          // bytes at the bottleneck / what its rate allows
-	PolicerShare   float64       `json:"policer_share"`     // of BBR's samples with pacing and cwnd gain 1: lt_bw episodes
+	WireBitPerS    float64       `json:"wire_bit_per_s"`    // at the bottleneck as tc counts, after the first burst
+	WireBytes      uint64        `json:"wire_bytes"`        // that WireBitPerS was measured over
+	IdealShare     float64       `json:"ideal_share"`       // steady goodput / (rate x MSS / frame)
+	PolicerShare   float64       `json:"policer_share"`     // of BBR's samples in a policer-detector episode (lt_bw)
 	Flows          []FlowMetrics `json:"flows"`
 }
 
@@ -73,6 +76,7 @@ type Row struct {
 	Retrans   *Interval `json:"retrans_share,omitempty"`
 	QueueP95  *Interval `json:"queue_p95_us,omitempty"`
 	Jain      *Interval `json:"jain,omitempty"`
+	Wire      *Interval `json:"wire_bit_per_s,omitempty"`
 	Policer   *Interval `json:"policer_share,omitempty"`
 	// Ratio of this arm's goodput to that of the scenario's first arm, in the same group.
 	Ratio  *Interval `json:"ratio,omitempty"`

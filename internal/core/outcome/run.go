@@ -16,9 +16,11 @@ type Run struct {
 	Samples []Sample  `json:"samples"`
 	Probes  []Probe   `json:"probes,omitempty"` // while flows run
 	Idle    []Probe   `json:"idle"`             // before the first flow
-	Hops    []Hop     `json:"hops"`
-	Links   []Link    `json:"links"`
-	Host    Host      `json:"host"`
+	// ProbeBytes is a probe's frame towards the receiver, as tc counts it.
+	ProbeBytes uint32 `json:"probe_bytes,omitempty"`
+	Hops       []Hop  `json:"hops"`
+	Links      []Link `json:"links"`
+	Host       Host   `json:"host"`
 }
 
 // FlowRun is one flow of a cell.
@@ -78,8 +80,10 @@ type Sample struct {
 	BBRMinRTTUs    uint32 `json:"bbr_min_rtt_us,omitempty"`
 	BBRPacingGain  uint32 `json:"bbr_pacing_gain,omitempty"`
 	BBRCwndGain    uint32 `json:"bbr_cwnd_gain,omitempty"`
-	// QueueBytes is the backlog of the bottleneck.
+	// QueueBytes is the backlog of the bottleneck, WireBytes what it has sent so far, as
+	// tc counts them. Where the sender's own tbf is narrower than the path, it is meant.
 	QueueBytes uint32 `json:"queue_bytes"`
+	WireBytes  uint64 `json:"wire_bytes"`
 }
 
 // Probe is a small UDP round trip from srv to cli through the bottleneck. RTTUs 0: lost.

@@ -1,0 +1,115 @@
+package outcome
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/congctl/congctl/internal/core/scenario"
+)
+
+// finished: each connection that was asked for ended by its own rule, in time.
+// Anything else is part of a transfer, and the slowest part is missing.
+func finished(v *view) Gate {
+	g := Gate{Want: fmt.Sprintf("all flows ended by themselves within %s", micros(float64(v.c.LimitUs))),
+		Why: "the flow is slower than thought, or stuck: send less, or raise limit"}
+	if v.r.Error != "" {
+		g.Got, g.Why = v.r.Error, "the world broke, not the flow: mend that and run the cell again"
+		return g
+	}
+	var faults []string
+	for i := range v.c.Flows {
+		if f := unfinished(&v.c.Flows[i], v.r.flow(v.c.Flows[i].Name), v.c.LimitUs); f != "" {
+			faults = append(faults, v.c.Flows[i].Name+": "+f)
+		}
+	}
+	g.OK, g.Got = len(faults) == 0, listed(faults, "all ended")
+	return g
+}
+
+// unfinished says what of a flow is missing, "" if nothing.
+func unfinished(asked *scenario.Flow, seen *FlowRun, limitUs uint64) string {
+	if seen == nil {
+		return "did not run"
+	}
+	for i, t := range seen.Conns {
+		switch {
+		case t.Error != "":
+			return fmt.Sprintf("connection %d: %s", i+1, t.Error)
+		case t.EndUs == 0:
+			return fmt.Sprintf("connection %d did not end, %d bytes arrived", i+1, t.Bytes)
+		case t.EndUs > limitUs && limitUs > 0:
+			return fmt.Sprintf("connection %d ended after %s", i+1, micros(float64(t.EndUs)))
+		case asked.Bytes > 0 && t.Bytes != asked.Bytes:
+			return fmt.Sprintf("connection %d: %d of %d bytes arrived", i+1, t.Bytes, asked.Bytes)
+		}
+	}
+	if want := max(asked.Repeat, 1); len(seen.Conns) != want {
+		return fmt.Sprintf("%d of %d connections", len(seen.Conns), want)
+	}
+	return ""
+}
+
+// flow gives the run of a flow by name, nil if it did not run.
+func (r *Run) flow(name string) *FlowRun {
+	for i := range r.Flows {
+		if r.Flows[i].Name == name {
+			return &r.Flows[i]
+		}
+	}
+	return nil
+}
+
+// cong: the kernel's own word for each connection. A listener's sockets, a missing
+// module or a denied one silently leave another congestion control in place.
+func cong(v *view) Gate {
+	var want, wrong []string
+	for _, f := range v.c.Flows {
+		want = append(want, f.Cong)
+		if seen := v.r.flow(f.Name); seen != nil && seen.CongSeen != f.Cong {
+			wrong = append(wrong, fmt.Sprintf("%s: %q", f.Name, seen.CongSeen))
+		}
+	}
+	return Gate{OK: len(wrong) == 0, Got: listed(wrong, strings.Join(want, ", ")), Want: strings.Join(want, ", ") + " by inet_diag",
+		Why: "the module is not loaded, or not in tcp_allowed_congestion_control: load it, and set TCP_CONGESTION on the socket that sends"}
+}
+
+// limitedShare is how much of its busy time a connection may be held back by a
+// buffer: what buffers take then stays below the 5 % that make a difference.
+const limitedShare = 0.01
+
+// rwndLimited: the receiver's window did not limit the sender.
+func rwndLimited(v *view) Gate {
+	g := v.limited(func(f *FlowRun) uint64 { return f.RwndLimitedUs })
+	g.Why = "the receive buffer is smaller than 8 x rate x RTT + 4 MB, or the application reads slowly: raise rcvbuf (tcp_rmem[2])"
+	return g
+}
+
+// sndbufLimited: neither did its own buffer.
+func sndbufLimited(v *view) Gate {
+	g := v.limited(func(f *FlowRun) uint64 { return f.SndbufLimitedUs })
+	g.Why = "the send buffer is smaller than 8 x rate x RTT + 4 MB: raise sndbuf (tcp_wmem[2])"
+	return g
+}
+
+// limited looks at the worst flow. One with a rate of its own is limited by that.
+func (v *view) limited(us func(*FlowRun) uint64) Gate {
+	worst, name := 0.0, ""
+	for _, f := range v.c.Flows {
+		seen := v.r.flow(f.Name)
+		if seen == nil || seen.BusyUs == 0 || f.RateBitPerS > 0 {
+			continue
+		}
+		if share := float64(us(seen)) / float64(seen.BusyUs); share > worst {
+			worst, name = share, f.Name+": "
+		}
+	}
+	return Gate{OK: worst <= limitedShare, Got: name + percent(worst) + " of the busy time", Want: "at most " + percent(limitedShare)}
+}
+
+// listed joins what was found, or gives the word for nothing.
+func listed(found []string, none string) string {
+	if len(found) == 0 {
+		return none
+	}
+	return strings.Join(found, "; ")
+}

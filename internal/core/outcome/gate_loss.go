@@ -1,0 +1,136 @@
+package outcome
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/core/stat"
+)
+
+// losses: as many packets were lost as asked. The share that was asked must lie in the
+// 99 % interval of the share that was seen (Clopper and Pearson), both ways.
+//
+// 99 % are those of the whole scenario, shared among its runs (Bonferroni): with 99 %
+// for each, one honest run in a hundred would be thrown away, and a sweep has hundreds.
+// It costs little: emulators err by factors, and with ten thousand packets at 1 % the
+// interval grows from +-26 % to +-45 % for three hundred runs.
+func losses(v *view) Gate {
+	g := v.lossThere()
+	if back := v.c.Path.Loss.BackPPM; g.OK && back > 0 {
+		asked := float64(back) / 1e6
+		g = v.compare(v.hop(RoleBack), asked, asked, 1)
+		g.Got, g.Want = "back: "+g.Got, "back: "+g.Want
+	}
+	return g
+}
+
+func (v *view) lossThere() Gate {
+	low, high := v.askedLoss()
+	if h := v.hop(RoleLoss); high > 0 || h != nil {
+		return v.compare(h, low, high, clustering(v.c.Path.Loss.Gilbert))
+	}
+	return Gate{OK: true, Got: "none", Want: "none"}
+}
+
+// compare holds what h lost at random against low to high; clusters of losses count as
+// fewer packets.
+func (v *view) compare(h *Hop, low, high, clusters float64) Gate {
+	g := Gate{Got: "no qdisc that loses packets", Want: percent(low), Why: "netem is missing: is the module loaded, and loss set where the cell wants it?"}
+	if h == nil {
+		return g
+	}
+	if high > low {
+		g.Want += " to " + percent(high)
+	}
+	lost, n := float64(h.Drops-h.LimitDrops), float64(h.Packets+h.Drops)
+	share := lost / max(n, 1)
+	from, to := stat.Share(lost/clusters, n/clusters, v.confidence())
+	g.OK = from <= high && to >= low
+	g.Got = fmt.Sprintf("%s of %.0f packets, interval %s to %s", percent(share), n, percent(from), percent(to))
+	g.Why = whyLoss(share, (low+high)/2)
+	return g
+}
+
+func whyLoss(share, asked float64) string {
+	switch ratio := share / asked; {
+	case share == 0:
+		return "nothing is lost: the loss is set on a qdisc that data does not cross, or rounded to zero"
+	case near(ratio, 0.01):
+		return "a hundredth: per cent were taken for a share (netem wants 1 % as 0.01 x 2^32)"
+	case near(ratio, 100):
+		return "hundred times: a share was taken for per cent"
+	case near(ratio, 2):
+		return "twice: it is set on two qdiscs, or both ways"
+	}
+	return "packets are not lost one by one (see single_mtu), or something else drops at that qdisc"
+}
+
+// confidence of one run's interval, so that all together have 99 %.
+func (v *view) confidence() float64 {
+	runs := 0
+	for i := range v.s.Cells {
+		if c := &v.s.Cells[i]; c.Path.Loss.PPM > 0 || c.Path.Loss.Gilbert != nil || c.Path.Loss.BackPPM > 0 || len(c.Path.Schedule) > 0 {
+			runs += max(seeds(v.s, c).Count, seeds(v.s, c).Max)
+		}
+	}
+	return 1 - 0.01/float64(max(runs, 1))
+}
+
+// clustering is by how much the variance of the number of losses exceeds that of
+// independent ones, for long runs. In the Gilbert-Elliott model the states k packets
+// apart are correlated by l^k, l = 1 - P - R:
+//
+//	var(losses) = n (m (1-m) + 2 b (1-b) (hb - hg)^2 l / (1-l))
+//
+// with m the mean loss, b the share of bad states and hb, hg the loss in each. Source:
+// Elliott, "Estimates of Error Rates for Codes on Burst-Noise Channels", BSTJ 42 (1963).
+func clustering(g *scenario.Gilbert) float64 {
+	if g == nil {
+		return 1
+	}
+	l := 1 - float64(g.P+g.R)/1e6
+	b := float64(g.P) / float64(g.P+g.R)
+	spread := float64(g.LossBad)/1e6 - float64(g.LossGood)/1e6
+	m := (&scenario.Loss{Gilbert: g}).MeanPPM() / 1e6
+	return 1 + 2*b*(1-b)*spread*spread*l/((1-l)*m*(1-m))
+}
+
+// askedLoss is the mean loss, over the packets that were sent, which the cell asks for.
+// Where a schedule changes it, the packets of each span are taken from the receiver's
+// progress. That lags by what lies between the place of loss and the application: at
+// least nothing, at most a round trip, for the missing packet to come, and a full
+// queue. Several lags between give the range of what may have been asked.
+func (v *view) askedLoss() (low, high float64) {
+	list := spans(&v.c.Path)
+	low, high = math.Inf(1), math.Inf(-1)
+	longest := 0.0
+	for _, s := range list {
+		longest = max(longest, s.rtt+float64(v.c.Path.BufferPacket)*v.frame()*8e6/max(s.rate, 1))
+	}
+	for part := range 5 {
+		mean := v.meanLoss(list, longest*float64(part)/4)
+		low, high = min(low, mean), max(high, mean)
+	}
+	return low, high
+}
+
+// meanLoss weighs the spans' losses by their packets, with the receiver lag us behind.
+func (v *view) meanLoss(list []span, lag float64) float64 {
+	if len(list) == 1 {
+		return list[0].loss
+	}
+	var mean stat.Mean
+	for _, s := range list {
+		arrived := 0.0
+		for i := range v.r.Flows {
+			f := &v.r.Flows[i]
+			arrived += f.arrivedAt(s.to+lag) - f.arrivedAt(s.from+lag)
+		}
+		mean.Add(s.loss, arrived/(1-s.loss))
+	}
+	if mean.Weight() == 0 {
+		return list[0].loss
+	}
+	return mean.Value()
+}

@@ -1,0 +1,143 @@
+package outcome
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/scenario"
+)
+
+const (
+	rateShare = 0.005 // a tenth of a difference that counts
+	seenShare = 0.5   // see seldomEmpty
+)
+
+// neck is the rate limit that the cell measures: the bottleneck, or the sender's own
+// token bucket where that is narrower.
+type neck struct {
+	hop   *Hop
+	rate  float64 // bit/s, of the cell's start
+	burst float64 // bytes that may pass at once
+	path  scenario.Path
+}
+
+func (v *view) neck() neck {
+	path, frame := v.c.Path, v.frame()
+	if s := v.c.Sender; s.Qdisc == "tbf" && s.TbfBitPerS > 0 && (path.RateBitPerS == 0 || s.TbfBitPerS < path.RateBitPerS) {
+		path.RateBitPerS, path.Schedule = s.TbfBitPerS, nil
+		return neck{v.hop(RoleSender), float64(s.TbfBitPerS), max(float64(s.TbfBurst), frame), path}
+	}
+	return neck{v.hop(RoleBottleneck), float64(path.RateBitPerS), max(float64(path.BurstBytes), frame), path}
+}
+
+// rate: the bottleneck sends what it should: never more than its rate and one burst,
+// and its rate within 0.5 % while it had packets to send.
+func rate(v *view) Gate {
+	n := v.neck()
+	g := Gate{OK: true, Got: "no rate limit", Want: "no rate limit"}
+	if n.rate == 0 {
+		return g
+	}
+	g.Want = fmt.Sprintf("at most %s, and that within %s while its queue lasts", bits(n.rate), percent(rateShare))
+	if n.hop == nil {
+		g.OK, g.Got, g.Why = false, "no qdisc at the bottleneck", "the shaper is missing: was its qdisc refused?"
+		return g
+	}
+	all := v.throughput(n)
+	g.Got = bits(n.rate*all.ratio()) + " over all"
+	g.OK = all.sent <= all.could*(1+rateShare)+all.slack
+	measured := all.ratio()
+	if busy, within := v.busy(n); busy.could > 0 && g.OK {
+		g.Got += ", " + bits(n.rate*busy.ratio()) + " with a queue"
+		g.OK = busy.sent <= busy.could*(1+rateShare)+busy.slack && busy.sent >= busy.could*(1-within)-busy.slack
+		measured = busy.ratio()
+	}
+	g.Why = whyRate(measured)
+	return g
+}
+
+func whyRate(ratio float64) string {
+	switch {
+	case near(ratio, 8):
+		return "eight times the rate: bits for bytes; tc's bps, kbps and mbps are bytes a second, netlink's rate too"
+	case near(ratio, 1.0/8):
+		return "an eighth of the rate: bytes for bits; tc's bit, kbit and mbit are bits a second"
+	case ratio > 1:
+		return "more passes than the rate allows: wrong unit, the wrong link, or super-packets that pass whole below a large burst"
+	}
+	return "the bottleneck idles although packets wait: the CPU is short, the clock is coarse, or the burst is below rate x timer period"
+}
+
+// sending is what a bottleneck sent in some time, and could have sent at its rate.
+type sending struct {
+	sent, could float64 // bytes
+	slack       float64 // bytes by which a packet in progress, and a burst, may move the ends
+}
+
+func (s sending) ratio() float64 {
+	if s.could == 0 {
+		return 0
+	}
+	return s.sent / s.could
+}
+
+// throughput is that of the whole run. The idle probes passed before it.
+func (v *view) throughput(n neck) sending {
+	idle := float64(len(v.r.Idle)+2*len(v.r.Flows)) * float64(max(v.r.ProbeBytes, 100))
+	return sending{float64(n.hop.Bytes), capacity(&n.path, 0, float64(v.r.Host.DurationUs)), n.burst + idle}
+}
+
+// busy adds up the times in which the bottleneck surely had packets: from one sample
+// to the next the backlog at the first is enough to last. Where no sample is that sure,
+// long rows of samples with any backlog stand in, with a wide margin. A schedule has
+// no such time: what waits was timed at the rate before.
+func (v *view) busy(n neck) (total sending, within float64) {
+	points := v.wire()
+	if len(v.c.Path.Schedule) > 0 {
+		return sending{}, 0
+	}
+	sure := func(i int) bool {
+		return points[i].queue >= capacity(&n.path, points[i].at, points[i+1].at)
+	}
+	if total = add(points, n, 1, sure); total.could > 0 {
+		return total, rateShare
+	}
+	some := func(i int) bool { return points[i].queue > 0 && points[i+1].queue > 0 }
+	return add(points, n, seldomEmpty, some), seenShare
+}
+
+// seldomEmpty samples in a row saw a queue: were it empty half of the time, that would
+// happen once in a million.
+const seldomEmpty = 20
+
+// add sums the rows of at least so many steps between points that hold.
+func add(points []wirePoint, n neck, atLeast int, holds func(int) bool) (total sending) {
+	for i := 0; i+1 < len(points); {
+		j := i
+		for j+1 < len(points) && holds(j) {
+			j++
+		}
+		if j-i >= atLeast {
+			total.sent += points[j].sent - points[i].sent
+			total.could += capacity(&n.path, points[i].at, points[j].at)
+			total.slack += n.burst
+		}
+		i = max(j, i+1)
+	}
+	return total
+}
+
+// wirePoint is the bottleneck at a sample: one for all flows that were sampled then.
+type wirePoint struct{ at, sent, queue float64 }
+
+func (v *view) wire() (points []wirePoint) {
+	for _, s := range v.r.Samples {
+		points = append(points, wirePoint{float64(s.AtUs), float64(s.WireBytes), float64(s.QueueBytes)})
+	}
+	slices.SortStableFunc(points, func(a, b wirePoint) int { return int(a.at - b.at) })
+	points = slices.CompactFunc(points, func(a, b wirePoint) bool { return a.at == b.at })
+	if len(points) > 0 && points[len(points)-1].sent == 0 {
+		return nil // the world did not count
+	}
+	return points
+}

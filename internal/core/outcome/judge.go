@@ -1,0 +1,91 @@
+package outcome
+
+import (
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/scenario"
+)
+
+// rules are all gates, in the order in which a result has them. A rule gives its
+// gate without name and exemption; Why may be set although it holds.
+var rules = []struct {
+	name string
+	rule func(*view) Gate
+}{
+	{"finished", finished},
+	{"cong", cong},
+	{"qdisc", qdiscs},
+	{"emulator_at_sender", emulatorAtSender},
+	{"single_mtu", singleMTU},
+	{"loss", losses},
+	{"idle_rtt", idleRTT},
+	{"rate", rate},
+	{"burst", burst},
+	{"sender_drops", senderDrops},
+	{"link_drops", linkDrops},
+	{"limit_drops", limitDrops},
+	{"rwnd_limited", rwndLimited},
+	{"sndbuf_limited", sndbufLimited},
+	{"metrics", cachedMetrics},
+	{"sysctls", sysctls},
+	{"cpu", cpu},
+}
+
+// GateNames are the gates' names, in the order of a result: what a scenario may exempt.
+func GateNames() []string {
+	names := make([]string, len(rules))
+	for i, r := range rules {
+		names[i] = r.name
+	}
+	return names
+}
+
+// Judge says whether a run of c is worth a number, and which. A run that ended with
+// an error is judged by that alone: what it saw until then would only add wrong reasons.
+func Judge(s *scenario.Scenario, c *scenario.Cell, r *Run) Result {
+	v := &view{s, c, r}
+	result := Result{Cell: c.ID, Seed: r.Seed, Valid: true}
+	for _, k := range rules {
+		g := k.rule(v)
+		g.Name, g.Exempt = k.name, s.Exempt[k.name]
+		if g.OK {
+			g.Why = ""
+		}
+		result.Gates = append(result.Gates, g)
+		result.Valid = result.Valid && (g.OK || g.Exempt != "")
+		if r.Error != "" {
+			break
+		}
+	}
+	if r.Error != "" {
+		result.Valid = false // nothing exempts from having run
+	}
+	if result.Valid {
+		result.Metrics = measure(v)
+	}
+	return result
+}
+
+// view is what a gate sees.
+type view struct {
+	s *scenario.Scenario
+	c *scenario.Cell
+	r *Run
+}
+
+// hop gives the first one that plays the role, nil if none does.
+func (v *view) hop(role string) *Hop {
+	for i := range v.r.Hops {
+		if v.r.Hops[i].plays(role) {
+			return &v.r.Hops[i]
+		}
+	}
+	return nil
+}
+
+func (h *Hop) plays(role string) bool { return h != nil && slices.Contains(h.Roles, role) }
+
+// frame is the largest packet as tc counts it: with its Ethernet header.
+func (v *view) frame() float64 { return float64(v.c.Path.MTU) + ethernetBytes }
+
+const ethernetBytes = 14

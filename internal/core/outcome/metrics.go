@@ -1,0 +1,181 @@
+package outcome
+
+import (
+	"math"
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/stat"
+)
+
+// Whole: payload bits received over the time in which at least one connection was
+// open, from its connect to its last byte.
+//
+// Steady: payload bits received from WarmUpUs after the first connect until the first
+// flow ends: while all are there, past their start. At least ten round trips, since
+// BBR's gain cycle alone takes eight; else 0.
+
+// steadyRTTs is the least steady time, in round trips.
+const steadyRTTs = 10
+
+// measure gives the numbers of a run that is worth them.
+func measure(v *view) *Metrics {
+	m := &Metrics{Flows: []FlowMetrics{}}
+	from, to := v.steadyTime()
+	var conns []Transfer
+	var bytes, sent, again float64
+	var repeats bool
+	for i := range v.r.Flows {
+		f := &v.r.Flows[i]
+		m.Flows = append(m.Flows, f.measure(from, to))
+		m.SteadyBitPerS += m.Flows[i].SteadyBitPerS
+		m.CompletionUs = max(m.CompletionUs, f.end())
+		conns = append(conns, f.Conns...)
+		repeats = repeats || len(f.Conns) > 1
+		sent += float64(f.BytesSent)
+		again += float64(f.BytesRetrans)
+	}
+	bytes = received(conns)
+	m.GoodputBitPerS = perS(bytes, open(conns))
+	m.RetransShare = again / max(sent, 1)
+	if repeats {
+		m.ConnUs = spread(durations(conns))
+	}
+	m.Jain = fairness(m.Flows)
+	m.QueueUs, m.SrttQueueUs = v.probeQueue(), v.srttQueue()
+	m.PolicerShare = policerShare(v.r.Samples)
+	v.measureWire(m)
+	return m
+}
+
+// steadyTime gives the bounds in us; from = to where nothing is left.
+func (v *view) steadyTime() (from, to float64) {
+	first := math.Inf(1)
+	to = math.Inf(1)
+	for i := range v.r.Flows {
+		first = min(first, float64(v.r.Flows[i].start()))
+		to = min(to, float64(v.r.Flows[i].end()))
+	}
+	from = first + float64(v.c.WarmUpUs)
+	if math.IsInf(to, 0) || to-from < steadyRTTs*float64(v.c.Path.RTTUs) {
+		return 0, 0
+	}
+	return from, to
+}
+
+func (f *FlowRun) measure(from, to float64) FlowMetrics {
+	return FlowMetrics{
+		Name: f.Name, Cong: f.Cong,
+		GoodputBitPerS: perS(received(f.Conns), open(f.Conns)),
+		SteadyBitPerS:  perS(f.arrivedAt(to)-f.arrivedAt(from), to-from),
+		RetransShare:   float64(f.BytesRetrans) / float64(max(f.BytesSent, 1)),
+	}
+}
+
+func received(conns []Transfer) (bytes float64) {
+	for _, t := range conns {
+		bytes += float64(t.Bytes)
+	}
+	return bytes
+}
+
+func durations(conns []Transfer) (us []float64) {
+	for _, t := range conns {
+		us = append(us, float64(t.EndUs-t.StartUs))
+	}
+	return us
+}
+
+// fairness is Jain's index of the flows while all were there, or else of the whole.
+func fairness(flows []FlowMetrics) float64 {
+	var steady, whole []float64
+	for _, f := range flows {
+		steady, whole = append(steady, f.SteadyBitPerS), append(whole, f.GoodputBitPerS)
+	}
+	if slices.Max(append(steady, 0)) > 0 {
+		return stat.Jain(steady)
+	}
+	return stat.Jain(whole)
+}
+
+// probeQueue is by how much probes took longer than the fastest on the idle path.
+func (v *view) probeQueue() Spread {
+	idle := replies(v.r.Idle)
+	if len(idle) == 0 {
+		return Spread{}
+	}
+	least := slices.Min(idle)
+	us := replies(v.r.Probes)
+	for i := range us {
+		us[i] = max(us[i]-least, 0)
+	}
+	return spread(us)
+}
+
+// srttQueue is what TCP itself could know of the queue.
+func (v *view) srttQueue() Spread {
+	var us []float64
+	for _, s := range v.r.Samples {
+		if s.SrttUs > 0 && s.MinRTTUs > 0 {
+			us = append(us, max(float64(s.SrttUs)-float64(s.MinRTTUs), 0))
+		}
+	}
+	return spread(us)
+}
+
+// spread sorts us; all zero where there are none.
+func spread(us []float64) Spread {
+	if len(us) == 0 {
+		return Spread{}
+	}
+	slices.Sort(us)
+	return Spread{stat.Sorted(us, 0.5), stat.Sorted(us, 0.95), stat.Sorted(us, 0.99)}
+}
+
+// measureWire adds what the bottleneck's own counters tell.
+//
+// WireBitPerS is that of a bucket which is empty: from the first sample at which more
+// than a burst has passed until the last before a flow ends.
+func (v *view) measureWire(m *Metrics) {
+	n := v.neck()
+	if n.hop == nil || n.rate == 0 {
+		return
+	}
+	m.LinkUse = v.throughput(n).ratio()
+	if mss := v.mss(); mss > 0 {
+		m.IdealShare = m.SteadyBitPerS / (n.rate * mss / v.frame())
+	}
+	ends := v.firstEnd()
+	points := slices.DeleteFunc(v.wire(), func(p wirePoint) bool { return p.at > ends })
+	if len(points) == 0 {
+		return
+	}
+	first, last := points[0], points[len(points)-1]
+	for _, p := range points {
+		if first = p; p.sent > points[0].sent+n.burst {
+			break
+		}
+	}
+	m.WireBytes = uint64(last.sent - first.sent)
+	m.WireBitPerS = perS(last.sent-first.sent, last.at-first.at)
+}
+
+// firstEnd is when the first flow ended: until then all send.
+func (v *view) firstEnd() float64 {
+	us := math.Inf(1)
+	for i := range v.r.Flows {
+		us = min(us, float64(v.r.Flows[i].end()))
+	}
+	return us
+}
+
+// mss is the payload of a full packet, the smallest of the flows'.
+func (v *view) mss() float64 {
+	mss := math.Inf(1)
+	for i := range v.r.Flows {
+		mss = min(mss, float64(v.r.Flows[i].MSS))
+	}
+	if math.IsInf(mss, 1) {
+		return 0
+	}
+	return mss
+}

@@ -1,0 +1,45 @@
+package outcome
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/core/stat"
+)
+
+// NeedsMore says whether c needs another seed after its results so far, and why, or
+// why not: the first Count seeds, then one at a time until the half-width of the
+// goodput's interval is below HalfWidth of its median, or Max were run. The ratio's
+// interval is not looked at: arms stop each for themselves. Results of other cells do
+// not count. A cell without seeds of its own has the scenario's.
+func NeedsMore(s *scenario.Scenario, c *scenario.Cell, results []Result) (more bool, why string) {
+	seeds := seeds(s, c)
+	own := byCell(results)[c.ID]
+	if slices.ContainsFunc(own, func(r Result) bool { return !r.Valid }) {
+		return false, "invalid: more seeds would not mend it"
+	}
+	n := len(own)
+	switch {
+	case n < seeds.Count:
+		return true, fmt.Sprintf("%d of the %d seeds asked for", n, seeds.Count)
+	case seeds.HalfWidth <= 0:
+		return false, fmt.Sprintf("%d seeds, as asked for", n)
+	}
+	half := stat.MedianInterval(numbers(own, goodput)).HalfWidth()
+	state := fmt.Sprintf("half-width %s after %d seeds, %s asked for", percent(half), n, percent(seeds.HalfWidth))
+	switch {
+	case half < seeds.HalfWidth:
+		return false, "narrow enough: " + state
+	case n >= seeds.Max:
+		return false, "budget spent: " + state
+	}
+	return true, state
+}
+
+func seeds(s *scenario.Scenario, c *scenario.Cell) scenario.Seeds {
+	if c.Seeds == (scenario.Seeds{}) {
+		return s.Seeds
+	}
+	return c.Seeds
+}

@@ -1,0 +1,56 @@
+package outcome
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// tie is by what share of the best goodput another arm may be behind and still be as
+// good: below, emulators, seeds and versions of a kernel differ by as much.
+const tie = 0.05
+
+// winners gives the best arm of each group that has several, in the rows' order.
+func winners(rows []Row) []Winner {
+	list := []Winner{}
+	var order []string
+	groups := map[string][]Row{}
+	for _, r := range rows {
+		if groups[r.Group] == nil {
+			order = append(order, r.Group)
+		}
+		groups[r.Group] = append(groups[r.Group], r)
+	}
+	for _, g := range order {
+		if len(groups[g]) > 1 {
+			list = append(list, winner(g, groups[g]))
+		}
+	}
+	return list
+}
+
+func winner(group string, rows []Row) Winner {
+	w := Winner{Group: group}
+	for _, r := range rows {
+		switch {
+		case r.Invalid > 0:
+			w.Note = r.Arm + " is invalid"
+			return w
+		case r.Goodput == nil:
+			w.Note = r.Arm + " did not run"
+			return w
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.Goodput.Median, a.Goodput.Median) })
+	best, next := rows[0], rows[1]
+	behind := 1 - next.Goodput.Median/best.Goodput.Median
+	if !(behind >= tie) {
+		w.Note = fmt.Sprintf("%s and %s tie", best.Arm, next.Arm)
+		return w
+	}
+	w.Arm = best.Arm
+	if best.Goodput.Low <= next.Goodput.High {
+		w.Note = fmt.Sprintf("intervals of %s and %s overlap", best.Arm, next.Arm)
+	}
+	return w
+}
