@@ -7,8 +7,8 @@ type Scenario struct {
 	Notes string `json:"notes,omitempty"`
 	// Published names a table of published values that stands beside the results, "" for none.
 	Published string `json:"published,omitempty"`
-	Seeds     Seeds  `json:"seeds"`
-	Arms      []Arm  `json:"arms"` // the first is the one that ratios are against
+	Seeds     Seeds  `json:"seeds"` // of cells that have no other
+	Arms      []Arm  `json:"arms"`  // the first is the one that ratios are against
 	Cells     []Cell `json:"cells"`
 	// Exempt are gates that this scenario breaks on purpose, each with the reason.
 	Exempt map[string]string `json:"exempt,omitempty"`
@@ -37,6 +37,7 @@ type Cell struct {
 	Axes []AxisValue `json:"axes"` // what the matrix varied, in the file's order; not the arm
 	Arm  Arm         `json:"arm"`
 
+	Seeds   Seeds             `json:"seeds"`
 	Sender  Sender            `json:"sender"`
 	Path    Path              `json:"path"`
 	Flows   []Flow            `json:"flows"`
@@ -136,13 +137,16 @@ type Step struct {
 	LossPPM     uint32 `json:"loss_ppm"`
 }
 
-// Flow is one connection from srv to cli, or Repeat of them one after another.
+// Flow is one connection from srv to cli, or Repeat of them one after another. With
+// Bytes it ends when they were received, with DurationUs after so long a time of
+// sending, with both at whichever comes first: a transfer of 64 MB that the slowest arm
+// would need an hour for is compared by the goodput of its first minutes.
 type Flow struct {
 	Name        string `json:"name"`
 	Cong        string `json:"cong"`
 	StartUs     uint64 `json:"start_us,omitempty"`
-	Bytes       uint64 `json:"bytes,omitempty"`          // ends when received; 0: DurationUs counts
-	DurationUs  uint64 `json:"duration_us,omitempty"`    // of sending
+	Bytes       uint64 `json:"bytes,omitempty"`
+	DurationUs  uint64 `json:"duration_us,omitempty"`
 	RateBitPerS uint64 `json:"rate_bit_per_s,omitempty"` // the application's own rate; 0: as fast as TCP takes it
 	Repeat      int    `json:"repeat,omitempty"`         // connections one after another; 0 and 1: one
 	GapUs       uint64 `json:"gap_us,omitempty"`         // between them

@@ -1,0 +1,146 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxCells of a scenario: at ten real seconds each a thousand are three hours.
+const maxCells = 1000
+
+// maxSteps of all cells' schedules, 32 bytes each.
+const maxSteps = 1_000_000
+
+// expand makes the cells: the axes' values in the file's order, the last axis fastest,
+// then the arms, so that what is compared stands together.
+func (r *reader) expand(f *file) *Scenario {
+	s := &f.Scenario
+	s.Seeds = f.base.cell.Seeds
+	if f.full {
+		s.Arms = crossed(s.Arms)
+	}
+	r.checkWheres(f)
+	if n := f.size(); n > maxCells {
+		r.faults.add(Fault{Field: "matrix", Problem: fmt.Sprintf("more than %d cells; split the file", maxCells)})
+	}
+	if len(r.faults) > 0 {
+		return nil
+	}
+	r.walk(f, f.base, nil)
+	r.checkSame(s)
+	return s
+}
+
+func (f *file) size() int {
+	n := len(f.Arms)
+	for _, a := range f.axes {
+		n = min(n*len(a.points), maxCells+1)
+	}
+	return n
+}
+
+// walk goes through the matrix, one axis a level.
+func (r *reader) walk(f *file, d draft, at []AxisValue) {
+	if len(at) < len(f.axes) {
+		a := f.axes[len(at)]
+		for _, p := range a.points {
+			next := d.clone()
+			r.apply(&next, a, p)
+			r.walk(f, next, append(slices.Clip(at), AxisValue{a.name, p.name}))
+		}
+		return
+	}
+	for _, w := range f.wheres {
+		if w.matches(at) {
+			r.override(&d, w)
+		}
+	}
+	n := 0
+	for _, fl := range d.flows {
+		n += fl.count
+	}
+	if n > maxFlows {
+		r.faults.add(Fault{Line: d.line["flows"], Field: "flows", Problem: fmt.Sprintf("more than %d flows; write less", maxFlows)})
+	}
+	if len(r.faults) == 0 {
+		r.cells(f, &d, at)
+	}
+}
+
+// cells makes one point's cells, one for each arm.
+func (r *reader) cells(f *file, d *draft, at []AxisValue) {
+	for _, arm := range f.Arms {
+		c := d.resolve(f.Name, arm, at)
+		if f.steps += len(c.Path.Schedule); f.steps > maxSteps {
+			r.faults.add(Fault{Field: "schedule", Problem: fmt.Sprintf("more than %d steps in all cells; make them longer", maxSteps)})
+			return
+		}
+		r.check(d, &c)
+		f.Cells = append(f.Cells, c)
+	}
+}
+
+func (w where) matches(at []AxisValue) bool {
+	for _, v := range at {
+		if values, asked := w.match[v.Name]; asked && !slices.Contains(values, v.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// override applies a where: it may change what axes set.
+func (r *reader) override(d *draft, w where) {
+	for i := 0; i+1 < len(w.node.Content); i += 2 {
+		k, v := w.node.Content[i], w.node.Content[i+1]
+		if k.Value != "match" {
+			r.section(d, k.Value, k, v, append([]string{"match"}, overridable...))
+		}
+	}
+}
+
+// check adds the cell's own faults, each at the line that set its field.
+func (r *reader) check(d *draft, c *Cell) {
+	for _, fault := range c.faults() {
+		fault.Cell, fault.Line = c.ID, d.line[fault.Field]
+		r.faults.add(fault)
+	}
+}
+
+// checkSame refuses cells that differ in name only: an axis without effect, one value
+// in two spellings, arms that no flow follows.
+func (r *reader) checkSame(s *Scenario) {
+	seen, ids := map[string]string{}, map[string]bool{}
+	for _, c := range s.Cells {
+		id := c.ID
+		if ids[id] {
+			r.faults.add(Fault{Cell: id, Problem: "a second cell of this name; name the arm or the points otherwise"})
+		}
+		ids[id] = true
+		c.ID, c.Axes, c.Arm = "", nil, Arm{}
+		body, err := json.Marshal(c)
+		if err != nil {
+			r.faults.add(Fault{Cell: id, Problem: err.Error()})
+			return
+		}
+		if first, twice := seen[string(body)]; twice {
+			r.faults.add(Fault{Cell: id, Problem: fmt.Sprintf("the same as %s; one of the axes or arms has no effect here", first)})
+			return
+		}
+		seen[string(body)] = id
+	}
+}
+
+// id is unique within a scenario and fit for a file name but for its one slash.
+func id(scenario string, at []AxisValue, arm Arm) string {
+	var words []string
+	for _, v := range at {
+		words = append(words, v.Name+"="+strings.NewReplacer(" ", "_", "/", "_").Replace(v.Value))
+	}
+	if len(words) == 0 {
+		words = []string{scenario}
+	}
+	return strings.Join(words, ",") + "/" + arm.Name
+}

@@ -1,0 +1,186 @@
+package scenario
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Bottlenecks. All but netem and the policer have a tbf that shapes; fq, fq_codel and
+// pfifo_fast are what queues below it.
+const (
+	Netem   = "netem"
+	Tbf     = "tbf"
+	Policer = "policer"
+)
+
+var bottlenecks = []string{Netem, Tbf, "fq", "fq_codel", "pfifo_fast", Policer}
+
+var qdiscs = []string{"fq", "fq_codel", "pfifo_fast", "noqueue", Tbf, Netem}
+
+// Values of Sender.Pacing.
+const (
+	PacingAuto = "auto"
+	PacingNone = "none"
+)
+
+// Gates are the names that a scenario may exempt itself from; outcome has their rules.
+var Gates = []string{"single_mtu", "loss", "idle_rtt", "rate", "sender_drops", "link_drops", "limit_drops",
+	"rwnd_limited", "sndbuf_limited", "cong", "metrics", "cpu", "finished", "emulator_at_sender", "burst"}
+
+// cong is what the kernel takes for a name (TCP_CA_NAME_MAX is 16 with its end).
+var cong = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,14}$`)
+
+const (
+	minRate = 1_000      // bit/s: a full packet in 12 s
+	maxRTT  = 10_000_000 // us: beyond it TCP's first timeouts are all there is
+	maxLoss = 500_000    // ppm: with more even a handshake is luck
+	minMTU  = 576        // RFC 791
+	maxMTU  = 9000
+	// maxFlows of a cell: each is a process's two sockets in a small guest.
+	maxFlows  = 256
+	maxRepeat = 100_000
+	maxSeeds  = 1000
+)
+
+// Validate says everything that would make c meaningless or impossible; the error is
+// [Faults].
+func (c *Cell) Validate() error { return c.faults().or() }
+
+func (c *Cell) faults() Faults {
+	v := checker{}
+	c.checkArm(&v)
+	c.Path.check(&v)
+	c.checkLoss(&v)
+	c.checkSchedule(&v)
+	c.checkSender(&v)
+	c.checkFlows(&v)
+	c.checkMeasure(&v)
+	c.Seeds.check(&v)
+	return v.faults
+}
+
+type checker struct{ faults Faults }
+
+// want adds a fault unless ok.
+func (v *checker) want(ok bool, field string, value any, problem string, args ...any) {
+	if !ok {
+		v.faults.add(Fault{Field: field, Value: fmt.Sprint(value), Problem: fmt.Sprintf(problem, args...)})
+	}
+}
+
+// oneOf refuses a word that is not in list.
+func (v *checker) oneOf(field, value string, list ...string) {
+	v.want(slices.Contains(list, value), field, value, "not known; write one of %s", strings.Join(list, ", "))
+}
+
+// within refuses a number outside low..high.
+func (v *checker) within(field string, value, low, high uint64, unit string) {
+	v.want(value >= low && value <= high, field, strconv.FormatUint(value, 10)+unit, "out of bounds; write %d to %d %s", low, high, unit)
+}
+
+func (c *Cell) checkArm(v *checker) {
+	v.want(strings.HasSuffix(c.ID, "/"+c.Arm.Name) && c.Arm.Name != "", "id", c.ID, "does not end in its arm's name")
+	v.want(cong.MatchString(c.Arm.Cong), "arms", c.Arm.Cong, "not a congestion control's name; write one as in bbr or cubic")
+	v.want(c.Sender.Qdisc == c.Arm.Qdisc, "arms", c.Arm.Qdisc, "not the sender's qdisc")
+}
+
+func (p *Path) check(v *checker) {
+	v.within("path.rate", p.RateBitPerS, minRate, maxRate, "bit")
+	v.want(p.RateBitPerS%8 == 0, "path.rate", p.RateBitPerS, "not whole bytes per second, which is what tc counts; write a multiple of 8bit")
+	v.within("path.rtt", p.RTTUs, 0, maxRTT, "us")
+	v.want(p.JitterUs <= p.RTTUs/2, "path.jitter", p.JitterUs, "more us than one direction's delay of %d us; write less", p.RTTUs/2)
+	v.within("path.mtu", uint64(p.MTU), minMTU, maxMTU, "B")
+	v.oneOf("path.bottleneck", p.Bottleneck, bottlenecks...)
+	if p.Bottleneck == Policer {
+		v.want(p.BufferPacket == 0, "path.buffer", p.BufferPacket, "a policer has no queue; remove it, or write burst")
+	} else {
+		v.within("path.buffer", uint64(p.BufferPacket), 1, maxBuffer, " packets")
+	}
+	switch frame := p.MTU + ethernet; {
+	case p.Bottleneck == Netem:
+		v.want(p.BurstBytes == 0, "path.burst", p.BurstBytes, "netem has no bucket; remove it, or write bottleneck: tbf")
+	case p.BurstBytes == 0:
+		v.want(false, "path.burst", "", "missing; a policer's bucket is what is tested: write its size, as in 64KiB")
+	default:
+		v.want(p.BurstBytes >= frame, "path.burst", p.BurstBytes, "below a packet of %d bytes with its header: all would be dropped; write %dB or more", frame, 2*frame)
+	}
+}
+
+func shaped(bottleneck string) bool { return bottleneck != Netem && bottleneck != Policer }
+
+func (c *Cell) checkLoss(v *checker) {
+	l := &c.Path.Loss
+	v.want(l.PPM <= maxLoss, "path.loss", percent(l.PPM), "too much for any connection; at most %s", percent(maxLoss))
+	v.want(l.BackPPM <= maxLoss, "path.loss_back", percent(l.BackPPM), "too much for any connection; at most %s", percent(maxLoss))
+	v.want(l.At != "", "path.loss_at", "", "missing; write before (a sender may overdrive and still fill the link), after (the bound is rate x (1 - loss)) or sender")
+	if l.At != "" {
+		v.oneOf("path.loss_at", l.At, LossBefore, LossAfter, LossSender)
+	}
+	if g := l.Gilbert; g != nil {
+		v.want(l.PPM == 0, "path.gemodel", "", "beside loss; keep one")
+		v.want(max(g.P, g.R, g.LossBad, g.LossGood) <= ppm && min(g.P, g.R) > 0, "path.gemodel", "",
+			"p and r must be above 0%% and nothing above 100%%; write shares, as in 0.5%% 20%%")
+		v.want(g.P > 0 && g.R > 0 && l.MeanPPM() <= maxLoss, "path.gemodel", "", "loses more than %s in the mean; write less", percent(maxLoss))
+	}
+	atSender := l.At == LossSender
+	v.want(!atSender || c.Sender.Qdisc == Netem, "path.loss_at", l.At, "needs netem as the arm's qdisc, as in netem+%s", c.Arm.Cong)
+	v.want(atSender || c.Sender.Qdisc != Netem, "arms", c.Arm.Name, "netem at the sender is for loss_at: sender; write another qdisc")
+}
+
+func (c *Cell) checkSchedule(v *checker) {
+	steps := c.Path.Schedule
+	if len(steps) == 0 {
+		return
+	}
+	v.want(len(steps) <= maxCellSteps, "schedule", len(steps), "too many steps; at most %d", maxCellSteps)
+	v.want(c.Path.Bottleneck != Policer, "path.bottleneck", Policer, "its rate is not changed by a schedule; write tbf")
+	v.want(c.Path.Loss.Gilbert == nil, "path.gemodel", "", "beside a schedule, whose steps have their own loss; keep one")
+	changes := slices.ContainsFunc(steps, func(s Step) bool { return s.RateBitPerS != c.Path.RateBitPerS })
+	v.want(!changes || c.Path.Bottleneck != Netem, "path.bottleneck", Netem,
+		"its rate changes, and netem would send what already waits at the old one; write tbf")
+	_, known := c.lastEnd()
+	v.want(known, "flows", "", "a flow without duration on a link that changes: its end is unknown; give each a duration")
+	for i, s := range steps {
+		at := fmt.Sprintf("schedule[%d]", i+1)
+		v.want(i == 0 || s.AtUs > steps[i-1].AtUs, "schedule", at, "not after the step before; put the steps in order")
+		v.want(s.AtUs < c.LimitUs, "schedule", at, "after the cell's end; remove it, or set measure.limit")
+		v.want(s.RateBitPerS >= minRate && s.RateBitPerS <= maxRate && s.RateBitPerS%8 == 0, "schedule", at,
+			"rate of %d bit/s; write a multiple of 8bit from %d", s.RateBitPerS, minRate)
+		v.want(s.RTTUs <= maxRTT && s.RTTUs/2 >= c.Path.JitterUs, "schedule", at, "round trip of %d us; write less, and more than twice the jitter", s.RTTUs)
+		v.want(s.LossPPM <= maxLoss, "schedule", at, "loses %s; at most %s", percent(s.LossPPM), percent(maxLoss))
+	}
+}
+
+func (c *Cell) checkSender(v *checker) {
+	s := &c.Sender
+	v.oneOf("arms", s.Qdisc, qdiscs...)
+	v.oneOf("sender.pacing", s.Pacing, PacingAuto, PacingNone)
+	v.want(s.Pacing != PacingNone || s.Qdisc != "fq", "sender.pacing", s.Pacing, "fq paces; write another qdisc in arms")
+	v.want(!s.ECN || c.Path.Bottleneck == "fq_codel", "sender.ecn", "on", "%s marks nothing; write bottleneck: fq_codel", c.Path.Bottleneck)
+	least := uint64(2 * (c.Path.MTU + ethernet))
+	v.within("sender.sndbuf", s.SndbufBytes, least, maxSocket, "B")
+	v.within("sender.rcvbuf", s.RcvbufBytes, least, maxSocket, "B")
+	if s.Qdisc != Tbf {
+		v.want(s.TbfBitPerS == 0 && s.TbfBurst == 0 && s.TbfLimit == 0, "sender.tbf_rate", s.TbfBitPerS, "without tbf as the arm's qdisc")
+		return
+	}
+	v.within("sender.tbf_rate", s.TbfBitPerS, minRate, c.Path.RateBitPerS, "bit")
+	v.want(s.TbfBitPerS%8 == 0, "sender.tbf_rate", s.TbfBitPerS, "not whole bytes per second; write a multiple of 8bit")
+	frame := c.Path.MTU + ethernet
+	v.want(s.TbfBurst >= frame, "sender.tbf_burst", s.TbfBurst, "below a packet of %d bytes with its header: all would be dropped; write %dB or more", frame, 2*frame)
+	v.want(s.TbfLimit >= s.TbfBurst, "sender.tbf_limit", s.TbfLimit, "missing or below the burst; write a size or a latency, as in 1MiB or 50ms")
+}
+
+func (s *Seeds) check(v *checker) {
+	v.want(s.Count >= 1 && s.Count <= maxSeeds, "seeds.count", s.Count, "out of bounds; write 1 to %d", maxSeeds)
+	v.want(s.Max >= s.Count && s.Max <= maxSeeds, "seeds.max", s.Max, "out of bounds; write count to %d", maxSeeds)
+	v.want(s.HalfWidth >= 0 && s.HalfWidth < 1, "seeds.half_width", s.HalfWidth, "not a share of the median; write it as in 5%%")
+	v.want(s.HalfWidth > 0 || s.Max == s.Count, "seeds.max", s.Max, "more than count, and no half_width says when to stop; write half_width, as in 5%%")
+	v.want(s.HalfWidth == 0 || s.Max > s.Count, "seeds.half_width", s.HalfWidth, "no more seeds than count are allowed; write max")
+	v.want(s.First+uint64(maxSeeds) > s.First, "seeds.first", s.First, "too large; write less")
+}
+
+func percent(ppm uint32) string { return strconv.FormatFloat(float64(ppm)/1e4, 'f', -1, 64) + "%" }
