@@ -27,8 +27,8 @@ const (
 )
 
 // Gates are the names that a scenario may exempt itself from; outcome has their rules.
-var Gates = []string{"single_mtu", "loss", "idle_rtt", "rate", "sender_drops", "link_drops", "limit_drops",
-	"rwnd_limited", "sndbuf_limited", "cong", "metrics", "cpu", "finished", "emulator_at_sender", "burst"}
+var Gates = []string{"finished", "cong", "qdisc", "emulator_at_sender", "single_mtu", "loss", "idle_rtt", "rate", "burst",
+	"sender_drops", "link_drops", "limit_drops", "rwnd_limited", "sndbuf_limited", "metrics", "sysctls", "cpu"}
 
 // cong is what the kernel takes for a name (TCP_CA_NAME_MAX is 16 with its end).
 var cong = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,14}$`)
