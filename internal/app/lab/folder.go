@@ -1,0 +1,157 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/congctl/congctl/internal/app/lab/report"
+	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/core/scenario"
+)
+
+// Folder is where a scenario's runs are kept, one file each, and then its reports.
+type Folder struct {
+	Scenario *scenario.Scenario // with what the command line changed
+	dir      string
+	manifest report.Manifest
+	wall     report.Wall
+	before   float64 // seconds that earlier calls took
+	opened   time.Time
+	now      func() time.Time
+}
+
+// ErrTaken: the folder holds something, and nobody asked to go on with it.
+var ErrTaken = errors.New("is not empty")
+
+// Create makes a folder for what m describes. An empty one may be there already.
+func Create(dir string, m report.Manifest, now func() time.Time) (*Folder, error) {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return nil, fmt.Errorf("folder %s: %w: go on with --resume, or name another --out", dir, ErrTaken)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("folder %s: %w", dir, err)
+	}
+	s, err := Scenario(&m)
+	if err != nil {
+		return nil, err
+	}
+	if err := report.WriteManifest(dir, m); err != nil {
+		return nil, fmt.Errorf("make folder %s: %w", dir, err)
+	}
+	return &Folder{Scenario: s, dir: dir, manifest: m, now: now, opened: now()}, nil
+}
+
+// Resume opens a folder to go on with it, if what m describes would give the same bytes.
+func Resume(dir string, m report.Manifest, now func() time.Time) (*Folder, error) {
+	f, err := Open(dir, now)
+	if err != nil {
+		return nil, err
+	}
+	m.HZ = f.manifest.HZ // known only once something ran
+	if diff := f.manifest.Differences(&m); len(diff) > 0 {
+		return nil, fmt.Errorf("resume %s: its runs and those to come would not compare (there, here):\n  %s\nname another --out",
+			dir, strings.Join(diff, "\n  "))
+	}
+	return f, nil
+}
+
+// Open opens a folder to report from it.
+func Open(dir string, now func() time.Time) (*Folder, error) {
+	m, err := report.ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{dir: dir, manifest: *m, now: now, opened: now()}
+	if f.Scenario, err = Scenario(m); err != nil {
+		return nil, err
+	}
+	wall, err := report.ReadWall(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	f.wall, f.before = *wall, wall.TotalS
+	return f, nil
+}
+
+// Keep writes a finished run and what it cost.
+func (f *Folder) Keep(run *outcome.Run, facts Facts) error {
+	if err := report.WriteRun(f.dir, run); err != nil {
+		return err
+	}
+	f.wall.Runs = slices.DeleteFunc(f.wall.Runs, func(w report.WallRun) bool { return w.Cell == run.Cell && w.Seed == run.Seed })
+	f.wall.Runs = append(f.wall.Runs, report.WallRun{
+		Cell: run.Cell, Seed: run.Seed, WallS: facts.Wall.Seconds(), VirtualS: facts.Virtual.Seconds(), Packets: sent(run),
+	})
+	f.wall.TotalS = f.before + f.now().Sub(f.opened).Seconds()
+	return report.WriteWall(f.dir, f.wall)
+}
+
+// sent counts the packets that left the sender's own queue.
+func sent(run *outcome.Run) uint64 {
+	for _, h := range run.Hops {
+		for _, role := range h.Roles {
+			if role == outcome.RoleSender {
+				return h.Packets
+			}
+		}
+	}
+	return 0
+}
+
+// Kept judges the runs that need not be run again. A broken one is: what broke it
+// may have been mended.
+func (f *Folder) Kept() (kept []outcome.Result, err error) {
+	err = f.each(func(_ *scenario.Cell, run *outcome.Run, r outcome.Result) {
+		if run.Error == "" {
+			kept = append(kept, r)
+		}
+	})
+	return kept, err
+}
+
+// each reads the finished runs in the order of cells and seeds.
+func (f *Folder) each(fn func(*scenario.Cell, *outcome.Run, outcome.Result)) error {
+	for i := range f.Scenario.Cells {
+		c := &f.Scenario.Cells[i]
+		var results []outcome.Result
+		for more := true; more; more, _ = outcome.NeedsMore(f.Scenario, c, results) {
+			run, err := report.ReadRun(f.dir, c.ID, c.Seeds.First+uint64(len(results)))
+			if errors.Is(err, fs.ErrNotExist) {
+				break
+			} else if err != nil {
+				return err
+			}
+			results = append(results, outcome.Judge(f.Scenario, c, run))
+			fn(c, run, results[len(results)-1])
+		}
+	}
+	return nil
+}
+
+// Write judges what the folder holds and writes all reports of it.
+func (f *Folder) Write() (*outcome.Summary, error) {
+	var results []outcome.Result
+	paired := true
+	err := f.each(func(_ *scenario.Cell, run *outcome.Run, r outcome.Result) {
+		results = append(results, r)
+		if run.Error == "" {
+			paired = paired && run.Host.PairedLosses
+			f.manifest.HZ = run.HZ
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	sum := outcome.Summarise(f.Scenario, results, outcome.Options{Paired: paired && len(results) > 0})
+	err = report.Write(f.dir, f.manifest, sum, results, func(cell string, seed uint64) (*outcome.Run, error) {
+		return report.ReadRun(f.dir, cell, seed)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write reports: %w", err)
+	}
+	return &sum, nil
+}

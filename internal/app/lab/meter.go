@@ -1,0 +1,153 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/congctl/congctl/internal/core/outcome"
+)
+
+const (
+	barCells = 24                     // characters
+	redraw   = 200 * time.Millisecond // a terminal over a slow line keeps up with five lines a second
+)
+
+// Meter tells how far a scenario is: on a terminal a bar that is drawn over, else
+// a line for each finished run.
+type Meter struct {
+	name     string
+	out      io.Writer
+	terminal bool
+	now      func() time.Time
+
+	mu         sync.Mutex
+	began      time.Time
+	drawn      time.Time
+	done, left int
+	invalid    int
+	ran        int           // of done: those not kept from before
+	virtual    time.Duration // of the finished runs
+	live       map[turn]time.Duration
+}
+
+// NewMeter starts to measure.
+func NewMeter(name string, out io.Writer, terminal bool, now func() time.Time) *Meter {
+	return &Meter{name: name, out: out, terminal: terminal, now: now, began: now(), live: map[turn]time.Duration{}}
+}
+
+// begin notes a run and gives what its world is to call.
+func (m *Meter) begin(t turn, left int) func(time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.left = left
+	m.live[t] = 0
+	m.draw(false)
+	return func(virtual time.Duration) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if _, ok := m.live[t]; ok {
+			m.live[t] = virtual
+			m.draw(false)
+		}
+	}
+}
+
+// end notes a result; facts are zero where the run was kept from before.
+func (m *Meter) end(t turn, r outcome.Result, facts Facts, left int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.live, t)
+	m.done++
+	m.left = left
+	m.virtual += facts.Virtual
+	if !r.Valid {
+		m.invalid++
+	}
+	if facts.Wall > 0 {
+		m.ran++
+	}
+	if !m.terminal || !r.Valid {
+		m.line("%s seed %d: %s", r.Cell, r.Seed, verdict(r, facts))
+	}
+	m.draw(true)
+}
+
+// Close leaves the last state on the terminal and ends its line.
+func (m *Meter) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.terminal {
+		m.draw(true)
+		fmt.Fprintln(m.out)
+	}
+}
+
+func verdict(r outcome.Result, f Facts) string {
+	text := "kept from before"
+	if f.Wall > 0 {
+		text = fmt.Sprintf("%s virtual in %s (%s real time)", short(f.Virtual), short(f.Wall), times(f.Virtual, f.Wall))
+	}
+	if r.Valid {
+		return text
+	}
+	for _, g := range r.Gates {
+		if !g.OK && g.Exempt == "" {
+			text += fmt.Sprintf("; INVALID: %s is %s, wanted %s", g.Name, g.Got, g.Want)
+		}
+	}
+	return text
+}
+
+// line prints one that stays.
+func (m *Meter) line(format string, args ...any) {
+	if m.terminal {
+		fmt.Fprint(m.out, "\r\033[K")
+	}
+	fmt.Fprintf(m.out, "%d/%d ", m.done, m.done+m.left)
+	fmt.Fprintf(m.out, format+"\n", args...)
+}
+
+func (m *Meter) draw(now bool) {
+	if at := m.now(); m.terminal && (now || at.Sub(m.drawn) >= redraw) {
+		m.drawn = at
+		fmt.Fprint(m.out, "\r\033[K"+m.state(at.Sub(m.began)))
+	}
+}
+
+// state is the bar. What is left to do takes as long for each run as those done did.
+func (m *Meter) state(real time.Duration) string {
+	virtual := m.virtual
+	for _, v := range m.live {
+		virtual += v
+	}
+	full := barCells * m.done / max(m.done+m.left, 1)
+	text := fmt.Sprintf("%s [%s%s] %d/%d runs, %s virtual, %s real time", m.name, strings.Repeat("#", full), strings.Repeat(".", barCells-full),
+		m.done, m.done+m.left, short(virtual), times(virtual, real))
+	if m.invalid > 0 {
+		text += fmt.Sprintf(", %d INVALID", m.invalid)
+	}
+	if m.ran > 0 && m.left > 0 {
+		text += fmt.Sprintf(", about %s left", short(real/time.Duration(m.ran)*time.Duration(m.left)))
+	}
+	return text
+}
+
+func times(virtual, real time.Duration) string {
+	if real <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f x", float64(virtual)/float64(real))
+}
+
+// short is d with three figures or so.
+func short(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	default:
+		return d.Round(time.Second).String()
+	}
+}

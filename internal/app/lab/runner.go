@@ -1,0 +1,136 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/core/scenario"
+)
+
+// Runner runs a scenario.
+type Runner struct {
+	World World
+	CPUs  []int         // of the host; one run at a time on each
+	Limit time.Duration // wall time of a run, see [Job.Limit]
+	// Budget is the wall time after which only the first run of each cell is still
+	// begun; 0: no end.
+	Budget time.Duration
+	// Keep writes a finished run where an interruption leaves it. One at a time.
+	Keep  func(*outcome.Run, Facts) error
+	Meter *Meter
+	Now   func() time.Time
+}
+
+// finished is a run on its way from its goroutine to the runner's.
+type finished struct {
+	turn  turn
+	cpu   int
+	run   *outcome.Run
+	facts Facts
+}
+
+// shift is one call of [Runner.Run]. One goroutine owns it; those of the runs only
+// send what they finish.
+type shift struct {
+	*Runner
+	scenario *scenario.Scenario
+	kept     map[turn]outcome.Result
+	queue    *queue
+	free     []int
+	running  int
+	results  chan finished
+}
+
+// Run runs what the scenario asks for, but for what was kept from before. A run
+// that its world failed to make is kept like any other, with its error, and the
+// rest goes on. When ctx ends, the runs in progress are dropped and its cause returned.
+func (r *Runner) Run(ctx context.Context, s *scenario.Scenario, kept []outcome.Result) error {
+	sh := &shift{Runner: r, scenario: s, kept: turns(s, kept), queue: newQueue(s), free: slices.Clone(r.CPUs), results: make(chan finished)}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	for end := r.Now().Add(r.Budget); ; {
+		if r.Budget > 0 && !r.Now().Before(end) {
+			sh.queue.onlyFirst()
+		}
+		sh.start(ctx)
+		if sh.running == 0 {
+			return context.Cause(ctx)
+		}
+		f := <-sh.results
+		sh.running--
+		sh.free = append(sh.free, f.cpu)
+		if ctx.Err() != nil {
+			continue // what was cut short is no result
+		}
+		if err := r.Keep(f.run, f.facts); err != nil {
+			cancel(fmt.Errorf("keep run of %s: %w", f.run.Cell, err))
+			continue
+		}
+		sh.take(f.turn, outcome.Judge(s, &s.Cells[f.turn.cell], f.run), f.facts)
+	}
+}
+
+func turns(s *scenario.Scenario, kept []outcome.Result) map[turn]outcome.Result {
+	byID := map[string]int{}
+	for i := range s.Cells {
+		byID[s.Cells[i].ID] = i
+	}
+	at := map[turn]outcome.Result{}
+	for _, r := range kept {
+		if cell, ok := byID[r.Cell]; ok {
+			at[turn{cell, int(r.Seed - s.Cells[cell].Seeds.First)}] = r
+		}
+	}
+	return at
+}
+
+// start begins runs until no CPU is free or nothing is due.
+func (sh *shift) start(ctx context.Context) {
+	for len(sh.free) > 0 && ctx.Err() == nil {
+		t, ok := sh.queue.next()
+		if !ok {
+			return
+		}
+		if r, ok := sh.kept[t]; ok {
+			sh.take(t, r, Facts{})
+			continue
+		}
+		cpu := sh.free[0]
+		sh.free = sh.free[1:]
+		sh.running++
+		job := Job{Cell: sh.queue.cell(t), Seed: sh.queue.seed(t), CPU: cpu, Limit: sh.Limit, Progress: sh.Meter.begin(t, sh.left())}
+		go func() {
+			run, facts := sh.runOne(ctx, job)
+			sh.results <- finished{t, cpu, run, facts}
+		}()
+	}
+}
+
+func (sh *shift) left() int { return sh.queue.left() + sh.running }
+
+func (sh *shift) runOne(ctx context.Context, job Job) (*outcome.Run, Facts) {
+	began := sh.Now()
+	run, facts, err := sh.World.Run(ctx, job)
+	facts.Wall = sh.Now().Sub(began)
+	run.Schema, run.Cell, run.Seed = 1, job.Cell.ID, job.Seed
+	if err != nil {
+		run.Error = errors.Join(errOf(run), err).Error()
+	}
+	return &run, facts
+}
+
+func errOf(run outcome.Run) error {
+	if run.Error == "" {
+		return nil
+	}
+	return errors.New(run.Error)
+}
+
+func (sh *shift) take(t turn, r outcome.Result, facts Facts) {
+	sh.queue.judged(t, r)
+	sh.Meter.end(t, r, facts, sh.left())
+}
