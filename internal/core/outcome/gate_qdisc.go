@@ -55,7 +55,7 @@ func burst(v *view) Gate {
 	if v.c.Sender.Qdisc == "tbf" {
 		look("sender", v.c.Sender.TbfBurst)
 	}
-	if k := v.c.Path.Bottleneck; k == "tbf" || k == "policer" {
+	if v.c.Path.Bottleneck != "netem" { // all others are a bucket, or queue below one
 		look("bottleneck", v.c.Path.BurstBytes)
 	}
 	return g

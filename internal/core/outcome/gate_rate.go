@@ -13,21 +13,22 @@ const (
 )
 
 // neck is the rate limit that the cell measures: the bottleneck, or the sender's own
-// token bucket where that is narrower.
+// token bucket where that is no wider.
 type neck struct {
 	hop   *Hop
 	rate  float64 // bit/s, of the cell's start
 	burst float64 // bytes that may pass at once
+	queue float64 // bytes that may wait
 	path  scenario.Path
 }
 
 func (v *view) neck() neck {
 	path, frame := v.c.Path, v.frame()
-	if s := v.c.Sender; s.Qdisc == "tbf" && s.TbfBitPerS > 0 && (path.RateBitPerS == 0 || s.TbfBitPerS < path.RateBitPerS) {
+	if s := v.c.Sender; s.Qdisc == "tbf" && s.TbfBitPerS > 0 && (path.RateBitPerS == 0 || s.TbfBitPerS <= path.RateBitPerS) {
 		path.RateBitPerS, path.Schedule = s.TbfBitPerS, nil
-		return neck{v.hop(RoleSender), float64(s.TbfBitPerS), max(float64(s.TbfBurst), frame), path}
+		return neck{v.hop(RoleSender), float64(s.TbfBitPerS), max(float64(s.TbfBurst), frame), float64(s.TbfLimit), path}
 	}
-	return neck{v.hop(RoleBottleneck), float64(path.RateBitPerS), max(float64(path.BurstBytes), frame), path}
+	return neck{v.hop(RoleBottleneck), float64(path.RateBitPerS), max(float64(path.BurstBytes), frame), float64(path.BufferPacket) * frame, path}
 }
 
 // rate: the bottleneck sends what it should: never more than its rate and one burst,
@@ -43,7 +44,10 @@ func rate(v *view) Gate {
 		g.OK, g.Got, g.Why = false, "no qdisc at the bottleneck", "the shaper is missing: was its qdisc refused?"
 		return g
 	}
-	all := v.throughput(n)
+	all := v.sampled(n)
+	if all.could == 0 {
+		all = v.counted(n)
+	}
 	g.Got = bits(n.rate*all.ratio()) + " over all"
 	g.OK = all.sent <= all.could*(1+rateShare)+all.slack
 	measured := all.ratio()
@@ -54,6 +58,18 @@ func rate(v *view) Gate {
 	}
 	g.Why = whyRate(measured)
 	return g
+}
+
+// buffer: no more waits than the cell's buffer holds; one burst more, since a bucket's
+// limit is set with its burst in it.
+func buffer(v *view) Gate {
+	n, most := v.neck(), 0.0
+	for _, s := range v.r.Samples {
+		most = max(most, float64(s.QueueBytes))
+	}
+	allowed := n.queue + n.burst
+	return Gate{OK: most <= allowed || v.c.Sender.SuperPackets, Got: digits(most) + " bytes", Want: "at most " + digits(allowed) + " bytes in the queue",
+		Why: "the bottleneck queues more than its buffer: its limit is netem's default of 1000 packets, or it counts super-packets"}
 }
 
 func whyRate(ratio float64) string {
@@ -81,10 +97,33 @@ func (s sending) ratio() float64 {
 	return s.sent / s.could
 }
 
-// throughput is that of the whole run. The idle probes passed before it.
-func (v *view) throughput(n neck) sending {
-	idle := float64(len(v.r.Idle)+2*len(v.r.Flows)) * float64(max(v.r.ProbeBytes, 100))
-	return sending{float64(n.hop.Bytes), capacity(&n.path, 0, float64(v.r.Host.DurationUs)), n.burst + idle}
+// counted is what the qdisc's counters say at the end: with the idle probes before,
+// and what was still queued when the last flow had all it needed.
+func (v *view) counted(n neck) sending {
+	idle := float64(len(v.r.Idle)) * float64(v.r.ProbeBytes)
+	all := stretch(wirePoint{}, wirePoint{at: float64(v.r.Host.DurationUs), sent: float64(n.hop.Bytes)}, n)
+	all.slack += idle + n.queue
+	return all
+}
+
+// sampled is what it sent from the first sample to the last.
+func (v *view) sampled(n neck) sending {
+	points := v.wire()
+	if len(points) < 2 {
+		return sending{}
+	}
+	return stretch(points[0], points[len(points)-1], n)
+}
+
+// sampleLate is by how much a sample's time and its reading of the qdisc may differ, in
+// us: sockets and qdisc are read one after another, with a scheduler between.
+const sampleLate = 1000
+
+// stretch is what it sent between two samples. Each change of a token bucket's rate
+// fills the bucket (tbf_change in net/sched/sch_tbf.c).
+func stretch(from, to wirePoint, n neck) sending {
+	fills := 1 + float64(len(n.path.Schedule))
+	return sending{to.sent - from.sent, capacity(&n.path, from.at, to.at), n.burst*fills + n.rate*sampleLate/8e6}
 }
 
 // busy adds up the times in which the bottleneck surely had packets: from one sample
@@ -118,9 +157,8 @@ func add(points []wirePoint, n neck, atLeast int, holds func(int) bool) (total s
 			j++
 		}
 		if j-i >= atLeast {
-			total.sent += points[j].sent - points[i].sent
-			total.could += capacity(&n.path, points[i].at, points[j].at)
-			total.slack += n.burst
+			row := stretch(points[i], points[j], n)
+			total = sending{total.sent + row.sent, total.could + row.could, total.slack + row.slack}
 		}
 		i = max(j, i+1)
 	}

@@ -1,25 +1,96 @@
 package outcome
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
+
+	"github.com/congctl/congctl/internal/core/scenario"
 )
 
-func TestHonestRunIsValid(t *testing.T) {
-	c := cell100()
-	r := Judge(scenarioOf(c), &c, honest(&c))
-	for _, g := range r.Gates {
-		t.Logf("%-20s %v %s | %s | %s", g.Name, g.OK, g.Got, g.Want, g.Why)
-		if !g.OK {
-			t.Errorf("%s broken: %s, want %s (%s)", g.Name, g.Got, g.Want, g.Why)
+// variants of cell100 that an honest world runs, each of them valid.
+var variants = map[string]func(*scenario.Cell){
+	"as it is":  func(*scenario.Cell) {},
+	"no loss":   func(c *scenario.Cell) { c.Path.Loss.PPM = 0 },
+	"16 % loss": func(c *scenario.Cell) { c.Path.Loss.PPM = 160_000 },
+	"64 kbit/s": func(c *scenario.Cell) { c.Path.RateBitPerS, c.Flows[0].Bytes, c.Path.BufferPacket = 64_000, 400_000, 8 },
+	"6 ms":      func(c *scenario.Cell) { c.Path.RTTUs = 6000 },
+	"tbf":       func(c *scenario.Cell) { c.Path.Bottleneck, c.Path.BurstBytes = "tbf", 12_500 },
+	"two flows": func(c *scenario.Cell) {
+		c.Flows = append(c.Flows, scenario.Flow{Name: "b", Cong: "cubic", Bytes: 64_000_000})
+	},
+	"jumbo frames":  func(c *scenario.Cell) { c.Path.MTU = 9000 },
+	"a long buffer": func(c *scenario.Cell) { c.Path.BufferPacket = 20_000 },
+	"application's rate": func(c *scenario.Cell) {
+		c.Flows[0].RateBitPerS = 90_000_000
+	},
+	"no bottleneck queue seen": func(c *scenario.Cell) { c.Path.BufferPacket = 3 },
+}
+
+func TestHonestRunsAreValid(t *testing.T) {
+	for name, change := range variants {
+		c := cell100()
+		change(&c)
+		r := Judge(scenarioOf(c), &c, honest(&c))
+		for _, g := range r.Gates {
+			if !g.OK || g.Got == "" || g.Want == "" || g.Why != "" {
+				t.Errorf("%s: %s broken: %q, want %q (%s)", name, g.Name, g.Got, g.Want, g.Why)
+			}
+		}
+		if !r.Valid || r.Metrics == nil || len(r.Gates) != len(GateNames()) {
+			t.Errorf("%s: valid %v with %d gates", name, r.Valid, len(r.Gates))
 		}
 	}
-	if !r.Valid || r.Metrics == nil {
-		t.Fatal("not valid")
+}
+
+// TestGateNames: what a scenario may exempt is a gate, and each has one name.
+func TestGateNames(t *testing.T) {
+	names := GateNames()
+	for _, n := range scenario.Gates {
+		if !slices.Contains(names, n) {
+			t.Errorf("scenarios may exempt %q, which is no gate", n)
+		}
 	}
-	b, err := json.MarshalIndent(r.Metrics, "", " ")
-	if err != nil {
-		t.Fatal(err)
+	slices.Sort(names)
+	if len(slices.Compact(names)) != len(GateNames()) {
+		t.Error("two gates with one name")
 	}
-	t.Log(string(b))
+}
+
+// TestJudgeIsRepeatable: the same facts give the same bytes, and are left alone.
+func TestJudgeIsRepeatable(t *testing.T) {
+	c := cell100()
+	c.Flows = append(c.Flows, scenario.Flow{Name: "b", Cong: "bbr", Bytes: 32_000_000})
+	run := honest(&c)
+	before, _ := json.Marshal(run)
+	var first []byte
+	for range 20 {
+		got, err := json.Marshal(Judge(scenarioOf(c), &c, run))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = got
+		}
+		if !bytes.Equal(first, got) {
+			t.Fatalf("not the same:\n%s\n%s", first, got)
+		}
+	}
+	if after, _ := json.Marshal(run); !bytes.Equal(before, after) {
+		t.Error("the run was changed")
+	}
+}
+
+// TestEmptyRun: a world that tells nothing proves nothing, and breaks nothing.
+func TestEmptyRun(t *testing.T) {
+	c := cell100()
+	r := Judge(scenarioOf(c), &c, &Run{})
+	if r.Valid {
+		t.Error("valid")
+	}
+	c.Flows, c.Path = nil, scenario.Path{}
+	if _, err := json.Marshal(Judge(&scenario.Scenario{}, &c, &Run{})); err != nil {
+		t.Error(err)
+	}
 }

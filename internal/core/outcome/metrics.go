@@ -140,7 +140,7 @@ func (v *view) measureWire(m *Metrics) {
 	if n.hop == nil || n.rate == 0 {
 		return
 	}
-	m.LinkUse = v.throughput(n).ratio()
+	m.LinkUse = v.counted(n).ratio()
 	if mss := v.mss(); mss > 0 {
 		m.IdealShare = m.SteadyBitPerS / (n.rate * mss / v.frame())
 	}

@@ -59,5 +59,5 @@ func episode(row []Sample) bool {
 		apart = max(apart, row[i+1].AtUs-row[i].AtUs)
 	}
 	long := row[len(row)-1].AtUs-row[0].AtUs > cyclePhase*phase
-	return long && (apart <= phase || len(row) >= chanceRow)
+	return phase > 0 && long && (apart <= phase || len(row) >= chanceRow)
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/congctl/congctl/internal/core/scenario"
 )
 
-// span is a stretch of time in which the path stays as it is.
+// span is a stretch of time in which the path stays as it is; the first begins
+// before all, the last never ends.
 type span struct {
 	from, to float64 // us
 	rate     float64 // bit/s
@@ -14,9 +15,9 @@ type span struct {
 	loss     float64 // share
 }
 
-// spans cuts the time from 0 to forever where the schedule changes the path.
+// spans cuts time where the schedule changes the path.
 func spans(p *scenario.Path) []span {
-	list := []span{{rate: float64(p.RateBitPerS), rtt: float64(p.RTTUs), loss: p.Loss.MeanPPM() / 1e6}}
+	list := []span{{from: math.Inf(-1), rate: float64(p.RateBitPerS), rtt: float64(p.RTTUs), loss: p.Loss.MeanPPM() / 1e6}}
 	for _, s := range p.Schedule {
 		list[len(list)-1].to = float64(s.AtUs)
 		list = append(list, span{from: float64(s.AtUs), rate: float64(s.RateBitPerS), rtt: float64(s.RTTUs), loss: float64(s.LossPPM) / 1e6})

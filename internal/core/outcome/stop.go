@@ -14,7 +14,7 @@ import (
 // interval is not looked at: arms stop each for themselves. Results of other cells do
 // not count. A cell without seeds of its own has the scenario's.
 func NeedsMore(s *scenario.Scenario, c *scenario.Cell, results []Result) (more bool, why string) {
-	seeds := seeds(s, c)
+	seeds := seedsOf(s, c)
 	own := byCell(results)[c.ID]
 	if slices.ContainsFunc(own, func(r Result) bool { return !r.Valid }) {
 		return false, "invalid: more seeds would not mend it"
@@ -37,7 +37,7 @@ func NeedsMore(s *scenario.Scenario, c *scenario.Cell, results []Result) (more b
 	return true, state
 }
 
-func seeds(s *scenario.Scenario, c *scenario.Cell) scenario.Seeds {
+func seedsOf(s *scenario.Scenario, c *scenario.Cell) scenario.Seeds {
 	if c.Seeds == (scenario.Seeds{}) {
 		return s.Seeds
 	}
