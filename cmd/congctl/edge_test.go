@@ -130,6 +130,24 @@ func (e *edge) signal(s syscall.Signal) {
 	check(e.t, e.cmd.Process.Signal(s))
 }
 
+// pause stops the process by SIGSTOP and waits until none of its threads runs: a
+// signal is sent at once and heeded later. SIGCONT goes on.
+func (e *edge) pause() {
+	e.t.Helper()
+	e.signal(syscall.SIGSTOP)
+	eventually(e.t, "stopped by SIGSTOP", patience, func() bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", e.cmd.Process.Pid))
+		for _, name := range threads {
+			text, err := os.ReadFile(name)
+			_, state, _ := strings.Cut(string(text), ") ") // after the name in brackets
+			if err != nil || !strings.HasPrefix(state, "T") {
+				return false
+			}
+		}
+		return len(threads) > 0
+	})
+}
+
 // ended waits for the process and gives its exit code; -1 when a signal ended it.
 func (e *edge) ended() int {
 	e.t.Helper()
