@@ -63,12 +63,13 @@ func TestVanishedNamespaceCostsOnlyItself(t *testing.T) {
 	e.keepPlan(e.planFor(prefixOf(t, from)))
 	e.start()
 	s := newServer(t)
+	e.pause()
+	sunk := startIsland(t)
+	sunk.settle() // before anybody polls it
+	e.signal(syscall.SIGCONT)
 	kept := s.dial(from)
 	check(t, kept.get(large))
 	keptCookie := kept.cookie()
-
-	sunk := startIsland(t)
-	sunk.settle() // before anybody polls it
 	name := fmt.Sprintf("pid %d (", sunk.cmd.Process.Pid)
 	has := func(s control.Status) bool { return strings.Contains(strings.Join(s.Agent.Namespaces, "\n"), name) }
 	e.awaitStatus("island polled", has)
