@@ -38,11 +38,12 @@ func TestKilledProcessLeavesNothingAndRestarts(t *testing.T) {
 	if got := s.transfer(fresh, large); got != "bbr" {
 		t.Errorf("after the restart a transfer ran %s", got)
 	}
-	for range 3 * windowSeconds * 2 {
+	eventually(t, "two whole windows after the restart", patience, func() bool {
 		check(t, treated.get(large/2))
 		check(t, untreated.get(large/2))
-		time.Sleep(500 * time.Millisecond)
-	}
+		status, err := e.status()
+		return err == nil && status.RoundUnixS >= restart+3*windowSeconds
+	})
 	treatedCookie, untreatedCookie := treated.cookie(), untreated.cookie()
 	e.stop()
 	e.judgeOldSockets(treatedCookie, untreatedCookie, restart)

@@ -65,7 +65,7 @@ func (e *edge) fillWindows(s *server, clients []netip.Addr, n int) {
 		}
 		return most
 	}
-	eventually(e.t, "prefixes known", 2*patience, func() bool {
+	eventually(e.t, "prefixes known", 3*patience, func() bool {
 		var wait sync.WaitGroup
 		for _, from := range clients {
 			wait.Go(func() { s.transfers(from, 6) })
