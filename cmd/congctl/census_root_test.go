@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ func TestEveryConnectionOnce(t *testing.T) {
 	notShort(t, "20,000 connections, some over four windows")
 	e := newEdge(t, quickSettings())
 	e.start()
+	stalls := watchStalls(t)
 	log := startAcceptLog(t, e)
 	log.visit(20_000)
 	lines := log.end()
@@ -44,14 +46,15 @@ func TestEveryConnectionOnce(t *testing.T) {
 			t.Errorf("coverage: %d passive connections were not seen by eBPF", ns.NewUnmarked)
 		}
 	}
-	// The status compares two counters that are read a moment apart.
-	if len(a.Alarms) > 0 || log.worst < 0.99 {
-		t.Errorf("alarms %q, lowest coverage %.5f", a.Alarms, log.worst)
+	// The status compares two counters that are read a moment apart, and a machine that
+	// stands still in that moment spoils the figure of one poll. The alarm needs two.
+	if strings.Contains(e.log.String(), "msg=alarm") {
+		t.Errorf("alarms, lowest coverage %.5f:\n%s", log.worst, e.log.String())
 	}
-	t.Logf("coverage never below %.2f %%; dumps %d, interrupted %d, duplicate sights %d, tombstones %d, spanned %d, late %d, closes joined %d alone %d",
-		100*log.worst, a.Polls, a.InterruptedDumps, a.Ledger.DuplicateSights, a.Ledger.Tombstones, a.Ledger.Spanned, a.Ledger.Late,
+	t.Logf("coverage never below %.2f %%, longest stall %s; dumps %d, interrupted %d, duplicate sights %d, tombstones %d, spanned %d, late %d, closes joined %d alone %d",
+		100*log.worst, stalls.longest(), a.Polls, a.InterruptedDumps, a.Ledger.DuplicateSights, a.Ledger.Tombstones, a.Ledger.Spanned, a.Ledger.Late,
 		a.Ledger.ClosesJoined, a.Ledger.ClosesAlone)
-	compareWithLog(t, lines, e.records())
+	compareWithLog(t, lines, e.records(), time.Second+stalls.longest())
 }
 
 type acceptLogProcess struct {
@@ -176,7 +179,7 @@ func (l *acceptLogProcess) end() (lines []accepted) {
 	}
 }
 
-func compareWithLog(t *testing.T, lines []accepted, all []record.Conn) {
+func compareWithLog(t *testing.T, lines []accepted, all []record.Conn, late time.Duration) {
 	t.Helper()
 	byCookie := map[record.Cookie][]record.Conn{}
 	for _, c := range all {
@@ -198,7 +201,7 @@ func compareWithLog(t *testing.T, lines []accepted, all []record.Conn) {
 		if len(got) > 1 {
 			several++
 		}
-		if err := lines[i].compare(got); err != nil {
+		if err := lines[i].compare(got, late); err != nil {
 			if wrong++; wrong <= 10 {
 				t.Errorf("%+v: %v", lines[i], err)
 			}
@@ -211,7 +214,7 @@ func compareWithLog(t *testing.T, lines []accepted, all []record.Conn) {
 }
 
 // compare holds the records of one connection against its line.
-func (a *accepted) compare(got []record.Conn) error {
+func (a *accepted) compare(got []record.Conn, late time.Duration) error {
 	slices.SortFunc(got, func(x, y record.Conn) int { return int(x.Window - y.Window) })
 	var sum accepted
 	for i, c := range got {
@@ -230,10 +233,10 @@ func (a *accepted) compare(got []record.Conn) error {
 		sum.Retrans += c.WinBytesRetrans
 		sum.Received += c.WinBytesReceived
 	}
-	if err := near(got[0].Window, a.AcceptNs); err != nil {
+	if err := near(got[0].Window, a.AcceptNs, late); err != nil {
 		return fmt.Errorf("first window: %w", err)
 	}
-	if err := near(got[len(got)-1].Window, a.CloseNs); err != nil {
+	if err := near(got[len(got)-1].Window, a.CloseNs, late); err != nil {
 		return fmt.Errorf("last window: %w", err)
 	}
 	fin := uint64(0)
@@ -248,12 +251,13 @@ func (a *accepted) compare(got []record.Conn) error {
 
 const windowSeconds = 3
 
-// near allows the neighbouring window where the server looked within a second of
-// the boundary: it accepts and sees the end later than the kernel does.
-func near(window, atNs int64) error {
+// near allows the neighbouring window where the server looked so shortly before or
+// after the boundary: it accepts and sees the end later than the kernel does, and
+// later by as long as the machine stood still.
+func near(window, atNs int64, late time.Duration) error {
 	const second = int64(time.Second)
-	early, late := window*second, (window+windowSeconds)*second
-	if atNs < early-second || atNs >= late+second {
+	from, to := window*second, (window+windowSeconds)*second
+	if atNs < from-int64(late) || atNs >= to+int64(late) {
 		return fmt.Errorf("%d, and the server saw it at %d.%03d", window, atNs/second, atNs%second/1e6)
 	}
 	return nil
