@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/congctl/congctl/internal/core/record"
 )
@@ -45,7 +44,7 @@ func TestHTTP2DownloadSwitches(t *testing.T) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: clientT.AsSlice()}}
 	tr := &http.Transport{Protocols: &protos, DialContext: d.DialContext}
 	defer tr.CloseIdleConnections()
-	client := http.Client{Transport: tr, Timeout: 20 * time.Second}
+	client := http.Client{Transport: tr, Timeout: patience}
 	get := func(path string) outcome {
 		t.Helper()
 		res, err := client.Get("http://" + ln.Addr().String() + path)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/congctl/congctl/internal/core/abi"
 	"github.com/congctl/congctl/internal/core/record"
@@ -36,7 +35,7 @@ func TestMPTCPSubflowIsMeasuredAndNotTreated(t *testing.T) {
 		_, _ = c.Write(make([]byte, large))
 		_, _ = c.Read(one)
 	}()
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: clientT.AsSlice()}, Timeout: 5 * time.Second}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: clientT.AsSlice()}, Timeout: patience}
 	d.SetMultipathTCP(true)
 	c, err := d.DialContext(context.Background(), "tcp4", ln.Addr().String())
 	check(t, err)

@@ -196,14 +196,17 @@ func (r *rig) standard() {
 	r.set(map[netip.Addr]record.Arm{clientT: record.ArmTreatment, clientC: record.ArmControl, clientT6: record.ArmTreatment})
 }
 
+// patience bounds every wait; none is an expectation of how quick something is.
+const patience = 20 * time.Second
+
 // next waits for one close record.
 func (r *rig) next() abi.Close {
 	r.t.Helper()
 	select {
 	case c := <-r.closes:
 		return c
-	case <-time.After(5 * time.Second):
-		r.t.Fatal("no close record within 5 s")
+	case <-time.After(patience):
+		r.t.Fatalf("no close record within %s", patience)
 	}
 	panic("unreachable")
 }
@@ -263,7 +266,7 @@ func look(t testing.TB, c *net.TCPConn) (o outcome) {
 func fetch(t testing.TB, from netip.Addr, network, to string, ln net.Listener, sizes ...int) outcome {
 	t.Helper()
 	out := serve(t, ln, sizes)
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}, Timeout: 5 * time.Second}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}, Timeout: patience}
 	c, err := d.Dial(network, to)
 	check(t, err)
 	defer c.Close()
@@ -271,7 +274,7 @@ func fetch(t testing.TB, from netip.Addr, network, to string, ln net.Listener, s
 	for _, n := range sizes {
 		_, err := c.Write([]byte{1})
 		check(t, err)
-		check(t, c.SetReadDeadline(time.Now().Add(20*time.Second)))
+		check(t, c.SetReadDeadline(time.Now().Add(patience)))
 		for n > 0 {
 			got, err := c.Read(buf[:min(n, len(buf))])
 			check(t, err)
