@@ -81,18 +81,29 @@ func TestFollowKeepsTime(t *testing.T) {
 	}
 	defer r.Close()
 	w.follow(r)
-	_, boot := clock.Now()
 	prog := programOf("bbr", planned4, other4)
-	for i := range prog.Entries {
-		p := &prog.Entries[i].Policy
-		p.SwitchNs, p.UntilNs, p.ExpiresNs = uint64(boot+2e9), uint64(boot+4e9), uint64(boot+4e9)
-	}
 	prog.Entries[1].Policy.ArmNow, prog.Entries[1].Policy.ArmNext = record.ArmControl, record.ArmTreatment
-	if n, err := r.Set(prog); n != 1 || err != nil {
-		t.Fatalf("%d in force, %v", n, err)
+	// put says when the block ends and when everything does, each far from the other:
+	// a machine that stands still for seconds skips neither.
+	put := func(block, end time.Duration) {
+		t.Helper()
+		_, boot := clock.Now()
+		for i := range prog.Entries {
+			p := &prog.Entries[i].Policy
+			p.SwitchNs, p.UntilNs, p.ExpiresNs = uint64(boot+int64(block)), uint64(boot+int64(end)), uint64(boot+int64(end))
+		}
+		if n, err := r.Set(prog); n > 1 || err != nil {
+			t.Fatalf("%d in force, %v", n, err)
+		}
 	}
+	put(time.Hour, 2*time.Hour)
+	if got := w.ours(); !strings.Contains(got, "203.0.113.0") || strings.Contains(got, "198.51.100.0") {
+		t.Errorf("routes are\n%s", got)
+	}
+	put(2*time.Second, 2*time.Hour)
 	w.eventually("the next block", func() bool {
 		return !strings.Contains(w.ours(), "203.0.113.0") && strings.Contains(w.ours(), "198.51.100.0")
 	})
+	put(-time.Hour, 2*time.Second)
 	w.eventually("the end", func() bool { return w.ours() == "" })
 }

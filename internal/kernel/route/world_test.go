@@ -193,7 +193,7 @@ func (p pair) close() {
 // connect makes a real connection from p's client; lc may be nil.
 func (w *edgeWorld) connect(p record.Prefix, lc *net.ListenConfig) pair {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	service := service4
 	if !p.Is4() {
