@@ -98,6 +98,18 @@ func TestSameAsSS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
+	for try := 0; !sameAsSS(t, d); try++ {
+		if try == 10 {
+			t.Fatal("too many fields moved to conclude")
+		}
+		time.Sleep(300 * time.Millisecond) // on a busy machine the last timers come late
+	}
+}
+
+// sameAsSS compares a dump with what ss says before and after it; false if so
+// much moved meanwhile that nothing can be said.
+func sameAsSS(t *testing.T, d *Dumper) bool {
+	t.Helper()
 	began := time.Now()
 	before := runSS(t)
 	ours := map[uint64]map[string]string{}
@@ -120,6 +132,10 @@ func TestSameAsSS(t *testing.T) {
 	if len(ours) < 4000 || len(states) < 6 {
 		t.Errorf("only %d sockets in states %v", len(ours), states)
 	}
+	if moved, all := movedFields(before, after); float64(sum(moved)) > 0.01*float64(all) {
+		t.Logf("moved between the two runs of ss, of %d: %v", all, moved)
+		return false
+	}
 	equal := compareWithSS(t, before, ours, after, elapsed)
 	t.Logf("%d sockets %v; %d fields equal of %d kinds", len(ours), states, sum(equal), len(equal))
 	for _, key := range []string{"fwmark", "timer", "bbr", "notsent", "v6only", "pacing_rate"} {
@@ -127,11 +143,26 @@ func TestSameAsSS(t *testing.T) {
 			t.Errorf("the sockets exercise no %s", key)
 		}
 	}
+	return true
+}
+
+// movedFields counts the fields that differ between two runs of ss, but those that
+// grow with time, and all.
+func movedFields(before, after map[uint64]map[string]string) (moved map[string]int, all int) {
+	moved = map[string]int{}
+	for cookie, was := range before {
+		for k, v := range was {
+			if all++; explained[k] == "" && after[cookie][k] != v {
+				moved[k]++
+			}
+		}
+	}
+	return moved, all
 }
 
 func compareWithSS(t *testing.T, before, ours, after map[uint64]map[string]string, elapsed time.Duration) map[string]int {
 	equal := map[string]int{}
-	complaints, moved := 0, map[string]int{}
+	complaints := 0
 	for cookie, was := range before {
 		mine, is := ours[cookie], after[cookie]
 		if mine == nil || is == nil {
@@ -151,8 +182,7 @@ func compareWithSS(t *testing.T, before, ours, after map[uint64]map[string]strin
 					t.Errorf("%x %s: ss %s, we %s, ss %s", cookie, k, was[k], mine[k], is[k])
 				}
 			case explained[k] != "":
-			case was[k] != is[k]:
-				moved[k]++
+			case was[k] != is[k]: // movedFields counts it
 			case mine[k] != was[k]:
 				complaints++
 				t.Errorf("%x %s: ss twice %q, we %q", cookie, k, was[k], mine[k])
@@ -163,9 +193,6 @@ func compareWithSS(t *testing.T, before, ours, after map[uint64]map[string]strin
 				t.Fatal("and more")
 			}
 		}
-	}
-	if share := float64(sum(moved)) / float64(sum(equal)); share > 0.01 {
-		t.Errorf("%.2f %% of the fields moved between the two runs of ss, too many to conclude: %v", 100*share, moved)
 	}
 	return equal
 }

@@ -38,7 +38,7 @@ func scripted(t *testing.T, answers ...[][]byte) *Dumper {
 			}
 		}
 	}()
-	sock, err := socketOn(fds[0], 100*time.Millisecond)
+	sock, err := socketOn(fds[0], silence)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,24 @@ func TestDumpReportsTheKernelsErrno(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	cookies, _, err := collect(scripted(t, [][]byte{one}))
+}
+
+// The answer lies there before it is asked for, so that only its end is waited for.
+func TestDumpWithoutEnd(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fds[0])
+	defer unix.Close(fds[1])
+	if _, err := unix.Write(fds[1], sockMessage(1, inetdiag.Header{Seq: 1})); err != nil {
+		t.Fatal(err)
+	}
+	sock, err := socketOn(fds[0], 20*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookies, _, err := collect(&Dumper{sock: sock})
 	if err == nil || !strings.Contains(err.Error(), "nothing came") || len(cookies) != 1 {
 		t.Errorf("no end: %v, %v", cookies, err)
 	}
