@@ -110,9 +110,14 @@ func TestSlowClient(t *testing.T) {
 			t.Errorf("%q was answered: %q", half, got)
 		}
 	}
-	if _, err := Ask(t.Context(), NewClient(path), echo, ask{}); err != nil {
-		t.Error(err)
+	// The patience holds for this one, too, and on a busy machine it may be over first.
+	var err error
+	for range 100 {
+		if _, err = Ask(t.Context(), NewClient(path), echo, ask{}); err == nil {
+			return
+		}
 	}
+	t.Error(err)
 }
 
 func TestActionsAreLogged(t *testing.T) {
