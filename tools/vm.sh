@@ -103,7 +103,7 @@ root=$cache/root
 unpack_kernel
 go build -o "$cache/testsum" ./tools/testsum
 fill_root
-go run ./tools/vm -root "$root" -modules "$kernel"/lib/modules/* -load "$modules" -out "$cache/initramfs"
+go run ./internal/kernel/vm/initramfs -root "$root" -modules "$kernel"/lib/modules/* -load "$modules" -out "$cache/initramfs"
 started=$SECONDS
 boot
 echo "vm.sh: $(basename "$kernel"), $((SECONDS - started)) s"

@@ -1,0 +1,54 @@
+package guest
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// The machine boots with the same state of the kernel's random generator every time:
+// no host randomness comes in, and the moments of interrupts are virtual. All that is
+// random in an experiment (losses of netem, BBR's phases, ports, sequence numbers)
+// comes from that generator. So a seed that is added to its pool, and a new key drawn
+// from the pool, make another experiment of another seed and the same one of the same.
+
+// seedRandom mixes the job's seed into the kernel's random generator.
+func seedRandom(job []byte) error {
+	var head struct {
+		Seed *uint64 `json:"seed"`
+	}
+	if err := json.Unmarshal(job, &head); err != nil {
+		return fmt.Errorf("read job: %w", err)
+	}
+	if head.Seed == nil {
+		return fmt.Errorf(`read job: no "seed": a number that makes the run repeatable`)
+	}
+	f, err := os.OpenFile("/dev/urandom", os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("seed random generator: %w", err)
+	}
+	defer f.Close()
+	if err := addEntropy(int(f.Fd()), *head.Seed); err != nil {
+		return fmt.Errorf("seed random generator: %w", err)
+	}
+	return nil
+}
+
+// addEntropy: see random(4) for RNDADDENTROPY and struct rand_pool_info.
+func addEntropy(fd int, seed uint64) error {
+	pool := sha256.Sum256(binary.LittleEndian.AppendUint64([]byte("congctl lab "), seed))
+	info := binary.LittleEndian.AppendUint32(nil, uint32(8*len(pool))) // bits of entropy
+	info = binary.LittleEndian.AppendUint32(info, uint32(len(pool)))
+	info = append(info, pool[:]...)
+	if err := ioctl(fd, unix.RNDADDENTROPY, info); err != nil {
+		return fmt.Errorf("RNDADDENTROPY: %w", err)
+	}
+	if err := ioctl(fd, unix.RNDRESEEDCRNG, nil); err != nil {
+		return fmt.Errorf("RNDRESEEDCRNG: %w", err)
+	}
+	return nil
+}

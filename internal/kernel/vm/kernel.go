@@ -1,0 +1,150 @@
+package vm
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Kernel is a kernel to boot.
+type Kernel struct {
+	Image   string // bzImage
+	Modules string // .../lib/modules/RELEASE
+	Release string // as uname -r says
+	Source  string // where it was found: given, host, cache, fetched
+}
+
+// Want says where to look for a kernel.
+type Want struct {
+	Image   string // this one and no other; Modules then too
+	Modules string
+	Cache   string // folder of unpacked kernel packages; "": congctl/kernels in the user's cache
+	Fetch   bool   // get one from the distribution if there is none
+}
+
+// wanted are modules without which a kernel is of no use here.
+var wanted = []string{"sch_netem", "tcp_bbr", "veth"}
+
+// Find looks for a kernel: the one asked for, the host's own, one in the cache, one
+// from the distribution.
+func Find(ctx context.Context, want Want) (Kernel, error) { return find(ctx, want, "/") }
+
+func find(ctx context.Context, want Want, root string) (Kernel, error) {
+	if want.Image != "" || want.Modules != "" {
+		return given(want)
+	}
+	if k, ok := newest(root, "host"); ok {
+		return k, nil
+	}
+	if want.Cache == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return Kernel{}, fmt.Errorf("find kernel: %w; name a cache folder", err)
+		}
+		want.Cache = filepath.Join(user, "congctl", "kernels")
+	}
+	if k, ok := cached(want.Cache); ok {
+		return k, nil
+	}
+	if !want.Fetch {
+		return Kernel{}, fmt.Errorf("find kernel: none with %s in /boot, nor in %s: %w", strings.Join(wanted, ", "), want.Cache, errNoKernel)
+	}
+	return fetch(ctx, want.Cache)
+}
+
+var errNoKernel = errors.New("apt-get install -y linux-image-cloud-amd64 installs one, or name --kernel and --modules")
+
+func given(want Want) (Kernel, error) {
+	if want.Image == "" || want.Modules == "" {
+		return Kernel{}, fmt.Errorf("find kernel: image %q and modules %q: name both, or neither", want.Image, want.Modules)
+	}
+	release, err := releaseOf(want.Image)
+	if err != nil {
+		return Kernel{}, fmt.Errorf("find kernel: %w", err)
+	}
+	// Modules of another release load into no kernel; a build tree's folder may have any name.
+	if base := filepath.Base(want.Modules); strings.Contains(want.Modules, "lib/modules/") && base != release {
+		return Kernel{}, fmt.Errorf("find kernel: %s is release %s, the modules in %s are of %s", want.Image, release, want.Modules, base)
+	}
+	if _, err := findModules(want.Modules); err != nil {
+		return Kernel{}, err
+	}
+	return Kernel{want.Image, want.Modules, release, "given"}, nil
+}
+
+// cached looks through the unpacked packages of a cache.
+func cached(cache string) (Kernel, bool) {
+	packages, _ := filepath.Glob(filepath.Join(cache, "linux-image-*"))
+	var all []Kernel
+	for _, dir := range packages {
+		if k, ok := newest(dir, "cache"); ok {
+			all = append(all, k)
+		}
+	}
+	return last(all)
+}
+
+// newest is the newest kernel below root that can be read and has what is wanted.
+func newest(root, source string) (Kernel, bool) {
+	images, _ := filepath.Glob(filepath.Join(root, "boot", "vmlinuz-*"))
+	var all []Kernel
+	for _, image := range images {
+		release, err := releaseOf(image)
+		k := Kernel{image, filepath.Join(root, "lib", "modules", release), release, source}
+		if err == nil && k.usable() {
+			all = append(all, k)
+		}
+	}
+	return last(all)
+}
+
+func last(all []Kernel) (Kernel, bool) {
+	if len(all) == 0 {
+		return Kernel{}, false
+	}
+	return slices.MaxFunc(all, func(a, b Kernel) int { return compareReleases(a.Release, b.Release) }), true
+}
+
+func (k Kernel) usable() bool {
+	all, err := findModules(k.Modules)
+	builtin, _ := os.ReadFile(filepath.Join(k.Modules, "modules.builtin"))
+	return err == nil && !slices.ContainsFunc(wanted, func(name string) bool {
+		return all[name] == "" && !strings.Contains(string(builtin), "/"+name+".ko")
+	})
+}
+
+// Offsets of a bzImage (Documentation/arch/x86/boot.rst).
+const (
+	bootMagicAt   = 0x202
+	bootVersionAt = 0x20e
+)
+
+// releaseOf reads the release that stands in a bzImage.
+func releaseOf(image string) (string, error) {
+	f, err := os.Open(image)
+	if err != nil {
+		return "", fmt.Errorf("read kernel: %w", err)
+	}
+	defer f.Close()
+	head := make([]byte, 64<<10)
+	n, err := f.Read(head)
+	head = head[:n]
+	if err != nil || n < bootVersionAt+2 || string(head[bootMagicAt:bootMagicAt+4]) != "HdrS" {
+		return "", fmt.Errorf("read kernel %s: not a bzImage", image)
+	}
+	at := int(binary.LittleEndian.Uint16(head[bootVersionAt:])) + 0x200
+	if at >= n {
+		return "", fmt.Errorf("read kernel %s: its version is at %d, beyond the setup code", image, at)
+	}
+	text, _, _ := strings.Cut(string(head[at:]), "\x00")
+	release, _, _ := strings.Cut(text, " ")
+	if release == "" || strings.ContainsRune(release, '/') {
+		return "", fmt.Errorf("read kernel %s: release %q", image, release)
+	}
+	return release, nil
+}

@@ -1,0 +1,150 @@
+// Package vm runs a job in a virtual machine: a stock distribution kernel in QEMU,
+// in software emulation and virtual time, with this very program as the first process
+// (kernel/guest). The same kernel, program, QEMU and job give the same report, byte
+// for byte, on any host and at any load. It needs no root, no KVM and no network.
+//
+// It knows nothing of what the job is. What travels into the guest is bytes in the
+// initramfs; what comes out is bytes in shared memory (vm/mailbox).
+//
+// Its trap: virtual time is counted in instructions, so whatever differs in the guest
+// differs in time as well: another option of QEMU or of the kernel's command line,
+// another module, or a host's random number is another experiment. QEMU's threads stay
+// on one host CPU for the same reason: when they run at once, timers fire a few
+// instructions earlier or later.
+package vm
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/congctl/congctl/internal/kernel/vm/mailbox"
+)
+
+// Machine is a machine to run once.
+type Machine struct {
+	Kernel   Kernel
+	Init     string // the first process: a static amd64 program; "": this one
+	Job      []byte // JSON, its "seed" seeds all random numbers of the guest
+	Load     []string
+	CPU      int // the n-th of the CPUs that this process may use, counted round
+	MemoryMB int // 0: 512
+	Wall     time.Duration
+	Progress func(line string) // may be nil
+}
+
+// Outcome is what came of a machine. Console, Args and hashes are there also where
+// the run ended with an error.
+type Outcome struct {
+	Report  []byte
+	Missing []string      // of Load: not modules of this kernel (built in, or not there)
+	Console string        // its end
+	Wall    time.Duration // real time from the start of QEMU to its end
+	Times   mailbox.Times // on the guest's clock
+
+	QEMU         string // version
+	Args         []string
+	KernelSHA256 string
+	InitSHA256   string
+}
+
+const (
+	defaultMemoryMB = 512
+	// defaultWall: the longest cell of the shipped scenarios takes some minutes on a slow host.
+	defaultWall = 15 * time.Minute
+)
+
+var (
+	// ErrHung: the machine was still running at its wall-clock limit.
+	ErrHung = errors.New("guest hung")
+	// ErrPanic: the guest's kernel, or its first process, died.
+	ErrPanic = errors.New("guest panicked")
+	// ErrGuest: the guest said what went wrong.
+	ErrGuest = mailbox.ErrGuest
+)
+
+// Run boots the machine, waits until it has turned itself off, and gives its report.
+func Run(ctx context.Context, m Machine) (Outcome, error) {
+	var out Outcome
+	err := m.complete()
+	if err == nil {
+		err = m.run(ctx, &out)
+	}
+	if err != nil {
+		return out, fmt.Errorf("run guest: %w", err)
+	}
+	return out, nil
+}
+
+func (m *Machine) complete() (err error) {
+	if m.MemoryMB == 0 {
+		m.MemoryMB = defaultMemoryMB
+	}
+	if m.Wall == 0 {
+		m.Wall = defaultWall
+	}
+	if m.Init == "" {
+		if runtime.GOARCH != "amd64" {
+			return fmt.Errorf("init: the guest is amd64 and this program %s: name one that is built for amd64", runtime.GOARCH)
+		}
+		m.Init, err = os.Executable()
+	}
+	return err
+}
+
+func (m *Machine) run(ctx context.Context, out *Outcome) error {
+	qemu, err := findQEMU(ctx)
+	if err != nil {
+		return err
+	}
+	out.QEMU = qemu.version
+	parts, err := m.parts(out)
+	if err != nil {
+		return err
+	}
+	defer parts.close()
+	out.Args = m.args(parts)
+	ctx, cancel := context.WithTimeoutCause(ctx, m.Wall, ErrHung)
+	defer cancel()
+	started := time.Now()
+	ran := parts.run(ctx, m, qemu.path, out.Args)
+	out.Wall = time.Since(started)
+	out.Console = parts.consoleEnd()
+	out.Report, out.Times, err = parts.box.Take()
+	return explain(ctx, m, err, ran, out.Console)
+}
+
+// parts makes what QEMU is given, and names it in out.
+func (m *Machine) parts(out *Outcome) (*parts, error) {
+	image, err := os.ReadFile(m.Kernel.Image)
+	if err != nil {
+		return nil, fmt.Errorf("read kernel: %w", err)
+	}
+	init, err := os.ReadFile(m.Init)
+	if err != nil {
+		return nil, fmt.Errorf("read init: %w", err)
+	}
+	out.KernelSHA256, out.InitSHA256 = hash(image), hash(init)
+	var initramfs bytes.Buffer
+	initramfs.Grow(len(init) + len(m.Job) + 4<<20)
+	out.Missing, err = WriteInitramfs(&initramfs, m.Kernel.Modules, m.Load, func(a *Archive) error {
+		a.File("init", 0o755, init)
+		a.File("job", 0o600, m.Job)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newParts(bootable(image), initramfs.Bytes())
+}
+
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

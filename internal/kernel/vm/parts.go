@@ -1,0 +1,101 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/kernel/vm/mailbox"
+)
+
+// parts are the files of a machine. They live in memory and are inherited by QEMU,
+// which opens them by number: nothing is left behind, whoever is killed.
+type parts struct {
+	kernel, initramfs, shared, console *os.File
+
+	box    mailbox.Box
+	mapped []byte
+}
+
+// The numbers in QEMU, after standard input, output and error.
+const (
+	kernelFD = 3 + iota
+	initramfsFD
+	sharedFD
+	consoleFD
+)
+
+func (p *parts) files() []*os.File {
+	return []*os.File{p.kernel, p.initramfs, p.shared, p.console}
+}
+
+func inQEMU(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
+
+func newParts(kernel, initramfs []byte) (p *parts, err error) {
+	p = &parts{}
+	defer func() {
+		if err != nil {
+			p.close()
+			p, err = nil, fmt.Errorf("make memory for the guest: %w", err)
+		}
+	}()
+	if p.kernel, err = memory("kernel", kernel); err != nil {
+		return p, err
+	}
+	if p.initramfs, err = memory("initramfs", initramfs); err != nil {
+		return p, err
+	}
+	if p.console, err = memory("console", nil); err != nil {
+		return p, err
+	}
+	if p.shared, err = memory("mailbox", nil); err != nil {
+		return p, err
+	}
+	if err = p.shared.Truncate(mailbox.Size); err != nil {
+		return p, err
+	}
+	if p.mapped, err = unix.Mmap(int(p.shared.Fd()), 0, mailbox.Size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return p, err
+	}
+	p.box, err = mailbox.Open(p.mapped)
+	return p, err
+}
+
+func memory(name string, content []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("congctl-"+name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := f.Write(content); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (p *parts) close() {
+	for _, f := range p.files() {
+		if f != nil {
+			f.Close()
+		}
+	}
+	if p.mapped != nil {
+		_ = unix.Munmap(p.mapped)
+	}
+}
+
+// consoleTail in bytes: a panic's text and the messages before it are some KB.
+const consoleTail = 16 << 10
+
+func (p *parts) consoleEnd() string {
+	size, err := p.console.Seek(0, io.SeekEnd)
+	if err != nil {
+		return ""
+	}
+	tail := make([]byte, min(size, consoleTail))
+	n, _ := p.console.ReadAt(tail, size-int64(len(tail)))
+	return string(tail[:n])
+}

@@ -1,0 +1,65 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"github.com/congctl/congctl/internal/kernel/vm/mailbox"
+)
+
+const qemuName = "qemu-system-x86_64"
+
+type qemu struct{ path, version string }
+
+func findQEMU(ctx context.Context) (qemu, error) {
+	path, err := exec.LookPath(qemuName)
+	if err != nil {
+		return qemu{}, fmt.Errorf("find %s: %w: apt-get install -y qemu-system-x86", qemuName, err)
+	}
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return qemu{}, fmt.Errorf("run %s --version: %w", path, err)
+	}
+	first, _, _ := strings.Cut(string(out), "\n")
+	return qemu{path, strings.TrimPrefix(first, "QEMU emulator version ")}, nil
+}
+
+// args are QEMU's options. What each is for:
+//
+//   - icount: an instruction takes one nanosecond of virtual time, and a guest that
+//     waits skips to its next timer. That is what makes time virtual.
+//   - cpu: without cx16, which QEMU 7.2 emulates wrongly and Linux 6.12 dies of; without
+//     the host's random numbers; without erms, which makes the kernel copy byte by
+//     byte, each an instruction to the emulator, instead of eight at a time.
+//   - seed: QEMU hands the guest random bytes at boot; these are always the same.
+//   - rtc: the wall clock starts at the same moment and runs on virtual time.
+//   - ivshmem-plain: the mailbox, as a PCI device's memory.
+func (m *Machine) args(p *parts) []string {
+	return []string{
+		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-machine", "pc,usb=off,vmport=off,smbus=off", "-accel", "tcg", "-icount", "shift=0,sleep=off",
+		"-cpu", "max,-cx16,-rdrand,-rdseed,-erms", "-smp", "1", "-m", strconv.Itoa(m.MemoryMB),
+		"-seed", "1", "-rtc", "base=2026-01-01T00:00:00,clock=vm",
+		"-chardev", "file,id=console,path=" + inQEMU(consoleFD), "-serial", "chardev:console",
+		"-object", fmt.Sprintf("memory-backend-file,id=mailbox,share=on,mem-path=%s,size=%d", inQEMU(sharedFD), mailbox.Size),
+		"-device", "ivshmem-plain,memdev=mailbox",
+		"-kernel", inQEMU(kernelFD), "-initrd", inQEMU(initramfsFD), "-append", strings.Join(commandLine, " "),
+	}
+}
+
+// commandLine is the kernel's. Most of it spares the guest work, at boot or for each
+// packet, that an experiment on networks does not need.
+var commandLine = []string{
+	"CONGCTL_GUEST=1",                                  // kernel/guest knows by it where it is
+	"console=ttyS0", "quiet", "panic=-1", "oops=panic", // a fault ends the machine, with its text
+	"tsc=reliable", "nolapic_timer", // timers from the HPET: measuring the APIC's spins for 200 ms
+	"mitigations=off", "init_on_alloc=0", "noreplace-smp", "nokaslr",
+	"audit=0", "cryptomgr.notests=1",
+	"initcall_blacklist=" + strings.Join([]string{
+		"load_system_certificate_list",                            // checks keys of modules, 130 ms
+		"trace_eval_init", "init_blk_tracer", "init_kprobe_trace", // tracing
+	}, ","),
+}
