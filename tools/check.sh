@@ -59,5 +59,5 @@ done
 
 echo
 awk -F'\t' '
-	{ printf "%-34s %6d passed %4d failed %4d skipped\n", $1, $2, $3, $4; p += $2; f += $3; s += $4 }
-	END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 }' "$counts"
+	{ printf "%-34s %6d passed %4d failed %4d skipped %4d flaky\n", $1, $2, $3, $4, $5; p += $2; f += $3; s += $4; k += $5 }
+	END { printf "%d passed, %d failed, %d skipped, %d flaky\n", p, f, s, k; exit f > 0 }' "$counts"

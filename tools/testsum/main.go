@@ -2,8 +2,9 @@
 // wants to know of it: the output of what failed, why tests were skipped and how
 // many, and one line of counts.
 //
-// It runs no test. Its trap: a package that does not build has no test events;
-// it counts as one failure, so that an empty run never looks green.
+// It runs no test, but for -again: a few that failed get a second look, alone. Its
+// trap: a package that does not build has no test events; it counts as one
+// failure, so that an empty run never looks green.
 package main
 
 import (
@@ -16,9 +17,13 @@ import (
 
 func main() {
 	tier := flag.String("tier", "tests", "name of the run, printed before its counts")
-	counts := flag.String("counts", "", "file to append \"tier<TAB>passed<TAB>failed<TAB>skipped\" to")
+	counts := flag.String("counts", "", "file to append \"tier<TAB>passed<TAB>failed<TAB>skipped<TAB>flaky\" to")
+	again := flag.Int("again", 0, "run the failed tests once more, alone, if no more than so many failed")
 	flag.Parse()
 	sum, err := read(os.Stdin)
+	if err == nil {
+		err = sum.lookAgain(*again, runAlone)
+	}
 	if err == nil {
 		sum.print(os.Stdout, *tier)
 		err = appendCounts(*counts, *tier, sum)
@@ -39,6 +44,9 @@ func read(r io.Reader) (*summary, error) {
 	for sc.Scan() {
 		sum.line(sc.Bytes())
 	}
+	for k := range sum.running { // the stream ended in the middle
+		sum.crash(k)
+	}
 	return sum, sc.Err()
 }
 
@@ -50,6 +58,6 @@ func appendCounts(name, tier string, s *summary) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(f, "%s\t%d\t%d\t%d\n", tier, s.passed, s.failed, s.skipped)
+	fmt.Fprintf(f, "%s\t%d\t%d\t%d\t%d\n", tier, s.passed, s.failed, s.skipped, len(s.flaky))
 	return f.Close()
 }

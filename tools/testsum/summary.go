@@ -23,19 +23,28 @@ type summary struct {
 
 	output  map[key][]string
 	running map[key]bool   // started and not finished
+	good    map[key]bool   // passed
 	bad     map[string]int // failed tests of a package
 	reasons map[string]int // why skipped -> how many
-	reports []string       // output of what failed
+	reports []report
+	flaky   []string // a line for each test that passed on its second run only
+}
+
+// report is what a failed test said; the go command's own words have no key.
+type report struct {
+	key
+	text    string
+	crashed bool // more than a test failed: others of its package may not have run
 }
 
 func newSummary() *summary {
-	return &summary{output: map[key][]string{}, running: map[key]bool{}, bad: map[string]int{}, reasons: map[string]int{}}
+	return &summary{output: map[key][]string{}, running: map[key]bool{}, good: map[key]bool{}, bad: map[string]int{}, reasons: map[string]int{}}
 }
 
 func (s *summary) line(b []byte) {
 	var e event
 	if json.Unmarshal(b, &e) != nil || e.Action == "" {
-		s.reports = append(s.reports, string(b)+"\n") // the go command itself speaks plain text
+		s.reports = append(s.reports, report{text: string(b) + "\n"}) // the go command itself speaks plain text
 		return
 	}
 	k := key{e.Package, e.Test}
@@ -61,6 +70,7 @@ func (s *summary) end(k key, action string) {
 	switch action {
 	case "pass":
 		s.passed++
+		s.good[k] = true
 	case "skip":
 		s.skipped++
 		s.reasons[reason(s.output[k])]++
@@ -80,13 +90,13 @@ func (s *summary) endPackage(k key, action string) {
 		}
 		delete(s.running, r)
 		if action == "fail" {
-			s.fail(r)
+			s.crash(r)
 		} else {
 			s.passed++
 		}
 	}
 	if action == "fail" && s.bad[k.pkg] == 0 {
-		s.fail(k)
+		s.crash(k)
 	}
 	delete(s.output, k)
 }
@@ -94,7 +104,13 @@ func (s *summary) endPackage(k key, action string) {
 func (s *summary) fail(k key) {
 	s.failed++
 	s.bad[k.pkg]++
-	s.reports = append(s.reports, fmt.Sprintf("FAIL %s %s\n%s", k.pkg, k.test, strings.Join(s.output[k], "")))
+	s.reports = append(s.reports, report{key: k, text: fmt.Sprintf("FAIL %s %s\n%s", k.pkg, k.test, strings.Join(s.output[k], ""))})
+}
+
+// crash is the failure of more than a test.
+func (s *summary) crash(k key) {
+	s.fail(k)
+	s.reports[len(s.reports)-1].crashed = true
 }
 
 // logLine is what t.Log and t.Skip print: "    file_test.go:12: text".
@@ -111,13 +127,14 @@ func reason(output []string) string {
 
 func (s *summary) print(w io.Writer, tier string) {
 	for _, r := range s.reports {
-		fmt.Fprint(w, r)
+		fmt.Fprint(w, r.text)
 	}
+	fmt.Fprint(w, strings.Join(s.flaky, ""))
 	var lines []string
 	for why, n := range s.reasons {
 		lines = append(lines, fmt.Sprintf("  skipped %3d: %s\n", n, why))
 	}
 	slices.Sort(lines)
 	fmt.Fprint(w, strings.Join(lines, ""))
-	fmt.Fprintf(w, "%s: %d packages, %d passed, %d failed, %d skipped\n", tier, s.packages, s.passed, s.failed, s.skipped)
+	fmt.Fprintf(w, "%s: %d packages, %d passed, %d failed, %d skipped, %d flaky\n", tier, s.packages, s.passed, s.failed, s.skipped, len(s.flaky))
 }

@@ -20,23 +20,25 @@ func TestSummary(t *testing.T) {
 {"Action":"output","Package":"p","Test":"TestC","Output":"--- SKIP: TestC (0.00s)\n"}
 {"Action":"skip","Package":"p","Test":"TestC"}
 {"Action":"fail","Package":"p"}`,
-			"FAIL p TestB\n    b_test.go:3: got 1\n  skipped   1: needs root: x\nT: 1 packages, 1 passed, 1 failed, 1 skipped\n"},
+			"FAIL p TestB\n    b_test.go:3: got 1\n  skipped   1: needs root: x\nT: 1 packages, 1 passed, 1 failed, 1 skipped, 0 flaky\n"},
 		{"broken build", `
 {"Action":"build-output","ImportPath":"p [p.test]","Output":"a.go:1: no\n"}
 {"Action":"build-fail","ImportPath":"p [p.test]"}
 {"Action":"fail","Package":"p","FailedBuild":"p [p.test]"}`,
-			"FAIL p \na.go:1: no\nT: 1 packages, 0 passed, 1 failed, 0 skipped\n"},
+			"FAIL p \na.go:1: no\nT: 1 packages, 0 passed, 1 failed, 0 skipped, 0 flaky\n"},
 		{"panic in the middle of a test", `
 {"Action":"run","Package":"p","Test":"TestA"}
 {"Action":"output","Package":"p","Test":"TestA","Output":"panic: x\n"}
 {"Action":"fail","Package":"p"}`,
-			"FAIL p TestA\npanic: x\nT: 1 packages, 0 passed, 1 failed, 0 skipped\n"},
+			"FAIL p TestA\npanic: x\nT: 1 packages, 0 passed, 1 failed, 0 skipped, 0 flaky\n"},
 		{"benchmark", `
 {"Action":"run","Package":"p","Test":"BenchmarkA"}
 {"Action":"output","Package":"p","Test":"BenchmarkA","Output":"BenchmarkA 1 2 ns/op\n"}
-{"Action":"pass","Package":"p"}`, "T: 1 packages, 1 passed, 0 failed, 0 skipped\n"},
-		{"package without tests", `{"Action":"skip","Package":"p"}`, "T: 1 packages, 0 passed, 0 failed, 0 skipped\n"},
-		{"nothing", "", "T: 0 packages, 0 passed, 0 failed, 0 skipped\n"},
+{"Action":"pass","Package":"p"}`, "T: 1 packages, 1 passed, 0 failed, 0 skipped, 0 flaky\n"},
+		{"package without tests", `{"Action":"skip","Package":"p"}`, "T: 1 packages, 0 passed, 0 failed, 0 skipped, 0 flaky\n"},
+		{"the end of the stream in the middle of a test", `{"Action":"run","Package":"p","Test":"TestA"}`,
+			"FAIL p TestA\nT: 0 packages, 0 passed, 1 failed, 0 skipped, 0 flaky\n"},
+		{"nothing", "", "T: 0 packages, 0 passed, 0 failed, 0 skipped, 0 flaky\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sum, err := read(strings.NewReader(strings.TrimSpace(c.in)))
