@@ -1,0 +1,62 @@
+package theory
+
+import (
+	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/core/theory/model"
+)
+
+// Names of the models, as results have them.
+const (
+	cubicModel = "CUBIC, rounds simulated (RFC 9438, RACK/TLP to PFTK timeouts)"
+	bbrModel   = "BBRv1, fluid rounds (gains 1.25/0.75/6x1, 1 % margin, policer detector)"
+)
+
+// Predict gives the bound, and the band where a model fits. The verdict is empty until
+// something was measured, but for a cell without a model.
+func Predict(c *scenario.Cell) outcome.Theory {
+	t := outcome.Theory{BoundBitPerS: BoundBitPerS(c)}
+	if Unmodelled(c) != "" {
+		t.Verdict = NoModel
+		return t
+	}
+	t.Model = cubicModel
+	if c.Flows[0].Cong == bbr {
+		t.Model = bbrModel
+	}
+	b := bandOf(c)
+	t.LowBitPerS, t.HighBitPerS = min(b.Low, t.BoundBitPerS), min(b.High, t.BoundBitPerS)
+	return t
+}
+
+func bandOf(c *scenario.Cell) model.Band {
+	f := &c.Flows[0]
+	t := model.Transfer{Bytes: float64(f.Bytes), Seconds: seconds(f.DurationUs)}
+	predict := model.Cubic
+	if f.Cong == bbr {
+		predict = model.BBR
+	}
+	b := predict(pathOf(c), t)
+	if app := float64(f.RateBitPerS); app > 0 {
+		b.Low, b.Expected, b.High = min(b.Low, app), min(b.Expected, app), min(b.High, app)
+	}
+	return b
+}
+
+// pathOf is the cell's path at its start.
+func pathOf(c *scenario.Cell) model.Path {
+	p := &c.Path
+	mtu := float64(p.MTU)
+	m := model.Path{
+		RateBitPerS: float64(p.RateBitPerS), RTTSeconds: seconds(p.RTTUs), MTUBytes: mtu,
+		Loss: p.Loss.MeanPPM() / 1e6, LossAfter: p.Loss.At == scenario.LossAfter,
+		BufferPackets: float64(p.BufferPacket),
+	}
+	m.WindowPackets = max(1, float64(min(c.Sender.SndbufBytes, c.Sender.RcvbufBytes))/m.MSSBytes())
+	if tbf := float64(c.Sender.TbfBitPerS); tbf > 0 && tbf < m.RateBitPerS {
+		m.RateBitPerS, m.BufferPackets = tbf, float64(c.Sender.TbfLimit)/m.FrameBytes()
+	}
+	return m
+}
+
+func seconds(us uint64) float64 { return float64(us) / 1e6 }
