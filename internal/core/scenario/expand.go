@@ -3,6 +3,7 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -29,7 +30,10 @@ func (r *reader) expand(f *file) *Scenario {
 		return nil
 	}
 	r.walk(f, f.base, nil)
-	r.checkSame(s)
+	if r.faults = append(r.faults, f.wrong...); len(r.faults) == 0 {
+		r.checkUsed(f)
+		r.checkSame(s)
+	}
 	return s
 }
 
@@ -77,7 +81,7 @@ func (r *reader) cells(f *file, d *draft, at []AxisValue) {
 			r.faults.add(Fault{Field: "schedule", Problem: fmt.Sprintf("more than %d steps in all cells; make them longer", maxSteps)})
 			return
 		}
-		r.check(d, &c)
+		f.check(d, &c)
 		f.Cells = append(f.Cells, c)
 	}
 }
@@ -102,10 +106,36 @@ func (r *reader) override(d *draft, w where) {
 }
 
 // check adds the cell's own faults, each at the line that set its field.
-func (r *reader) check(d *draft, c *Cell) {
+func (f *file) check(d *draft, c *Cell) {
+	for _, key := range []string{"path.rate", "path.rtt"} {
+		if d.line[key] == 0 {
+			f.wrong.add(Fault{Cell: c.ID, Field: key, Problem: "missing; write it, or vary it in the matrix"})
+			return
+		}
+	}
 	for _, fault := range c.faults() {
 		fault.Cell, fault.Line = c.ID, d.line[fault.Field]
-		r.faults.add(fault)
+		f.wrong.add(fault)
+	}
+}
+
+// usedBy tells which cells heed a key; the others leave it out, so that an axis may go
+// over bottlenecks or arms of which not all have a bucket or a queue.
+var usedBy = map[string]func(*Cell) bool{
+	"path.burst":       func(c *Cell) bool { return c.Path.BurstBytes > 0 },
+	"path.buffer":      func(c *Cell) bool { return c.Path.BufferPacket > 0 },
+	"sender.tbf_rate":  func(c *Cell) bool { return c.Sender.Qdisc == Tbf },
+	"sender.tbf_burst": func(c *Cell) bool { return c.Sender.Qdisc == Tbf },
+	"sender.tbf_limit": func(c *Cell) bool { return c.Sender.Qdisc == Tbf },
+}
+
+// checkUsed refuses what the file sets and no cell heeds.
+func (r *reader) checkUsed(f *file) {
+	for _, field := range slices.Sorted(maps.Keys(usedBy)) {
+		line, heeds := f.base.line[field], func(c Cell) bool { return usedBy[field](&c) }
+		if line > 0 && !slices.ContainsFunc(f.Cells, heeds) {
+			r.faults.add(Fault{Line: line, Field: field, Problem: "no cell has a use for it; write the bottleneck or the arm that has, or remove it"})
+		}
 	}
 }
 

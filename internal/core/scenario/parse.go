@@ -51,7 +51,8 @@ type file struct {
 	base   draft
 	axes   []axis
 	wheres []where
-	steps  int // of all cells' schedules
+	steps  int    // of all cells' schedules
+	wrong  Faults // of cells
 }
 
 func newDraft() draft {
@@ -109,10 +110,6 @@ func (r *reader) required(f *file, root *yaml.Node) {
 	}
 	if len(f.base.flows) == 0 {
 		missing("flows", "write at least one, as in - {size: 64MB}")
-	}
-	tbf := func(a Arm) bool { return a.Qdisc == Tbf }
-	if f.base.line["sender.tbf_rate"] > 0 && !slices.ContainsFunc(f.Arms, tbf) {
-		r.fault(root, "sender.tbf_rate", "", "no arm has tbf as its qdisc; write one, as in tbf+cubic")
 	}
 }
 

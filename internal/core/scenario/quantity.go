@@ -61,9 +61,9 @@ func parseSize(s string) (uint64, error) {
 	case bare(s):
 		return 0, fmt.Errorf("a bare number; write %sB, %skB or %sMB", s, s, s)
 	case lower == "k" || lower == "kb" && unit != "kB":
-		return 0, fmt.Errorf("%s is 1024 bytes each in tc and 1000 elsewhere; write %sKiB or %skB", s, num, num)
+		return 0, fmt.Errorf("%s is 1024 bytes in tc and 1000 elsewhere; write %sKiB or %skB", unit, num, num)
 	case lower == "m" || lower == "mb" && unit != "MB":
-		return 0, fmt.Errorf("%s is 1048576 bytes each in tc and a million elsewhere; write %sMiB or %sMB", s, num, num)
+		return 0, fmt.Errorf("%s is 1048576 bytes in tc and a million elsewhere; write %sMiB or %sMB", unit, num, num)
 	}
 	return quantity(s, sizeUnits, maxSize, "B, kB, MB, GB, KiB, MiB or GiB, as in 64MB")
 }
@@ -100,7 +100,7 @@ func parseSwitch(s string) (bool, error) {
 	case "off", "false":
 		return false, nil
 	}
-	return false, errors.New("neither on nor off")
+	return false, errors.New("neither on nor off; write one of them")
 }
 
 func parseWord(s string) (string, error) {

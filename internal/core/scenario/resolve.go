@@ -36,12 +36,14 @@ func (d *draft) resolvePath(c *Cell) {
 	p := &c.Path
 	end, _ := c.lastEnd()
 	p.Schedule = d.schedule.resolve(p, end)
-	rate, rtt := p.largest()
-	if shaped(p.Bottleneck) && p.BurstBytes == 0 {
+	if rate, _ := p.largest(); shaped(p.Bottleneck) && p.BurstBytes == 0 {
 		p.BurstBytes = defaultBurst(rate, p.MTU)
 	}
-	if p.Bottleneck != Policer || d.buffer.unit != "" {
-		p.BufferPacket = uint32(min(d.buffer.packets(&Path{RateBitPerS: rate, RTTUs: rtt, MTU: p.MTU}), maxBuffer+1))
+	if p.Bottleneck == Netem {
+		p.BurstBytes = 0 // it has no bucket
+	}
+	if p.Bottleneck != Policer { // it has no queue
+		p.BufferPacket = uint32(min(d.buffer.packets(p), maxBuffer+1))
 	}
 	if p.Loss.At == "" && !c.loses() {
 		p.Loss.At = LossAfter // of nothing

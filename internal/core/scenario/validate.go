@@ -78,7 +78,7 @@ func (v *checker) oneOf(field, value string, list ...string) {
 
 // within refuses a number outside low..high.
 func (v *checker) within(field string, value, low, high uint64, unit string) {
-	v.want(value >= low && value <= high, field, strconv.FormatUint(value, 10)+unit, "out of bounds; write %d to %d %s", low, high, unit)
+	v.want(value >= low && value <= high, field, strconv.FormatUint(value, 10)+unit, "out of bounds; write %d to %d%s", low, high, unit)
 }
 
 func (c *Cell) checkArm(v *checker) {
@@ -95,13 +95,13 @@ func (p *Path) check(v *checker) {
 	v.within("path.mtu", uint64(p.MTU), minMTU, maxMTU, "B")
 	v.oneOf("path.bottleneck", p.Bottleneck, bottlenecks...)
 	if p.Bottleneck == Policer {
-		v.want(p.BufferPacket == 0, "path.buffer", p.BufferPacket, "a policer has no queue; remove it, or write burst")
+		v.want(p.BufferPacket == 0, "path.buffer", p.BufferPacket, "a policer has no queue")
 	} else {
 		v.within("path.buffer", uint64(p.BufferPacket), 1, maxBuffer, " packets")
 	}
 	switch frame := p.MTU + ethernet; {
 	case p.Bottleneck == Netem:
-		v.want(p.BurstBytes == 0, "path.burst", p.BurstBytes, "netem has no bucket; remove it, or write bottleneck: tbf")
+		v.want(p.BurstBytes == 0, "path.burst", p.BurstBytes, "netem has no bucket")
 	case p.BurstBytes == 0:
 		v.want(false, "path.burst", "", "missing; a policer's bucket is what is tested: write its size, as in 64KiB")
 	default:
@@ -123,7 +123,7 @@ func (c *Cell) checkLoss(v *checker) {
 		v.want(l.PPM == 0, "path.gemodel", "", "beside loss; keep one")
 		v.want(max(g.P, g.R, g.LossBad, g.LossGood) <= ppm && min(g.P, g.R) > 0, "path.gemodel", "",
 			"p and r must be above 0%% and nothing above 100%%; write shares, as in 0.5%% 20%%")
-		v.want(g.P > 0 && g.R > 0 && l.MeanPPM() <= maxLoss, "path.gemodel", "", "loses more than %s in the mean; write less", percent(maxLoss))
+		v.want(g.P+g.R == 0 || l.MeanPPM() <= maxLoss, "path.gemodel", "", "loses more than %s in the mean; write less", percent(maxLoss))
 	}
 	atSender := l.At == LossSender
 	v.want(!atSender || c.Sender.Qdisc == Netem, "path.loss_at", l.At, "needs netem as the arm's qdisc, as in netem+%s", c.Arm.Cong)
