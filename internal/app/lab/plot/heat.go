@@ -46,7 +46,9 @@ func (h *Heat) SVG() string {
 	column := c.width / float64(max(1, len(h.Columns)))
 	for i, r := range h.Rows {
 		y := c.top + row*float64(i)
-		c.text(r, "tick end", c.left-8, y+row/2+4)
+		if r != "" {
+			c.text(r, "tick end", c.left-8, y+row/2+4)
+		}
 		for j, cell := range h.Cells[i] {
 			cell.draw(c, c.left+column*float64(j), y, column, row)
 		}
@@ -63,8 +65,11 @@ func (h *Heat) key(c *canvas) {
 	x := c.left
 	for _, k := range h.Keys {
 		c.element("rect", "", "class", step(k.Step), "x", px(x), "y", "5", "width", "14", "height", "14")
-		c.text(k.Text, "legend", x+19, 16)
-		x += 19 + textWidth(k.Text) + 14
+		x += 15
+		if k.Text != "" {
+			c.text(k.Text, "legend", x+4, 16)
+			x += textWidth(k.Text) + 20
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ func (e placed) draw(c *canvas) {
 		c.element("path", "", "class", "line "+e.Class, "d", at+"m-9 0h18")
 	case -2:
 		c.element("rect", "", "class", e.Class, "x", px(e.x), "y", px(e.y-5), "width", "18", "height", "10")
+	case -3:
+		c.element("rect", "", "class", e.Class, "x", px(e.x+8), "y", px(e.y-6), "width", "1.5", "height", "12")
 	default:
 		c.element("path", "", "class", "dot "+e.Class, "d", at+shapes[e.Shape%len(shapes)])
 	}

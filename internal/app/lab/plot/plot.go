@@ -22,7 +22,7 @@ type Axis struct {
 type Entry struct {
 	Label string
 	Class string
-	Shape int // of Dot; -1: a line; -2: a band
+	Shape int // of Dot; -1: a line; -2: a band; -3: a bound
 }
 
 const (

@@ -20,6 +20,7 @@ var measures = []struct {
 	{"retrans_share", func(r *outcome.Row) *outcome.Interval { return r.Retrans }},
 	{"queue_p95_us", func(r *outcome.Row) *outcome.Interval { return r.QueueP95 }},
 	{"jain", func(r *outcome.Row) *outcome.Interval { return r.Jain }},
+	{"wire_bit_per_s", func(r *outcome.Row) *outcome.Interval { return r.Wire }},
 	{"policer_share", func(r *outcome.Row) *outcome.Interval { return r.Policer }},
 	{"ratio", func(r *outcome.Row) *outcome.Interval { return r.Ratio }},
 }
@@ -56,8 +57,5 @@ func csvRow(r *outcome.Row) []string {
 	}
 	return append(out, "", "", "", "")
 }
-
-// valid tells whether a row may show a number: some of its runs kept every gate.
-func valid(r *outcome.Row) bool { return r.Runs > r.Invalid && r.Goodput != nil }
 
 func plain(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -39,6 +39,8 @@ func Write(dir string, m Manifest, s outcome.Summary, results []outcome.Result,
 		{"results.jsonl", resultLines},
 		{"summary.csv", summaryCSV},
 		{"samples.jsonl.gz", sampleLines},
+		{"report.md", markdown},
+		{"report.html", htmlPage},
 	} {
 		b, err := part.write(f)
 		if err != nil {

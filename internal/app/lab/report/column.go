@@ -1,0 +1,134 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/outcome"
+)
+
+// column is one of the summary's table, the same in the terminal, the page and the
+// text: its unit is in its heading.
+type column struct {
+	head string
+	text func(group, line) string // "" where there is nothing to say
+	// keep is the order in which a narrow terminal drops columns, the lowest first.
+	keep int
+}
+
+const always = 100
+
+var columns = []column{
+	{"group", func(g group, _ line) string { return or(g.name, "-") }, always},
+	{"arm", func(_ group, l line) string { return l.Arm }, always},
+	{"runs", func(_ group, l line) string { return fmt.Sprint(l.Runs) }, 20},
+	{"goodput Mbit/s", goodputText, always},
+	{"steady Mbit/s", steadyText, 10},
+	{"time s", timeText, 40},
+	{"resent %", measured(cent, func(r *outcome.Row) *outcome.Interval { return r.Retrans }), 30},
+	{"queue p95 ms", measured(milli, func(r *outcome.Row) *outcome.Interval { return r.QueueP95 }), 35},
+	{"Jain", jainText, 45},
+	{"policer %", measured(cent, func(r *outcome.Row) *outcome.Interval { return positive(r.Policer) }), 15},
+	{"ratio", measured(1, func(r *outcome.Row) *outcome.Interval { return r.Ratio }), 70},
+	{"best", bestText, 80},
+	{"theory Mbit/s", theoryText, 50},
+	{"verdict", verdictText, 90},
+}
+
+// shown are the columns that have something to say of any row.
+func (v *view) shown() []column {
+	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
+		for _, g := range v.groups {
+			for _, l := range g.rows {
+				if c.text(g, l) != "" {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+// measured is a column of numbers: empty in an invalid row.
+func measured(unit float64, of func(*outcome.Row) *outcome.Interval) func(group, line) string {
+	return func(_ group, l line) string {
+		if v := of(l.Row); v != nil && valid(l.Row) {
+			return span(v, unit)
+		}
+		return ""
+	}
+}
+
+func goodputText(_ group, l line) string {
+	if !valid(l.Row) {
+		return invalidWord(l.Row)
+	}
+	return span(l.Goodput, mbit)
+}
+
+// steadyText is left out where the transfer had no steady part.
+func steadyText(_ group, l line) string {
+	if !valid(l.Row) || positive(l.Steady) == nil {
+		return ""
+	}
+	return span(l.Steady, mbit)
+}
+
+func timeText(_ group, l line) string {
+	switch {
+	case !valid(l.Row) || l.Completed == nil || !l.sized():
+		return ""
+	case l.ended():
+		return "> " + number(l.Completed.Median/second)
+	}
+	return span(l.Completed, second)
+}
+
+func jainText(_ group, l line) string {
+	if !valid(l.Row) || l.Jain == nil || len(l.cell.Flows) < 2 {
+		return ""
+	}
+	return span(l.Jain, 1)
+}
+
+func positive(v *outcome.Interval) *outcome.Interval {
+	if v == nil || v.High <= 0 {
+		return nil
+	}
+	return v
+}
+
+func bestText(g group, l line) string {
+	switch {
+	case !valid(l.Row) || len(g.rows) < 2:
+		return ""
+	case g.winner.Arm == l.Arm && g.winner.Note != "": // the intervals overlap
+		return "best?"
+	case g.winner.Arm == l.Arm:
+		return "best"
+	case g.winner.Arm == "" && !slices.ContainsFunc(g.rows, func(l line) bool { return !valid(l.Row) }):
+		return "tie"
+	}
+	return ""
+}
+
+func theoryText(_ group, l line) string {
+	switch t := l.Theory; {
+	case t == nil || t.HighBitPerS <= 0:
+		return ""
+	case number(t.LowBitPerS/mbit) == number(t.HighBitPerS/mbit):
+		return number(t.HighBitPerS / mbit)
+	default:
+		return number(t.LowBitPerS/mbit) + "-" + number(t.HighBitPerS/mbit)
+	}
+}
+
+func verdictText(_ group, l line) string {
+	switch {
+	case l.Invalid > 0:
+		return "broken: " + brokenGates(l.Row)
+	case !valid(l.Row) || l.Theory == nil:
+		return ""
+	}
+	return l.Theory.Verdict
+}

@@ -1,0 +1,185 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/core/stat"
+)
+
+// same is how near to 1 both ends of a ratio's interval must be for two folders to
+// agree; a winner needs as much.
+const same = 0.05
+
+// Verdicts of a cell in two folders.
+const (
+	identical = "identical"       // every seed's goodput, to the last bit
+	alikeWord = "same within 5 %" // the whole interval
+	faster    = "faster"          // the whole interval is above 1
+	slower    = "slower"
+	unclear   = "unclear" // the interval holds 1 and more than 5 % beside it: more seeds
+)
+
+// Comparison is two folders cell by cell, in the order of the first one's cells.
+type Comparison struct {
+	Differences []string   `json:"differences"` // of the manifests: first, second
+	Rows        []Compared `json:"rows"`
+	Winners     []string   `json:"winners"` // groups with another winner, in words
+}
+
+// Compared is one cell: its goodput in both, and the second's divided by the first's.
+type Compared struct {
+	Cell    string            `json:"cell"`
+	A       *outcome.Interval `json:"a_goodput_bit_per_s,omitempty"`
+	B       *outcome.Interval `json:"b_goodput_bit_per_s,omitempty"`
+	Ratio   *outcome.Interval `json:"ratio,omitempty"`
+	Paired  bool              `json:"paired"` // same seeds, which drew the same losses
+	Verdict string            `json:"verdict"`
+}
+
+// Compare sets b against a.
+func Compare(a, b *Folder) *Comparison {
+	c := &Comparison{Differences: a.Manifest.Differences(&b.Manifest), Winners: []string{}, Rows: []Compared{}}
+	pairs := a.paired() && b.paired()
+	for _, r := range a.Summary.Rows {
+		c.Rows = append(c.Rows, compared(r.Cell, a, b, pairs))
+	}
+	for _, r := range b.Summary.Rows {
+		if a.row(r.Cell) == nil {
+			c.Rows = append(c.Rows, compared(r.Cell, a, b, pairs))
+		}
+	}
+	for _, w := range a.Summary.Winners {
+		i := slices.IndexFunc(b.Summary.Winners, func(x outcome.Winner) bool { return x.Group == w.Group })
+		if i >= 0 && b.Summary.Winners[i].Arm != w.Arm {
+			c.Winners = append(c.Winners, fmt.Sprintf("%s: %s, %s", w.Group, or(w.Arm, "none"), or(b.Summary.Winners[i].Arm, "none")))
+		}
+	}
+	return c
+}
+
+// paired tells whether the folder's world drew the same losses for the same seed.
+func (f *Folder) paired() bool {
+	return slices.ContainsFunc(f.Summary.Rows, func(r outcome.Row) bool { return r.Paired })
+}
+
+func (f *Folder) row(cell string) *outcome.Row {
+	for i := range f.Summary.Rows {
+		if f.Summary.Rows[i].Cell == cell {
+			return &f.Summary.Rows[i]
+		}
+	}
+	return nil
+}
+
+// goodputs are a cell's, by seed.
+func (f *Folder) goodputs(cell string) map[uint64]float64 {
+	out := map[uint64]float64{}
+	for _, r := range f.Results {
+		if r.Cell == cell && r.Metrics != nil {
+			out[r.Seed] = r.Metrics.GoodputBitPerS
+		}
+	}
+	return out
+}
+
+func compared(cell string, a, b *Folder, pairs bool) Compared {
+	c := Compared{Cell: cell}
+	ra, rb := a.row(cell), b.row(cell)
+	if c.Verdict = strings.Join(slices.Concat(missing("first", ra), missing("second", rb)), "; "); c.Verdict != "" {
+		return c
+	}
+	c.A, c.B = ra.Goodput, rb.Goodput
+	x, y := a.goodputs(cell), b.goodputs(cell)
+	common := seedsOf(x, func(seed uint64) bool { _, ok := y[seed]; return ok })
+	all := func(uint64) bool { return true }
+	if c.Paired = pairs && len(common) > 0; c.Paired {
+		c.Ratio = ratio(stat.PairedRatio(values(y, common), values(x, common)))
+	} else {
+		c.Ratio = ratio(stat.Ratio(values(y, seedsOf(y, all)), values(x, seedsOf(x, all))))
+	}
+	exact := len(common) == len(x) && len(common) == len(y) && slices.Equal(values(x, common), values(y, common))
+	c.Verdict = verdict(c.Ratio, exact)
+	return c
+}
+
+// missing says why a row has no number.
+func missing(which string, r *outcome.Row) []string {
+	switch {
+	case r == nil:
+		return []string{"not in the " + which}
+	case !valid(r):
+		return []string{invalidWord(r) + " in the " + which + broken(r)}
+	}
+	return nil
+}
+
+func verdict(r *outcome.Interval, exact bool) string {
+	switch {
+	case exact:
+		return identical
+	case r.Low >= 1/(1+same) && r.High <= 1+same:
+		return alikeWord
+	case r.Low > 1:
+		return faster
+	case r.High < 1:
+		return slower
+	}
+	return unclear
+}
+
+func ratio(i stat.Interval) *outcome.Interval {
+	return &outcome.Interval{Median: i.Estimate, Low: i.Low, High: i.High}
+}
+
+func seedsOf(m map[uint64]float64, keep func(uint64) bool) (seeds []uint64) {
+	for seed := range m {
+		if keep(seed) {
+			seeds = append(seeds, seed)
+		}
+	}
+	slices.Sort(seeds)
+	return seeds
+}
+
+func values(m map[uint64]float64, seeds []uint64) (out []float64) {
+	for _, seed := range seeds {
+		out = append(out, m[seed])
+	}
+	return out
+}
+
+// Table prints it for a terminal of so many columns; 0: as wide as it takes.
+func (c *Comparison) Table(w io.Writer, width int) error {
+	var b strings.Builder
+	for _, d := range c.Differences {
+		b.WriteString("differs in " + wrap(d, width, 2) + "\n")
+	}
+	if len(c.Differences) > 0 {
+		b.WriteString("\n")
+	}
+	rows := [][]string{{"CELL", "FIRST-MBIT/S", "SECOND-MBIT/S", "RATIO", "VERDICT"}}
+	count := map[string]int{}
+	for _, r := range c.Rows {
+		if r.Ratio == nil {
+			rows = append(rows, []string{r.Cell, "-", "-", "-", r.Verdict})
+			continue
+		}
+		count[r.Verdict]++
+		rows = append(rows, []string{r.Cell, span(r.A, mbit), span(r.B, mbit), span(r.Ratio, 1), r.Verdict})
+	}
+	b.WriteString(align(rows) + "\n")
+	for _, v := range []string{identical, alikeWord, faster, slower, unclear} {
+		if count[v] > 0 {
+			fmt.Fprintf(&b, "%d %s\n", count[v], v)
+		}
+	}
+	for _, g := range c.Winners {
+		b.WriteString("another winner in " + g + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

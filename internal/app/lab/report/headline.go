@@ -1,0 +1,93 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// headline is what a run found, in a few sentences: validity first, since without it
+// the rest means nothing; then who won, then whether theory agrees.
+func (v *view) headline() []string {
+	return slices.DeleteFunc([]string{v.validity(), v.wins(), v.verdicts()}, func(s string) bool { return s == "" })
+}
+
+func (v *view) validity() string {
+	var good, bad, open int
+	for i := range v.Rows {
+		switch r := &v.Rows[i]; {
+		case valid(r):
+			good++
+		case r.Runs == 0:
+			open++
+		default:
+			bad++
+		}
+	}
+	switch s := fmt.Sprintf("%d of %d cells valid", good, len(v.Rows)); {
+	case bad > 0 && open > 0:
+		return fmt.Sprintf("%s, %d INVALID, %d not run", s, bad, open)
+	case bad > 0:
+		return fmt.Sprintf("%s, %d INVALID", s, bad)
+	case open > 0:
+		return fmt.Sprintf("%s, %d not run", s, open)
+	case good > 1:
+		return fmt.Sprintf("all %d cells valid", good)
+	default:
+		return s
+	}
+}
+
+// wins counts groups by their best arm, in the scenario's order of arms.
+func (v *view) wins() string {
+	count := map[string]int{}
+	for _, g := range v.groups {
+		if len(g.rows) > 1 && !slices.ContainsFunc(g.rows, func(l line) bool { return !valid(l.Row) }) {
+			count[g.winner.Arm]++
+		}
+	}
+	var parts []string
+	for _, a := range v.Scenario.Arms {
+		if n := count[a.Name]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s best in %d", a.Name, n))
+		}
+	}
+	if n := count[""]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%s in %d", plural(n, "tie"), n))
+	}
+	if parts == nil {
+		return ""
+	}
+	return strings.Join(parts, ", ") + fmt.Sprintf(" of %d %s", len(v.groups), plural(len(v.groups), "group"))
+}
+
+// verdicts counts rows by what theory says, the most frequent first.
+func (v *view) verdicts() string {
+	count := map[string]int{}
+	var words []string
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		if r.Theory == nil || !valid(r) {
+			continue
+		}
+		if count[r.Theory.Verdict] == 0 {
+			words = append(words, r.Theory.Verdict)
+		}
+		count[r.Theory.Verdict]++
+	}
+	slices.SortStableFunc(words, func(a, b string) int { return count[b] - count[a] })
+	for i, w := range words {
+		words[i] = fmt.Sprintf("%d %s", count[w], w)
+	}
+	if words == nil {
+		return ""
+	}
+	return "against theory: " + strings.Join(words, "; ")
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}

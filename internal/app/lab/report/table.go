@@ -1,0 +1,112 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"github.com/congctl/congctl/internal/core/outcome"
+)
+
+// Table prints a summary for a terminal of so many columns; 0: as wide as it takes.
+// Where it is too narrow, what matters least is left out.
+func Table(w io.Writer, s *outcome.Summary, width int) error {
+	v := newView(s)
+	shown := v.shown()
+	text := v.table(shown)
+	for width > 0 && widest(text) > width {
+		least := slices.MinFunc(shown, func(a, b column) int { return a.keep - b.keep })
+		if least.keep == always {
+			break
+		}
+		shown = slices.DeleteFunc(shown, func(c column) bool { return c.keep == least.keep })
+		text = v.table(shown)
+	}
+	var b strings.Builder
+	b.WriteString(text)
+	for _, sentence := range v.headline() {
+		b.WriteString("\n" + sentence)
+	}
+	b.WriteString("\n")
+	for _, r := range v.invalid() {
+		fmt.Fprintf(&b, "\nINVALID %s: %d of %d runs\n", r.Cell, r.Invalid, r.Runs)
+		for _, reason := range r.Reasons {
+			b.WriteString("  " + wrap(reason, width, 2) + "\n")
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// table is the summary as text.
+func (v *view) table(shown []column) string {
+	row := func(text func(column) string) (parts []string) {
+		for _, c := range shown {
+			parts = append(parts, text(c))
+		}
+		return parts
+	}
+	rows := [][]string{row(func(c column) string { return strings.ReplaceAll(strings.ToUpper(c.head), " ", "-") })}
+	for _, g := range v.groups {
+		for _, l := range g.rows {
+			rows = append(rows, row(func(c column) string { return or(c.text(g, l), "-") }))
+		}
+	}
+	return align(rows)
+}
+
+// align sets rows in columns the house's way, two spaces apart.
+func align(rows [][]string) string {
+	var b bytes.Buffer
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintln(t, strings.Join(r, "\t"))
+	}
+	t.Flush() // to a bytes.Buffer, which does not fail
+	return b.String()
+}
+
+func widest(text string) (n int) {
+	for s := range strings.SplitSeq(text, "\n") {
+		n = max(n, utf8.RuneCountInString(s))
+	}
+	return n
+}
+
+// wrap breaks a sentence at spaces; later lines are indented by so many more.
+func wrap(s string, width, indent int) string {
+	if width < 40 {
+		return s
+	}
+	var b strings.Builder
+	at := indent
+	for i, word := range strings.Fields(s) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case at+1+n > width:
+			b.WriteString("\n" + strings.Repeat(" ", 2*indent))
+			at = 2 * indent
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
+}
+
+// invalid are the rows that have reasons instead of numbers.
+func (v *view) invalid() (rows []*outcome.Row) {
+	for i := range v.Rows {
+		if r := &v.Rows[i]; r.Invalid > 0 {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
