@@ -27,7 +27,7 @@ const (
 )
 
 // Gates are the names that a scenario may exempt itself from; outcome has their rules.
-var Gates = []string{"finished", "cong", "qdisc", "emulator_at_sender", "single_mtu", "loss", "idle_rtt", "rate", "burst",
+var Gates = []string{"finished", "cong", "qdisc", "emulator_at_sender", "single_mtu", "loss", "idle_rtt", "rate", "buffer", "burst",
 	"sender_drops", "link_drops", "limit_drops", "rwnd_limited", "sndbuf_limited", "metrics", "sysctls", "cpu"}
 
 // cong is what the kernel takes for a name (TCP_CA_NAME_MAX is 16 with its end).
