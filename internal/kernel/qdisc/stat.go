@@ -1,0 +1,161 @@
+package qdisc
+
+import (
+	"fmt"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// Stat is a qdisc with its counters.
+type Stat struct {
+	At   At
+	Kind string
+	// SeedTaken: a netem that keeps a seed of its own (6.6 and later).
+	SeedTaken bool
+	Counters
+}
+
+// Counters are what every qdisc and action counts. Marked is ECN, of kinds that tell.
+type Counters struct {
+	Bytes, Packets              uint64
+	QueueBytes, QueuePackets    uint32
+	Drops, Overlimits, Requeues uint64
+	Marked                      uint64
+}
+
+// Attributes of statistics (include/uapi/linux/gen_stats.h).
+const (
+	statsBasic = 1 // struct gnet_stats_basic: u64 bytes, u32 packets
+	statsQueue = 3 // struct gnet_stats_queue: qlen, backlog, drops, requeues, overlimits
+	statsApp   = 4
+	statsPkt64 = 8
+)
+
+// List reads every qdisc of a link, roots first.
+func (c *Conn) List(link int) (all []Stat, err error) {
+	err = c.read(unix.NLM_F_DUMP, At{Link: link}, func(s Stat) {
+		if s.At.Link == link {
+			all = append(all, s)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list qdiscs: %w", err)
+	}
+	return all, nil
+}
+
+// Get reads the one qdisc with this link and handle. The kernel tells who asks only
+// with NLM_F_ECHO (qdisc_notify in net/sched/sch_api.c).
+func (c *Conn) Get(link int, handle uint32) (s Stat, err error) {
+	err = c.read(unix.NLM_F_ECHO|unix.NLM_F_ACK, At{Link: link, Handle: handle}, func(got Stat) { s = got })
+	if err == nil && s.Kind == "" {
+		err = unix.ENOENT
+	}
+	if err != nil {
+		return s, fmt.Errorf("read qdisc %x: of link %d: %w", handle>>16, link, err)
+	}
+	return s, nil
+}
+
+func (c *Conn) read(flags int, at At, each func(Stat)) error {
+	var bad error
+	err := c.request(unix.RTM_GETQDISC, flags, at).ExecuteIter(unix.NETLINK_ROUTE, unix.RTM_NEWQDISC, func(m []byte) bool {
+		s, err := decode(m)
+		if err != nil {
+			bad = err
+			return false
+		}
+		each(s)
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	return bad
+}
+
+const tcmsgLen = 20 // sizeof(struct tcmsg)
+
+// decode reads struct tcmsg and what follows it.
+func decode(m []byte) (s Stat, err error) {
+	if len(m) < tcmsgLen {
+		return s, fmt.Errorf("decode qdisc: %d bytes, struct tcmsg has %d", len(m), tcmsgLen)
+	}
+	s.At = At{Link: int(int32(native.Uint32(m[4:]))), Handle: native.Uint32(m[8:]), Parent: native.Uint32(m[12:])}
+	var options []byte
+	err = eachAttr(m[tcmsgLen:], func(typ uint16, v []byte) error {
+		switch typ {
+		case unix.TCA_KIND:
+			s.Kind = nl.BytesToString(v)
+		case unix.TCA_OPTIONS:
+			options = v
+		case unix.TCA_STATS2:
+			return s.Counters.decode(v, s.Kind)
+		}
+		return nil
+	})
+	if err == nil && s.Kind == "netem" {
+		s.SeedTaken, err = hasSeed(options)
+	}
+	return s, err
+}
+
+// hasSeed looks behind struct tc_netem_qopt.
+func hasSeed(options []byte) (has bool, err error) {
+	const qoptLen = 24
+	if len(options) < qoptLen {
+		return false, fmt.Errorf("decode netem: %d bytes of options, struct tc_netem_qopt has %d", len(options), qoptLen)
+	}
+	err = eachAttr(options[qoptLen:], func(typ uint16, _ []byte) error {
+		has = has || typ == netemSeed
+		return nil
+	})
+	return has, err
+}
+
+// decode reads TCA_STATS2 (or an action's statistics, which have the same shape).
+func (c *Counters) decode(b []byte, kind string) error {
+	var pkt64 uint64
+	err := eachAttr(b, func(typ uint16, v []byte) error {
+		switch {
+		case typ == statsBasic && len(v) >= 12:
+			c.Bytes, c.Packets = native.Uint64(v), uint64(native.Uint32(v[8:]))
+		case typ == statsQueue && len(v) >= 20:
+			c.QueuePackets, c.QueueBytes = native.Uint32(v), native.Uint32(v[4:])
+			c.Drops, c.Requeues, c.Overlimits = uint64(native.Uint32(v[8:])), uint64(native.Uint32(v[12:])), uint64(native.Uint32(v[16:]))
+		case typ == statsPkt64 && len(v) >= 8:
+			pkt64 = native.Uint64(v)
+		case typ == statsApp:
+			c.Marked = marks(kind, v)
+		case typ == statsBasic || typ == statsQueue:
+			return fmt.Errorf("decode statistics: attribute %d has %d bytes", typ, len(v))
+		}
+		return nil
+	})
+	c.Packets = max(c.Packets, pkt64) // only there when 32 bits were too few
+	return err
+}
+
+// marks of fq_codel: struct tc_fq_codel_xstats, ecn_mark and ce_mark of its qd_stats.
+func marks(kind string, v []byte) uint64 {
+	if kind != "fq_codel" || len(v) < 32 || native.Uint32(v) != 0 {
+		return 0
+	}
+	return uint64(native.Uint32(v[12:])) + uint64(native.Uint32(v[28:]))
+}
+
+// eachAttr walks attributes. A length that does not fit ends the walk with an error.
+func eachAttr(b []byte, fn func(typ uint16, v []byte) error) error {
+	for len(b) >= unix.SizeofRtAttr {
+		n := int(native.Uint16(b))
+		if n < unix.SizeofRtAttr || n > len(b) {
+			return fmt.Errorf("decode attributes: length %d with %d bytes left", n, len(b))
+		}
+		if err := fn(native.Uint16(b[2:])&^unix.NLA_F_NESTED, b[unix.SizeofRtAttr:n]); err != nil {
+			return err
+		}
+		b = b[min((n+3)&^3, len(b)):]
+	}
+	return nil
+}

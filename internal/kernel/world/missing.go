@@ -1,0 +1,93 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/kernel/qdisc"
+)
+
+// part is what a cell may need of a kernel. try uses it, on the loopback of a scratch
+// namespace: that also loads a module where the host can.
+type part struct {
+	name, config, module string
+	try                  func(tc *qdisc.Conn, lo int) error
+}
+
+var parts = []part{
+	{"netem", "CONFIG_NET_SCH_NETEM", "sch_netem", tryQdisc(qdisc.Netem{LimitPackets: 1})},
+	{"fq", "CONFIG_NET_SCH_FQ", "sch_fq", tryQdisc(qdisc.Fq{})},
+	{"fq_codel", "CONFIG_NET_SCH_FQ_CODEL", "sch_fq_codel", tryQdisc(qdisc.FqCodel{})},
+	{"tbf", "CONFIG_NET_SCH_TBF", "sch_tbf", tryQdisc(qdisc.Tbf{RateBytesPerS: 1_000_000, BurstBytes: 10_000, LimitBytes: 10_000})},
+	{"policer", "CONFIG_NET_ACT_POLICE and CONFIG_NET_CLS_MATCHALL", "act_police", tryQdisc(qdisc.Police{RateBytesPerS: 1_000_000, BurstBytes: 10_000})},
+	{"bbr", "CONFIG_TCP_CONG_BBR", "tcp_bbr", tryCong("bbr")},
+	{"cubic", "CONFIG_TCP_CONG_CUBIC", "tcp_cubic", tryCong("cubic")},
+}
+
+func tryQdisc(s qdisc.Spec) func(*qdisc.Conn, int) error {
+	return func(tc *qdisc.Conn, lo int) error {
+		return tc.Replace(qdisc.At{Link: lo, Parent: qdisc.Root, Handle: qdisc.Handle(1)}, s)
+	}
+}
+
+func tryCong(name string) func(*qdisc.Conn, int) error {
+	return func(*qdisc.Conn, int) error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		err = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
+		if errors.Is(err, unix.ENOENT) {
+			return qdisc.ErrUnknown
+		}
+		return err
+	}
+}
+
+// Missing says what this host lacks for cells, one line for each thing with the way to
+// get it; none: nothing. Not every cell needs everything.
+func Missing() (lines []string) {
+	if os.Geteuid() != 0 {
+		return []string{"root: namespaces, links and qdiscs need CAP_SYS_ADMIN and CAP_NET_ADMIN; run as root, or in the vm world"}
+	}
+	ns, err := netns.Anonymous()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer ns.Close()
+	err = ns.Do(func() error {
+		tc, err := qdisc.Open()
+		if err != nil {
+			return err
+		}
+		defer tc.Close()
+		lo, err := netlink.LinkByName("lo")
+		if err != nil {
+			return fmt.Errorf("find loopback: %w", err)
+		}
+		for _, p := range parts {
+			if err := p.try(tc, lo.Attrs().Index); errors.Is(err, qdisc.ErrUnknown) {
+				lines = append(lines, p.advice())
+			} else if err != nil {
+				lines = append(lines, fmt.Sprintf("%s: %v", p.name, err))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		lines = append(lines, err.Error())
+	}
+	return lines
+}
+
+func (p part) advice() string {
+	return fmt.Sprintf("%s: this kernel has no module %s (%s); Ubuntu: apt install linux-modules-extra-%s; "+
+		"Fedora, RHEL: dnf install kernel-modules-extra; Debian: apt install linux-image-amd64; or use the vm world",
+		p.name, p.module, p.config, release())
+}

@@ -1,0 +1,320 @@
+package world
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/kernel/qdisc"
+)
+
+// A plan is a cell in the kernel's words: which qdisc on which link, what changes when,
+// which sysctls. Decisions:
+//
+//   - Loss before the bottleneck is a netem of its own with the bottleneck as its child,
+//     also where that is netem, which could draw losses itself: one netem counts losses
+//     and a full queue as one number. A parent's drops include its children's, so the
+//     difference is the loss.
+//   - A delay line has room for a million packets, so it drops none.
+//   - With jitter, or when the RTT changes, the delay line gets a rate far above any
+//     path's: netem then keeps the order of packets. Without, a packet that drew a
+//     shorter delay overtakes, and BBR and RACK take that for something else.
+//   - TCP builds super-packets whatever the link says (sk_setup_caps). They are cut when
+//     they leave the sender's qdisc, by switching segmentation off on its link; where the
+//     sender's own qdisc loses or shapes, TCP is kept from building them (gso_max_segs 1).
+
+// Nodes, from the sender to the receiver. A link is called after the node at its end.
+const (
+	srv = "srv"
+	bn  = "bn"
+	wan = "wan"
+	cli = "cli"
+)
+
+// nodes in the order of the path.
+var nodes = []string{srv, bn, wan, cli}
+
+const (
+	delayLimit   = 1_000_000      // packets; 12 Gbit/s for a second
+	inOrderRate  = 12_500_000_000 // bytes/s: 0.12 us a packet
+	frameHeader  = 14             // of Ethernet, which tc counts
+	burstOfRate  = 1000           // a bucket holds 1/1000 s of its rate, two packets at least
+	childOfShape = 3              // handle of what lies below a token bucket
+)
+
+// place is a qdisc on a link. major numbers it; parent is the major of the one above,
+// 0 at the root.
+type place struct {
+	node, link    string
+	major, parent uint16
+	spec          qdisc.Spec
+	roles         []string
+}
+
+// change gives a placed qdisc other parameters at a time.
+type change struct {
+	atUs uint64
+	at   int // in plan.places
+	spec qdisc.Spec
+}
+
+type plan struct {
+	mtu      int
+	txQueue  int  // of the bottleneck's link, packets; 0: as it is
+	segment  bool // segmentation off on the sender's link
+	oneByOne bool // gso_max_segs 1 on the sender's link
+	places   []place
+	changes  []change
+	ends     []setting // sysctls of sender and receiver
+	routers  []setting // of bn and wan
+}
+
+type setting struct{ key, value string }
+
+// planOf plans a cell. The seed feeds netem where the kernel takes one; the same seed
+// gives each arm the same losses there.
+func planOf(c *scenario.Cell, seed uint64) (*plan, error) {
+	p := &plan{mtu: int(c.Path.MTU), segment: !c.Sender.SuperPackets}
+	p.ends, p.routers = endSettings(c), routerSettings()
+	if err := p.addSender(c, seed); err != nil {
+		return nil, err
+	}
+	if err := p.addBottleneck(c, seed); err != nil {
+		return nil, err
+	}
+	p.addWideArea(c, seed)
+	return p, p.addSchedule(c, seed)
+}
+
+func (p *plan) addSender(c *scenario.Cell, seed uint64) error {
+	s := &c.Sender
+	at := place{node: srv, link: bn, major: 1, roles: []string{outcome.RoleSender}}
+	switch s.Qdisc {
+	case "fq":
+		at.spec = qdisc.Fq{NoPacing: s.Pacing == "none"}
+	case "fq_codel":
+		at.spec = qdisc.FqCodel{ECN: s.ECN}
+	case "pfifo_fast":
+		at.spec = qdisc.PfifoFast{}
+	case "noqueue": // what a veth has by itself
+		return nil
+	case "tbf":
+		at.spec = qdisc.Tbf{RateBytesPerS: qdisc.BytesPerS(s.TbfBitPerS), BurstBytes: s.TbfBurst, LimitBytes: s.TbfLimit}
+		p.oneByOne = p.segment
+	case "netem":
+		at.spec = lossy(c, scenario.LossSender, seed, streamSender)
+		at.roles = append(at.roles, outcome.RoleLoss)
+		p.oneByOne = p.segment
+	default:
+		return fmt.Errorf("plan cell %s: sender.qdisc is %q; use fq, fq_codel, pfifo_fast, noqueue, tbf or netem", c.ID, s.Qdisc)
+	}
+	p.places = append(p.places, at)
+	return nil
+}
+
+// addBottleneck places what lies at bn towards wan, and the policer, which is where
+// wan receives.
+func (p *plan) addBottleneck(c *scenario.Cell, seed uint64) error {
+	at := place{node: bn, link: wan, major: 1}
+	if losesAt(c, scenario.LossBefore) {
+		at.spec, at.roles = lossy(c, scenario.LossBefore, seed, streamBefore), []string{outcome.RoleLoss}
+		p.places = append(p.places, at)
+		at.major, at.parent = 2, 1
+	}
+	at.roles = []string{outcome.RoleBottleneck}
+	rate := qdisc.BytesPerS(c.Path.RateBitPerS)
+	switch c.Path.Bottleneck {
+	case "netem":
+		at.spec = qdisc.Netem{LimitPackets: c.Path.BufferPacket, RateBytesPerS: rate}
+	case "tbf", "fq", "fq_codel", "pfifo_fast":
+		at.spec = bucket(c, c.Path.RateBitPerS)
+	case "policer":
+		at = place{node: wan, link: bn, spec: qdisc.Police{RateBytesPerS: rate, BurstBytes: c.Path.BurstBytes}, roles: at.roles}
+	default:
+		return fmt.Errorf("plan cell %s: path.bottleneck is %q; use netem, tbf, fq, fq_codel, pfifo_fast or policer", c.ID, c.Path.Bottleneck)
+	}
+	p.places = append(p.places, at)
+	below := place{node: bn, link: wan, major: childOfShape, parent: at.major}
+	switch c.Path.Bottleneck {
+	case "fq":
+		below.spec = qdisc.Fq{LimitPackets: c.Path.BufferPacket}
+	case "fq_codel":
+		below.spec = qdisc.FqCodel{LimitPackets: c.Path.BufferPacket, ECN: c.Sender.ECN}
+	case "pfifo_fast": // as long as the link's own queue
+		below.spec, p.txQueue = qdisc.PfifoFast{}, int(c.Path.BufferPacket)
+	default:
+		return nil
+	}
+	p.places = append(p.places, below)
+	return nil
+}
+
+// bucket is the tbf that shapes. What waits for tokens is counted in bytes there.
+func bucket(c *scenario.Cell, rateBitPerS uint64) qdisc.Tbf {
+	frame := c.Path.MTU + frameHeader
+	t := qdisc.Tbf{RateBytesPerS: qdisc.BytesPerS(rateBitPerS), BurstBytes: c.Path.BurstBytes, LimitBytes: c.Path.BufferPacket * frame}
+	if t.BurstBytes == 0 {
+		t.BurstBytes = max(2*frame, uint32(t.RateBytesPerS/burstOfRate))
+	}
+	return t
+}
+
+// losesAt tells whether packets towards the receiver are lost at a place, at any time.
+func losesAt(c *scenario.Cell, at string) bool {
+	l := &c.Path.Loss
+	if l.At != at {
+		return false
+	}
+	loses := l.PPM > 0 || l.Gilbert != nil
+	for _, s := range c.Path.Schedule {
+		loses = loses || s.LossPPM > 0
+	}
+	return loses
+}
+
+// lossy is a netem that does nothing but lose.
+func lossy(c *scenario.Cell, at string, seed, stream uint64) qdisc.Netem {
+	n := qdisc.Netem{LimitPackets: delayLimit, Seed: derive(seed, stream)}
+	if losesAt(c, at) {
+		n.LossPPM, n.Gilbert = c.Path.Loss.PPM, c.Path.Loss.Gilbert
+	}
+	return n
+}
+
+// addWideArea places the delay lines of wan: half of the RTT each way, and the losses
+// behind the bottleneck. A path without either has none.
+func (p *plan) addWideArea(c *scenario.Cell, seed uint64) {
+	delays := delaysEver(c)
+	loses := losesAt(c, scenario.LossAfter)
+	if delays || loses {
+		n := lossy(c, scenario.LossAfter, seed, streamAfter)
+		n.DelayNs, n.JitterNs, n.RateBytesPerS = int64(c.Path.RTTUs/2)*1000, int64(c.Path.JitterUs)*1000, orderly(c)
+		at := place{node: wan, link: cli, major: 1, spec: n, roles: []string{outcome.RoleDelay}}
+		if loses {
+			at.roles = append(at.roles, outcome.RoleLoss)
+		}
+		p.places = append(p.places, at)
+	}
+	if delays || c.Path.Loss.BackPPM > 0 {
+		n := qdisc.Netem{LimitPackets: delayLimit, DelayNs: int64(c.Path.RTTUs-c.Path.RTTUs/2) * 1000,
+			LossPPM: c.Path.Loss.BackPPM, RateBytesPerS: orderly(c), Seed: derive(seed, streamBack)}
+		p.places = append(p.places, place{node: wan, link: bn, major: 1, spec: n, roles: []string{outcome.RoleBack}})
+	}
+}
+
+func delaysEver(c *scenario.Cell) bool {
+	delays := c.Path.RTTUs > 0 || c.Path.JitterUs > 0
+	for _, s := range c.Path.Schedule {
+		delays = delays || s.RTTUs > 0
+	}
+	return delays
+}
+
+// orderly is the rate that keeps packets in order, 0 where nothing could disturb it.
+func orderly(c *scenario.Cell) uint64 {
+	changes := c.Path.JitterUs > 0
+	for _, s := range c.Path.Schedule {
+		changes = changes || s.RTTUs != c.Path.RTTUs
+	}
+	if changes {
+		return inOrderRate
+	}
+	return 0
+}
+
+// addSchedule plans each step as the cell that it makes of this one, and keeps what
+// then differs.
+func (p *plan) addSchedule(c *scenario.Cell, seed uint64) error {
+	now := make([]qdisc.Spec, len(p.places))
+	for i := range p.places {
+		now[i] = p.places[i].spec
+	}
+	for k, s := range c.Path.Schedule {
+		for i, at := range p.places {
+			next, err := step(now[i], at, s)
+			if err != nil {
+				return fmt.Errorf("plan cell %s: schedule step %d: %w", c.ID, k+1, err)
+			}
+			if next == now[i] {
+				continue
+			}
+			now[i] = next
+			if n, ok := next.(qdisc.Netem); ok { // or it would draw the same losses again
+				n.Seed = derive(n.Seed, uint64(k))
+				next = n
+			}
+			p.changes = append(p.changes, change{s.AtUs, i, next})
+		}
+	}
+	return nil
+}
+
+// step is a spec as the step wants it.
+func step(now qdisc.Spec, at place, s scenario.Step) (qdisc.Spec, error) {
+	switch q := now.(type) {
+	case qdisc.Netem:
+		for _, role := range at.roles {
+			switch role {
+			case outcome.RoleLoss:
+				if q.Gilbert == nil {
+					q.LossPPM = s.LossPPM
+				}
+			case outcome.RoleDelay:
+				q.DelayNs = int64(s.RTTUs/2) * 1000
+			case outcome.RoleBack:
+				q.DelayNs = int64(s.RTTUs-s.RTTUs/2) * 1000
+			case outcome.RoleBottleneck:
+				if q.RateBytesPerS != qdisc.BytesPerS(s.RateBitPerS) {
+					return nil, fmt.Errorf("netem cannot change its rate, since what waits in it has its departure already: use bottleneck tbf")
+				}
+			}
+		}
+		return q, nil
+	case qdisc.Tbf:
+		if at.node == bn {
+			q.RateBytesPerS = qdisc.BytesPerS(s.RateBitPerS)
+		}
+		return q, nil
+	}
+	return now, nil
+}
+
+// Streams of random numbers, one for each netem.
+const (
+	streamSender = 1 + iota
+	streamBefore
+	streamAfter
+	streamBack
+)
+
+// derive mixes a seed with a number (splitmix64; Steele, Lea, Flood 2014). Never 0: that
+// would leave the choice to the kernel.
+func derive(seed, stream uint64) uint64 {
+	z := seed + stream*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return max(z^z>>31, 1)
+}
+
+func endSettings(c *scenario.Cell) []setting {
+	ecn := "0"
+	if c.Sender.ECN {
+		ecn = "1"
+	}
+	s := []setting{
+		{"net.ipv4.tcp_no_metrics_save", "1"},
+		{"net.ipv4.tcp_rmem", buffers(131072, c.Sender.RcvbufBytes)},
+		{"net.ipv4.tcp_wmem", buffers(16384, c.Sender.SndbufBytes)},
+		{"net.ipv4.tcp_ecn", ecn},
+		{"net.ipv4.ping_group_range", "0 2147483647"}, // the probes' sockets
+	}
+	return append(s, sortedSettings(c.Sysctls)...)
+}
+
+// buffers are least, initial (the kernel's default) and largest bytes of a socket.
+func buffers(initial, most uint64) string {
+	return "4096 " + strconv.FormatUint(min(initial, most), 10) + " " + strconv.FormatUint(most, 10)
+}
+
+func routerSettings() []setting { return []setting{{"net.ipv4.ip_forward", "1"}} }
