@@ -66,7 +66,7 @@ func twentyOfEach(t *testing.T, s *server, p *plan.Plan, clients []netip.Addr) {
 	t.Helper()
 	want := map[record.Arm]string{record.ArmTreatment: "bbr", record.ArmControl: "cubic"}
 	ran := map[record.Arm][]string{}
-	for end := time.Now().Add(3 * patience); len(ran[record.ArmTreatment]) < 20 || len(ran[record.ArmControl]) < 20; {
+	for end := time.Now().Add(patience); len(ran[record.ArmTreatment]) < 20 || len(ran[record.ArmControl]) < 20; {
 		if time.Now().After(end) {
 			t.Fatalf("transfers within a block: %v", ran)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/congctl/congctl/internal/app/control"
 	"github.com/congctl/congctl/internal/core/journal"
@@ -65,7 +66,8 @@ func (e *edge) fillWindows(s *server, clients []netip.Addr, n int) {
 		}
 		return most
 	}
-	eventually(e.t, "prefixes known", 3*patience, func() bool {
+	const within = 10 * time.Second // a hundred looks, of half a second or more each
+	eventually(e.t, "prefixes known", within, func() bool {
 		var wait sync.WaitGroup
 		for _, from := range clients {
 			wait.Go(func() { s.transfers(from, 6) })
