@@ -25,8 +25,11 @@ import (
 // half of it down. Its skewness is zero, so a = 0 exactly, and the same holds for a
 // ratio of two medians. That leaves alpha' = Phi(2 z0 + z).
 //
-// Bias: the theta* fall on few values, often on the estimate itself. Those equal to
-// it count half below it; counted by "less than" alone they would shift the interval.
+// Steps: the theta* fall on few values, n of them for an odd n. Quantiles that jump
+// from one to the next cover as little as 86 % at n = 7. So bias and ends are taken
+// from the middle distribution, which counts half of a value's own weight below it and
+// is straight between values (Ma, Genton and Parzen, Annals of the Institute of
+// Statistical Mathematics 63, 2011): 92 to 98 % from six values on.
 
 // Interval is an estimate with its 95 % confidence interval.
 type Interval struct{ Estimate, Low, High float64 }
@@ -55,16 +58,16 @@ func MedianInterval(x []float64) Interval {
 	s := slices.Clone(x)
 	slices.Sort(s)
 	estimate := Sorted(s, 0.5)
-	if n := len(s); n < fewest {
+	if n := len(s); n < fewest || s[0] == s[n-1] {
 		return Interval{estimate, Sorted(s, 0), Sorted(s, 1)}
 	}
 	r := NewRand(bootstrapSeed, 0)
 	draws := make([]float64, resamples)
-	again := make([]float64, len(s))
+	drawn := make([]int, len(s))
 	for i := range draws {
-		draws[i] = r.median(s, again)
+		draws[i] = r.median(s, drawn)
 	}
-	return corrected(estimate, draws)
+	return ends(estimate, draws)
 }
 
 // HalfWidth is half of the interval as a share of the estimate; +Inf where that is
@@ -76,26 +79,63 @@ func (i Interval) HalfWidth() float64 {
 	return math.Inf(1)
 }
 
-// median is that of one sample of x with replacement, collected in again.
-func (r *Rand) median(x, again []float64) float64 {
-	for i := range again {
-		again[i] = x[r.Index(len(x))]
+// median is that of one sample of s, sorted, with replacement. How often each value was
+// drawn is enough: nothing needs sorting again.
+func (r *Rand) median(s []float64, drawn []int) float64 {
+	clear(drawn)
+	for range s {
+		drawn[r.Index(len(s))]++
 	}
-	return Median(again)
+	low, passed := 0, drawn[0]
+	for passed <= (len(s)-1)/2 {
+		low++
+		passed += drawn[low]
+	}
+	high := low
+	for passed <= len(s)/2 {
+		high++
+		passed += drawn[high]
+	}
+	return lerp(s[low], s[high], 0.5)
 }
 
-// corrected is the interval between the quantiles Phi(2 z0 -+ 1.96) of the draws,
-// which it sorts.
-func corrected(estimate float64, draws []float64) Interval {
-	slices.Sort(draws)
-	below, _ := slices.BinarySearch(draws, estimate)
-	upTo, _ := slices.BinarySearch(draws, math.Nextafter(estimate, math.Inf(1)))
-	bias := normalQuantile(float64(below+upTo) / float64(2*len(draws)))
-	if math.IsInf(bias, 0) { // all draws on one side, which no correction mends
-		bias = 0
-	}
+// ends gives the quantiles Phi(2 z0 -+ 1.96) of the draws' middle distribution.
+func ends(estimate float64, draws []float64) Interval {
+	m := middle(draws)
+	bias := normalQuantile(m.below(estimate))
 	z := normalQuantile((1 + level) / 2)
-	return Interval{estimate, Sorted(draws, normal(2*bias-z)), Sorted(draws, normal(2*bias+z))}
+	return Interval{estimate, m.quantile(normal(2*bias - z)), m.quantile(normal(2*bias + z))}
+}
+
+// steps is a middle distribution: at each value, ascending, the share below it and
+// half of its own, which is never 0 or 1.
+type steps struct{ values, shares []float64 }
+
+// middle sorts the draws.
+func middle(draws []float64) (m steps) {
+	slices.Sort(draws)
+	for i, j := 0, 0; i < len(draws); i = j {
+		for j = i; j < len(draws) && draws[j] == draws[i]; j++ {
+		}
+		m.values = append(m.values, draws[i])
+		m.shares = append(m.shares, float64(i+j)/float64(2*len(draws)))
+	}
+	return m
+}
+
+func (m steps) quantile(p float64) float64 { return line(m.shares, m.values, p) }
+func (m steps) below(x float64) float64    { return line(m.values, m.shares, x) }
+
+// line gives y at x, straight between the points and level outside them.
+func line(xs, ys []float64, x float64) float64 {
+	i, met := slices.BinarySearch(xs, x)
+	switch {
+	case met || i == 0:
+		return ys[i]
+	case i == len(xs):
+		return ys[i-1]
+	}
+	return lerp(ys[i-1], ys[i], (x-xs[i-1])/(xs[i]-xs[i-1]))
 }
 
 // normal is the distribution function of the standard normal, normalQuantile its inverse.

@@ -100,7 +100,7 @@ func selectNth(x []float64, k int) {
 // partition splits x[lo..hi] so that x[lo..j] <= pivot <= x[i..hi] and all
 // between are the pivot.
 func partition(x []float64, lo, hi int) (i, j int) {
-	pivot := middle(x[lo], x[lo+(hi-lo)/2], x[hi])
+	pivot := central(x[lo], x[lo+(hi-lo)/2], x[hi])
 	i, j = lo, hi
 	for i <= j {
 		for x[i] < pivot {
@@ -118,4 +118,4 @@ func partition(x []float64, lo, hi int) (i, j int) {
 	return i, j
 }
 
-func middle(a, b, c float64) float64 { return max(min(a, b), min(max(a, b), c)) }
+func central(a, b, c float64) float64 { return max(min(a, b), min(max(a, b), c)) }

@@ -16,8 +16,8 @@ func PairedRatio(x, base []float64) Interval {
 }
 
 // Ratio is that of the medians of two independent samples, with the interval of the
-// bootstrap that draws from both (see MedianInterval; below six values of either
-// the bias is not corrected: it cannot be told from so few). NaN for no values.
+// bootstrap that draws from both (see MedianInterval; with few values of either it is
+// too narrow in the same way). NaN for no values.
 func Ratio(x, base []float64) Interval {
 	x, base = slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(base))
 	estimate := Sorted(x, 0.5) / Sorted(base, 0.5)
@@ -26,13 +26,9 @@ func Ratio(x, base []float64) Interval {
 	}
 	r := NewRand(bootstrapSeed, 1)
 	draws := make([]float64, resamples)
-	againX, againBase := make([]float64, len(x)), make([]float64, len(base))
+	drawnX, drawnBase := make([]int, len(x)), make([]int, len(base))
 	for i := range draws {
-		draws[i] = r.median(x, againX) / r.median(base, againBase)
+		draws[i] = r.median(x, drawnX) / r.median(base, drawnBase)
 	}
-	if min(len(x), len(base)) < fewest {
-		slices.Sort(draws)
-		return Interval{estimate, Sorted(draws, (1-level)/2), Sorted(draws, (1+level)/2)}
-	}
-	return corrected(estimate, draws)
+	return ends(estimate, draws)
 }
