@@ -12,6 +12,7 @@ import (
 	"github.com/congctl/congctl/internal/app/lab/report"
 	"github.com/congctl/congctl/internal/core/outcome"
 	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/core/theory"
 )
 
 // Folder is where a scenario's runs are kept, one file each, and then its reports.
@@ -147,6 +148,7 @@ func (f *Folder) Write() (*outcome.Summary, error) {
 		return nil, err
 	}
 	sum := outcome.Summarise(f.Scenario, results, outcome.Options{Paired: paired && len(results) > 0})
+	predict(&sum)
 	err = report.Write(f.dir, f.manifest, sum, results, func(cell string, seed uint64) (*outcome.Run, error) {
 		return report.ReadRun(f.dir, cell, seed)
 	})
@@ -154,4 +156,16 @@ func (f *Folder) Write() (*outcome.Summary, error) {
 		return nil, fmt.Errorf("write reports: %w", err)
 	}
 	return &sum, nil
+}
+
+// predict sets the theory of each row beside what was measured.
+func predict(sum *outcome.Summary) {
+	for i := range sum.Rows {
+		row, c := &sum.Rows[i], &sum.Scenario.Cells[i]
+		t := theory.Predict(c)
+		if row.Goodput != nil {
+			t.Verdict = theory.Verdict(t, row.Goodput.Median, c.Flows[0].Cong, c.Path.Loss.MeanPPM()/1e6)
+		}
+		row.Theory = &t
+	}
 }

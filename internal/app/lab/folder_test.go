@@ -185,7 +185,7 @@ func TestWrittenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum, err := f.Write()
-	if err != nil || len(sum.Rows) != 2 || sum.Rows[0].Runs != 2 {
+	if err != nil || len(sum.Rows) != 2 || sum.Rows[0].Runs != 2 || sum.Rows[0].Theory.Verdict == "" {
 		t.Fatalf("%+v, %v", sum, err)
 	}
 	for name, b := range files(t, dir) {
