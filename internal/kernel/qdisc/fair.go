@@ -9,7 +9,7 @@ import (
 // Attributes of fq and fq_codel (include/uapi/linux/pkt_sched.h).
 const (
 	fqLimit      = 1
-	fqPacing     = 7 // TCA_FQ_RATE_ENABLE
+	fqPacing     = 5 // TCA_FQ_RATE_ENABLE
 	fqCodelLimit = 2
 	fqCodelECN   = 4
 )
