@@ -7,7 +7,7 @@ import (
 
 // A cellular uplink as two states and a walk. While there is coverage the rate is
 //
-//	rate = median x Q(u),   u' = reflect(u + uniform(-s, s))
+//	rate = median x Q(u),   u' = fold(u + uniform(-s, s))
 //
 // where Q is the quantile function of the measured rates. A reflecting walk on 0..1
 // stays uniform, so the rates have exactly the measured distribution, whatever the
@@ -71,19 +71,19 @@ func (l *lte) steps(p *Path, spanUs uint64) (out []Step) {
 	stride := max(1, root(mulDiv(strideSecond*strideSecond, l.everyUs, 1e6)))
 
 	r := random(l.seed)
-	u, out1 := r.below(1<<16), r.below(ppm) < uint64(outage)
-	for at := uint64(0); at < spanUs && len(out) <= maxCellSteps; at += max(1, l.everyUs) {
+	u, silent := r.below(1<<16), r.below(ppm) < uint64(outage)
+	for at := uint64(0); at < spanUs && len(out) <= maxCellSteps; at += l.everyUs {
 		rate := mulDiv(median, quantile(u), 1000) / 8 * 8
-		if out1 {
+		if silent {
 			rate = outageBitPerS
 		}
 		out = append(out, Step{AtUs: at, RateBitPerS: max(rate, outageBitPerS), RTTUs: p.RTTUs, LossPPM: p.Loss.PPM})
-		u = reflect(int64(u) + int64(r.below(2*stride+1)) - int64(stride))
+		u = fold(int64(u) + int64(r.below(2*stride+1)) - int64(stride))
 		change := enter
-		if out1 {
+		if silent {
 			change = leave
 		}
-		out1 = out1 != (r.below(ppm) < change)
+		silent = silent != (r.below(ppm) < change)
 	}
 	return out
 }
@@ -97,8 +97,8 @@ func quantile(u uint64) uint64 {
 	return a.permille + (b.permille-a.permille)*(u-a.u)/(b.u-a.u)
 }
 
-// reflect folds v into 0..65535.
-func reflect(v int64) uint64 {
+// fold reflects v into 0..65535.
+func fold(v int64) uint64 {
 	for v < 0 || v > 65535 {
 		if v < 0 {
 			v = -v
@@ -127,8 +127,11 @@ func (r *random) below(n uint64) uint64 {
 	return hi
 }
 
-// root is the whole part of the square root.
+// root is the whole part of the square root, by Newton's steps from above.
 func root(n uint64) uint64 {
+	if n == 0 {
+		return 0
+	}
 	x := uint64(1) << ((bits.Len64(n) + 1) / 2)
 	for {
 		y := (x + n/x) / 2

@@ -78,6 +78,9 @@ func (r *reader) schedule(n *yaml.Node) (s schedule) {
 		case "lte":
 			l := lte{level: attenuations["0dB"], everyUs: 1e6}
 			r.fields(v, field, func(field, key string, k, v *yaml.Node) { give(r, &l, lteKeys, field, key, k, v) })
+			if l.everyUs < 1000 {
+				r.fault(v, field+".every", "", "less than a millisecond; write 100ms or more")
+			}
 			s.make = &l
 		case "handover":
 			s.make = r.handover(v, field)
@@ -103,8 +106,8 @@ func (r *reader) handover(n *yaml.Node, field string) *handover {
 			give(r, h, handoverKeys, field, key, k, v)
 		}
 	})
-	if h.everyUs <= h.outageUs {
-		r.fault(n, field+".outage", "", "not shorter than every; write a shorter one")
+	if h.everyUs <= h.outageUs || h.everyUs < 1000 {
+		r.fault(n, field+".every", "", "not longer than the outage, or less than a millisecond; write more")
 	}
 	return h
 }

@@ -143,15 +143,22 @@ func (c *Cell) checkSchedule(v *checker) {
 		"its rate changes, and netem would send what already waits at the old one; write tbf")
 	_, known := c.lastEnd()
 	v.want(known, "flows", "", "a flow without duration on a link that changes: its end is unknown; give each a duration")
-	for i, s := range steps {
-		at := fmt.Sprintf("schedule[%d]", i+1)
-		v.want(i == 0 || s.AtUs > steps[i-1].AtUs, "schedule", at, "not after the step before; put the steps in order")
-		v.want(s.AtUs < c.LimitUs, "schedule", at, "after the cell's end; remove it, or set measure.limit")
-		v.want(s.RateBitPerS >= minRate && s.RateBitPerS <= maxRate && s.RateBitPerS%8 == 0, "schedule", at,
-			"rate of %d bit/s; write a multiple of 8bit from %d", s.RateBitPerS, minRate)
-		v.want(s.RTTUs <= maxRTT && s.RTTUs/2 >= c.Path.JitterUs, "schedule", at, "round trip of %d us; write less, and more than twice the jitter", s.RTTUs)
-		v.want(s.LossPPM <= maxLoss, "schedule", at, "loses %s; at most %s", percent(s.LossPPM), percent(maxLoss))
+	for i := range steps {
+		before := len(v.faults)
+		if c.checkStep(v, i); len(v.faults) > before {
+			return // a generator repeats its fault in every step
+		}
 	}
+}
+
+func (c *Cell) checkStep(v *checker, i int) {
+	s, at := c.Path.Schedule[i], fmt.Sprintf("step %d", i+1)
+	v.want(i == 0 || s.AtUs > c.Path.Schedule[i-1].AtUs, "schedule", at, "not after the step before; put the steps in order")
+	v.want(s.AtUs < c.LimitUs, "schedule", at, "after the cell's end; remove it, or set measure.limit")
+	v.want(s.RateBitPerS >= minRate && s.RateBitPerS <= maxRate && s.RateBitPerS%8 == 0, "schedule", at,
+		"rate of %d bit/s; write a multiple of 8bit from %d", s.RateBitPerS, minRate)
+	v.want(s.RTTUs <= maxRTT && s.RTTUs/2 >= c.Path.JitterUs, "schedule", at, "round trip of %d us; write less, and more than twice the jitter", s.RTTUs)
+	v.want(s.LossPPM <= maxLoss, "schedule", at, "loses %s; at most %s", percent(s.LossPPM), percent(maxLoss))
 }
 
 func (c *Cell) checkSender(v *checker) {
