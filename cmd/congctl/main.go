@@ -20,6 +20,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/kernel/guest"
+	"github.com/congctl/congctl/internal/kernel/world"
 )
 
 // Exit codes, the same for every verb.
@@ -49,6 +52,9 @@ func failed(hint string, e error) error   { return &coded{exitFailed, hint, e} }
 var version = "devel"
 
 func main() {
+	if guest.IsGuest() { // of a machine that `lab run` started
+		guest.Main(world.RunJob)
+	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -105,5 +111,5 @@ Exit codes: 0 done; 1 could not; 2 wrong usage or configuration; 3 not found;
 
 // verbs are the constructors of all verbs, in the order that help lists them.
 var verbs = []func(*global) *cobra.Command{
-	newUp, newSockets, newPrefixes, newExplain, newRounds, newEvents, newPlan, newStop, newResume, newStatus, newRecords, newConfig,
+	newUp, newSockets, newPrefixes, newExplain, newRounds, newEvents, newPlan, newStop, newResume, newStatus, newRecords, newConfig, newLab,
 }

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/app/lab"
+	"github.com/congctl/congctl/internal/app/lab/report"
+	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/kernel/world"
+)
+
+// netnsWorld shows kernel/world to the lab: cells on this very kernel.
+type netnsWorld struct{}
+
+var _ lab.World = netnsWorld{}
+
+func (p *labPlace) openNetns(m *report.Manifest) (site labSite, err error) {
+	if p.image != "" || p.modules != "" {
+		return site, errors.New("--kernel, --modules: --world netns runs on this host's own kernel; leave them out, or use --world vm")
+	}
+	if site.cpus, err = p.slots(1, "cells in real time would disturb each other"); err != nil {
+		return site, err
+	}
+	if missing := world.Missing(); len(missing) > 0 {
+		return site, fmt.Errorf("--world netns: this kernel lacks what cells are made of; --world vm needs none of it\n  %s", strings.Join(missing, "\n  "))
+	}
+	m.Kernel = report.Kernel{Release: hostRelease(), Source: "this host"}
+	site.world = netnsWorld{}
+	return site, nil
+}
+
+func hostRelease() string {
+	var u unix.Utsname
+	_ = unix.Uname(&u) // cannot fail: u is there
+	return unix.ByteSliceToString(u.Release[:])
+}
+
+func (netnsWorld) Run(ctx context.Context, job lab.Job) (outcome.Run, lab.Facts, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, job.Limit, fmt.Errorf("hung: ended after %s", job.Limit))
+	defer cancel()
+	began := time.Now()
+	run, err := world.Run(ctx, job.Cell, job.Seed, world.Options{})
+	run.World = worldNetns
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return run, lab.Facts{Virtual: time.Since(began)}, err
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/app/lab"
+	"github.com/congctl/congctl/internal/app/lab/report"
+)
+
+const (
+	exitInterrupted = 130 // as a shell says of a program that Ctrl-C ended
+
+	worldVM    = "vm"
+	worldNetns = "netns"
+	// defaultLimit of a run's wall time: the longest shipped cell takes a third of it on
+	// a slow core.
+	defaultLimit = 30 * time.Minute
+)
+
+// labRun is `lab run` with its flags.
+type labRun struct {
+	global *global
+	place  labPlace
+	choice lab.Choice
+	out    string
+	resume bool
+	budget time.Duration
+	limit  time.Duration
+}
+
+// labPlace says where cells run.
+type labPlace struct {
+	world          string
+	image, modules string
+	cache          string
+	noFetch        bool
+	jobs           int
+}
+
+func newLabRun(g *global) *cobra.Command {
+	l := &labRun{global: g}
+	cmd := &cobra.Command{
+		Use:   "run NAME|FILE.yml",
+		Short: "Run a scenario, judge every cell, write a folder with reports",
+		Long: `run gives each cell of a scenario a network of its own with a real kernel: by
+default in QEMU, in virtual time, without root and on any machine (--world vm), or
+on this host's kernel in real time (--world netns, needs root and netem).
+
+A finished cell is kept at once. After an interruption the same command with
+--resume goes on where it was.
+
+Exit codes: 0 all cells are valid; 1 some are INVALID; 2 bad input, or nothing could
+be run; 130 interrupted.`,
+		Example: `  congctl lab run quick
+  congctl lab run loss-sweep --seeds 10 --out sweep
+  congctl lab run loss-sweep --cells 'loss=16%' --out one
+  congctl lab run my.yml --kernel ./bzImage --modules ./lib/modules/6.12.1
+  sudo congctl lab run my.yml --world netns`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return l.run(cmd, args) },
+	}
+	l.flags(cmd.Flags())
+	return cmd
+}
+
+func (l *labRun) flags(f *pflag.FlagSet) {
+	f.StringVar(&l.out, "out", "", "folder for the results (default NAME.lab)")
+	f.BoolVar(&l.resume, "resume", false, "go on with the folder of an interrupted run")
+	f.Uint64Var(&l.choice.First, "seed", 0, "first seed (default the scenario's)")
+	f.IntVar(&l.choice.Count, "seeds", 0, "seeds of each cell, no more and no less (default the scenario's)")
+	f.StringVar(&l.choice.Cells, "cells", "", "only the cells in whose name this regular expression is found")
+	f.DurationVar(&l.budget, "budget", 0, "wall time after which no cell gets another seed (default none)")
+	f.DurationVar(&l.limit, "limit", defaultLimit, "wall time after which a cell is ended as hung")
+	f.StringVar(&l.place.world, "world", worldVM, "vm (QEMU, virtual time) or netns (this kernel, real time, root)")
+	f.StringVar(&l.place.image, "kernel", "", "bzImage to boot (default this host's, else one from the distribution)")
+	f.StringVar(&l.place.modules, "modules", "", "folder with that kernel's modules, lib/modules/RELEASE")
+	f.StringVar(&l.place.cache, "cache", "", "folder for fetched kernels (default congctl/kernels in the user's cache)")
+	f.BoolVar(&l.place.noFetch, "no-fetch", false, "do not download a kernel where none is found")
+	f.IntVar(&l.place.jobs, "jobs", 0, "machines at once (default and most: one for each CPU; netns: 1)")
+}
+
+func (l *labRun) run(cmd *cobra.Command, args []string) error {
+	m, err := l.manifest(args[0])
+	if errors.As(err, new(*coded)) {
+		return err
+	} else if err != nil {
+		return usage(err)
+	}
+	site, err := l.place.open(cmd.Context(), &m)
+	if err != nil {
+		return usage(err)
+	}
+	f, err := l.folder(args[0], m)
+	if errors.Is(err, lab.ErrTaken) {
+		return &coded{exitUsage, again(cmd, args), err}
+	} else if err != nil {
+		return usage(err)
+	}
+	switch err := l.cells(cmd, f, site); {
+	case cmd.Context().Err() != nil:
+		return &coded{exitInterrupted, again(cmd, args), errors.New("interrupted: finished cells are kept")}
+	case err != nil:
+		return usage(err)
+	}
+	return l.global.labResult(cmd, f)
+}
+
+func (l *labRun) manifest(arg string) (m report.Manifest, err error) {
+	if l.choice.Count < 0 || l.budget < 0 || l.limit <= 0 {
+		return m, fmt.Errorf("--seeds %d, --budget %s, --limit %s: negative, or no limit", l.choice.Count, l.budget, l.limit)
+	}
+	m = report.Manifest{Format: report.Format, World: l.place.world}
+	if m.Scenario, err = scenarioText(arg); err != nil {
+		return m, err
+	}
+	if m.Congctl, err = thisBinary(); err != nil {
+		return m, err
+	}
+	return m, l.choice.Choose(&m)
+}
+
+func (l *labRun) folder(arg string, m report.Manifest) (*lab.Folder, error) {
+	if l.out == "" {
+		l.out = strings.TrimSuffix(strings.TrimSuffix(m.Scenario.Name, ".yml"), ".yaml") + ".lab"
+	}
+	if l.resume {
+		return lab.Resume(l.out, m, time.Now)
+	}
+	return lab.Create(l.out, m, time.Now)
+}
+
+func (l *labRun) cells(cmd *cobra.Command, f *lab.Folder, site labSite) error {
+	kept, err := f.Kept()
+	if err != nil {
+		return err
+	}
+	meter := lab.NewMeter(f.Scenario.Name, cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr()), time.Now)
+	defer meter.Close()
+	r := lab.Runner{World: site.world, CPUs: site.cpus, Limit: l.limit, Budget: l.budget, Keep: f.Keep, Meter: meter, Now: time.Now}
+	return r.Run(cmd.Context(), f.Scenario, kept)
+}
+
+var plainWord = regexp.MustCompile(`^[\w./:=,%@+-]+$`)
+
+// again is the command line that goes on.
+func again(cmd *cobra.Command, args []string) string {
+	words := append([]string{cmd.CommandPath()}, args...)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "resume" {
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	for i, w := range words[1:] {
+		if !plainWord.MatchString(w) {
+			words[1+i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(append(words, "--resume"), " ")
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// labSite is a world that is ready, with the CPUs that its runs get.
+type labSite struct {
+	world lab.World
+	cpus  []int
+}
+
+// open finds what the world needs and notes in m what was found.
+func (p *labPlace) open(ctx context.Context, m *report.Manifest) (labSite, error) {
+	switch p.world {
+	case worldVM:
+		return p.openVM(ctx, m)
+	case worldNetns:
+		return p.openNetns(m)
+	}
+	return labSite{}, fmt.Errorf("--world %q: use vm or netns", p.world)
+}
+
+// slots numbers the runs at once: at most so many.
+func (p *labPlace) slots(most int, why string) (cpus []int, err error) {
+	if p.jobs < 0 || p.jobs > most {
+		return nil, fmt.Errorf("--jobs %d: use 1 to %d: %s", p.jobs, most, why)
+	}
+	if p.jobs > 0 {
+		most = p.jobs
+	}
+	for i := range most {
+		cpus = append(cpus, i)
+	}
+	return cpus, nil
+}
