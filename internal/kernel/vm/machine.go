@@ -46,6 +46,7 @@ type Outcome struct {
 	Missing []string      // of Load: not modules of this kernel (built in, or not there)
 	Console string        // its end
 	Wall    time.Duration // real time from the start of QEMU to its end
+	CPU     time.Duration // of it, CPU time of QEMU: what a host without other work needs
 	Times   mailbox.Times // on the guest's clock
 
 	QEMU         string // version
@@ -113,7 +114,8 @@ func (m *Machine) run(ctx context.Context, out *Outcome) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, m.Wall, ErrHung)
 	defer cancel()
 	started := time.Now()
-	ran := parts.run(ctx, m, qemu.path, out.Args)
+	var ran error
+	out.CPU, ran = parts.run(ctx, m, qemu.path, out.Args)
 	out.Wall = time.Since(started)
 	out.Console = parts.consoleEnd()
 	out.Report, out.Times, err = parts.box.Take()
@@ -126,9 +128,9 @@ func (m *Machine) parts(out *Outcome) (*parts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read kernel: %w", err)
 	}
-	init, err := os.ReadFile(m.Init)
+	init, err := readInit(m.Init)
 	if err != nil {
-		return nil, fmt.Errorf("read init: %w", err)
+		return nil, err
 	}
 	out.KernelSHA256, out.InitSHA256 = hash(image), hash(init)
 	var initramfs bytes.Buffer
@@ -141,7 +143,7 @@ func (m *Machine) parts(out *Outcome) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newParts(bootable(image), initramfs.Bytes())
+	return newParts(bootable(image, out.KernelSHA256), initramfs.Bytes())
 }
 
 func hash(b []byte) string {

@@ -38,3 +38,20 @@ func TestModuleNamesAndNeeds(t *testing.T) {
 		t.Errorf("needs %q of nothing", got)
 	}
 }
+
+func TestSignatureIsTakenOff(t *testing.T) {
+	signature := "PKCS#7 of 9"
+	info := make([]byte, 12)
+	info[11] = byte(len(signature))
+	for _, c := range []struct{ module, want string }{
+		{"ELF" + signature + string(info) + signed, "ELF"},
+		{"ELF", "ELF"},
+		{signed, signed},
+		{string(info[1:]) + signed, string(info[1:]) + signed},
+		{"E" + string(info) + signed, "E" + string(info) + signed}, // longer than the module
+	} {
+		if got := unsigned([]byte(c.module)); string(got) != c.want {
+			t.Errorf("%q became %q", c.module, got)
+		}
+	}
+}

@@ -15,15 +15,15 @@ import (
 // pollEvery: how often progress is looked for. The guest does not notice.
 const pollEvery = 100 * time.Millisecond
 
-// run runs QEMU until it ends or ctx does, and passes progress on.
-func (p *parts) run(ctx context.Context, m *Machine, path string, args []string) error {
+// run runs QEMU until it ends or ctx does, passes progress on, and gives the CPU time.
+func (p *parts) run(ctx context.Context, m *Machine, path string, args []string) (time.Duration, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.ExtraFiles = p.files()
 	var stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stderr, &stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := startPinned(cmd, m.CPU); err != nil {
-		return fmt.Errorf("start %s: %w", path, err)
+		return 0, fmt.Errorf("start %s: %w", path, err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -43,10 +43,11 @@ func (p *parts) run(ctx context.Context, m *Machine, path string, args []string)
 	for {
 		select {
 		case err := <-ended:
+			cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 			if err != nil {
-				return fmt.Errorf("%s: %w: %s", qemuName, err, strings.TrimSpace(stderr.String()))
+				return cpu, fmt.Errorf("%s: %w: %s", qemuName, err, strings.TrimSpace(stderr.String()))
 			}
-			return nil
+			return cpu, nil
 		case <-ticker.C:
 			tell()
 		}
