@@ -39,6 +39,7 @@ func unfinished(asked *scenario.Flow, seen *FlowRun, limitUs uint64) string {
 			return fmt.Sprintf("connection %d did not end, %d bytes arrived", i+1, t.Bytes)
 		case t.EndUs > limitUs && limitUs > 0:
 			return fmt.Sprintf("connection %d ended after %s", i+1, micros(float64(t.EndUs)))
+		case asked.DurationUs > 0 && t.EndUs-t.StartUs >= asked.DurationUs: // which came first
 		case asked.Bytes > 0 && t.Bytes != asked.Bytes:
 			return fmt.Sprintf("connection %d: %d of %d bytes arrived", i+1, t.Bytes, asked.Bytes)
 		}

@@ -49,22 +49,24 @@ func (v *view) compare(h *Hop, low, high, clusters float64) Gate {
 	from, to := stat.Share(lost/clusters, n/clusters, v.confidence())
 	g.OK = from <= high && to >= low
 	g.Got = fmt.Sprintf("%s of %.0f packets, interval %s to %s", percent(share), n, percent(from), percent(to))
-	g.Why = whyLoss(share, (low+high)/2)
+	g.Why = whyLoss(lost, from/high, to/low)
 	return g
 }
 
-func whyLoss(share, asked float64) string {
-	switch ratio := share / asked; {
-	case share == 0:
+// whyLoss knows the usual factors: low and high bound the one that was seen.
+func whyLoss(lost, low, high float64) string {
+	by := func(factor float64) bool { return low <= factor && factor <= high }
+	switch {
+	case lost == 0:
 		return "nothing is lost: the loss is set on a qdisc that data does not cross, or rounded to zero"
-	case near(ratio, 0.01):
+	case by(0.01):
 		return "a hundredth: per cent were taken for a share (netem wants 1 % as 0.01 x 2^32)"
-	case near(ratio, 100):
+	case by(100):
 		return "hundred times: a share was taken for per cent"
-	case near(ratio, 2):
+	case by(2):
 		return "twice: it is set on two qdiscs, or both ways"
 	}
-	return "packets are not lost one by one (see single_mtu), or something else drops at that qdisc"
+	return "packets are not lost one by one (see single_mtu), or something else drops at that qdisc, such as its limit"
 }
 
 // confidence of one run's interval, so that all together have 99 %.

@@ -13,7 +13,7 @@ const (
 )
 
 // neck is the rate limit that the cell measures: the bottleneck, or the sender's own
-// token bucket where that is no wider.
+// token bucket where that is narrower.
 type neck struct {
 	hop   *Hop
 	rate  float64 // bit/s, of the cell's start
@@ -24,7 +24,7 @@ type neck struct {
 
 func (v *view) neck() neck {
 	path, frame := v.c.Path, v.frame()
-	if s := v.c.Sender; s.Qdisc == "tbf" && s.TbfBitPerS > 0 && (path.RateBitPerS == 0 || s.TbfBitPerS <= path.RateBitPerS) {
+	if s := v.c.Sender; s.Qdisc == "tbf" && s.TbfBitPerS > 0 && (path.RateBitPerS == 0 || s.TbfBitPerS < path.RateBitPerS) {
 		path.RateBitPerS, path.Schedule = s.TbfBitPerS, nil
 		return neck{v.hop(RoleSender), float64(s.TbfBitPerS), max(float64(s.TbfBurst), frame), float64(s.TbfLimit), path}
 	}

@@ -49,6 +49,12 @@ var mistakes = map[string]func(c *scenario.Cell) *Run{
 		r.Hops[2].LimitDrops += 3000
 		return r
 	},
+	"limit of the delay line too small, not told from losses": func(c *scenario.Cell) *Run {
+		r := honest(c)
+		r.Hops[2].Packets -= 300
+		r.Hops[2].Drops += 300
+		return r
+	},
 	"limit of the way back too small": func(c *scenario.Cell) *Run {
 		r := honest(c)
 		r.Hops[3].Drops, r.Hops[3].LimitDrops = 12, 12

@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/congctl/congctl/internal/core/scenario"
@@ -13,6 +14,9 @@ import (
 // goodput's interval is below HalfWidth of its median, or Max were run. The ratio's
 // interval is not looked at: arms stop each for themselves. Results of other cells do
 // not count. A cell without seeds of its own has the scenario's.
+//
+// The price: stopping at what happens to look narrow, an interval of nominally 95 %
+// holds the truth in about 87 of 100 cases. A fixed number of seeds has no such price.
 func NeedsMore(s *scenario.Scenario, c *scenario.Cell, results []Result) (more bool, why string) {
 	seeds := seedsOf(s, c)
 	own := byCell(results)[c.ID]
@@ -26,8 +30,11 @@ func NeedsMore(s *scenario.Scenario, c *scenario.Cell, results []Result) (more b
 	case seeds.HalfWidth <= 0:
 		return false, fmt.Sprintf("%d seeds, as asked for", n)
 	}
-	half := stat.MedianInterval(numbers(own, goodput)).HalfWidth()
-	state := fmt.Sprintf("half-width %s after %d seeds, %s asked for", percent(half), n, percent(seeds.HalfWidth))
+	half, known := stat.MedianInterval(numbers(own, goodput)).HalfWidth(), "unknown"
+	if !math.IsInf(half, 0) {
+		known = percent(half)
+	}
+	state := fmt.Sprintf("half-width %s after %d seeds, %s asked for", known, n, percent(seeds.HalfWidth))
 	switch {
 	case half < seeds.HalfWidth:
 		return false, "narrow enough: " + state

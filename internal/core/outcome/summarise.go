@@ -72,7 +72,10 @@ func newRow(s *scenario.Scenario, c *scenario.Cell, results []Result) Row {
 		}
 	}
 	row.Reasons = reasons(results)
-	_, row.Stop = NeedsMore(s, c, results)
+	more, why := NeedsMore(s, c, results)
+	if row.Stop = why; more {
+		row.Stop = "unfinished: " + why
+	}
 	if row.Runs == 0 || row.Invalid > 0 {
 		return row
 	}

@@ -49,8 +49,20 @@ func winner(group string, rows []Row) Winner {
 		return w
 	}
 	w.Arm = best.Arm
-	if best.Goodput.Low <= next.Goodput.High {
-		w.Note = fmt.Sprintf("intervals of %s and %s overlap", best.Arm, next.Arm)
+	if !beyondChance(best, next) {
+		w.Note = fmt.Sprintf("not sure: the intervals of %s and %s overlap", best.Arm, next.Arm)
 	}
 	return w
+}
+
+// beyondChance tells whether chance hardly explains the difference: by the ratio's interval if
+// one of the two is what ratios are against, or else by intervals that do not touch.
+func beyondChance(best, next Row) bool {
+	switch {
+	case best.Ratio == nil && next.Ratio != nil:
+		return next.Ratio.High < 1
+	case next.Ratio == nil && best.Ratio != nil:
+		return best.Ratio.Low > 1
+	}
+	return best.Goodput.Low > next.Goodput.High
 }
