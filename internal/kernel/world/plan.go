@@ -304,7 +304,8 @@ func endSettings(c *scenario.Cell) []setting {
 	}
 	s := []setting{
 		{"net.ipv4.tcp_no_metrics_save", "1"},
-		{"net.ipv4.tcp_rmem", buffers(131072, c.Sender.RcvbufBytes)},
+		// From the start: the window's own growth would hold back a fast one, most of all where packets are lost.
+		{"net.ipv4.tcp_rmem", buffers(c.Sender.RcvbufBytes, c.Sender.RcvbufBytes)},
 		{"net.ipv4.tcp_wmem", buffers(16384, c.Sender.SndbufBytes)},
 		{"net.ipv4.tcp_ecn", ecn},
 		{"net.ipv4.ping_group_range", "0 2147483647"}, // the probes' sockets
