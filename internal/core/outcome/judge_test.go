@@ -3,6 +3,8 @@ package outcome
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -92,5 +94,20 @@ func TestEmptyRun(t *testing.T) {
 	c.Flows, c.Path = nil, scenario.Path{}
 	if _, err := json.Marshal(Judge(&scenario.Scenario{}, &c, &Run{})); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestGatesPage: docs/gates.md has a row for each gate, in this order, and for no other.
+func TestGatesPage(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/gates.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllSubmatch(page, -1) {
+		rows = append(rows, string(m[1]))
+	}
+	if !slices.Equal(rows, GateNames()) {
+		t.Errorf("docs/gates.md has %v, gates are %v", rows, GateNames())
 	}
 }
