@@ -138,9 +138,9 @@ type Step struct {
 }
 
 // Flow is one connection from srv to cli, or Repeat of them one after another. With
-// Bytes it ends when they were received, with DurationUs after so long a time of
-// sending, with both at whichever comes first: a transfer of 64 MB that the slowest arm
-// would need an hour for is compared by the goodput of its first minutes.
+// Bytes a connection ends when they were received, with DurationUs after so long a time,
+// with both at whichever comes first: a transfer of 64 MB that the slowest arm would
+// need an hour for is compared by the goodput of its first minutes.
 type Flow struct {
 	Name        string `json:"name"`
 	Cong        string `json:"cong"`

@@ -106,25 +106,30 @@ func (c *Cell) meanRate() float64 {
 // time that f takes at rate, in seconds: per connection a handshake, the rounds of slow
 // start, and its bytes.
 func (f *Flow) time(c *Cell, rate float64) float64 {
-	if f.Bytes == 0 {
-		return seconds(f.DurationUs)
+	n, each := float64(max(f.Repeat, 1)), seconds(f.DurationUs)
+	if f.Bytes > 0 {
+		rounds := 2 + math.Log2(1+float64(f.Bytes)/(initialWindow*c.mss()))
+		each = rounds*seconds(c.Path.RTTUs) + 8*float64(f.Bytes)/rate
+		if f.DurationUs > 0 {
+			each = min(each, seconds(f.DurationUs))
+		}
 	}
-	rounds := 2 + math.Log2(1+float64(f.Bytes)/(initialWindow*c.mss()))
-	n := float64(max(f.Repeat, 1))
-	t := n*(rounds*seconds(c.Path.RTTUs)+8*float64(f.Bytes)/rate) + (n-1)*seconds(f.GapUs)
-	if f.DurationUs > 0 {
-		t = min(t, seconds(f.DurationUs))
-	}
-	return t
+	return n*each + (n-1)*seconds(f.GapUs)
+}
+
+// endUs is when f has surely ended; known is false without a duration.
+func (f *Flow) endUs() (us uint64, known bool) {
+	n := uint64(max(f.Repeat, 1))
+	return f.StartUs + n*f.DurationUs + (n-1)*f.GapUs, f.DurationUs > 0
 }
 
 // lastEnd is when the last flow has surely ended; known is false where one has no
 // duration.
 func (c *Cell) lastEnd() (us uint64, known bool) {
 	known = true
-	for _, f := range c.Flows {
-		known = known && f.DurationUs > 0
-		us = max(us, f.StartUs+f.DurationUs)
+	for i := range c.Flows {
+		end, sure := c.Flows[i].endUs()
+		us, known = max(us, end), known && sure
 	}
 	return us, known
 }

@@ -50,8 +50,8 @@ func (c *Cell) earliest() (us uint64) {
 func (c *Cell) latest() (us uint64) {
 	for i := range c.Flows {
 		f := &c.Flows[i]
-		end := f.StartUs + f.DurationUs
-		if f.DurationUs == 0 {
+		end, known := f.endUs()
+		if !known {
 			end = toUs(seconds(f.StartUs) + slack*f.time(c, c.share(f, slowest)))
 		}
 		us = max(us, end)

@@ -27,7 +27,7 @@ const (
 )
 
 // Gates are the names that a scenario may exempt itself from; outcome has their rules.
-var Gates = []string{"finished", "cong", "qdisc", "emulator_at_sender", "single_mtu", "loss", "idle_rtt", "rate", "buffer", "burst",
+var Gates = []string{"finished", "cong", "qdisc", "emulator_at_sender", "single_mtu", "loss", "idle_rtt", "rate", "burst", "buffer",
 	"sender_drops", "link_drops", "limit_drops", "rwnd_limited", "sndbuf_limited", "metrics", "sysctls", "cpu"}
 
 // cong is what the kernel takes for a name (TCP_CA_NAME_MAX is 16 with its end).
@@ -165,7 +165,6 @@ func (c *Cell) checkSender(v *checker) {
 	s := &c.Sender
 	v.oneOf("arms", s.Qdisc, qdiscs...)
 	v.oneOf("sender.pacing", s.Pacing, PacingAuto, PacingNone)
-	v.want(s.Pacing != PacingNone || s.Qdisc != "fq", "sender.pacing", s.Pacing, "fq paces; write another qdisc in arms")
 	v.want(!s.ECN || c.Path.Bottleneck == "fq_codel", "sender.ecn", "on", "%s marks nothing; write bottleneck: fq_codel", c.Path.Bottleneck)
 	least := uint64(2 * (c.Path.MTU + ethernet))
 	v.within("sender.sndbuf", s.SndbufBytes, least, maxSocket, "B")
