@@ -25,10 +25,10 @@ import (
 // Sources: net/ipv4/tcp_bbr.c (6.1); Cardwell et al., "BBR: Congestion-Based Congestion
 // Control", ACM Queue 14(5), 2016; bbr_policer.go for the detector.
 //
-// The edges: prompt grows by what is delivered in every round of STARTUP and needs no
-// PROBE_RTT; patient holds the window in each round after a loss (Recovery begins with
-// packet conservation), needs PROBE_RTT every ten seconds, and waits for the last
-// retransmissions.
+// The edges: prompt grows by what is delivered in every round of STARTUP, needs no
+// PROBE_RTT, and its samples count a packet too many, as those of a burst do. Patient holds
+// the window in each round after a loss (Recovery begins with packet conservation), needs
+// PROBE_RTT every ten seconds, and waits for the last retransmissions.
 const (
 	bbrHighGain = 2885.0 / 1000 // bbr_high_gain, 2/ln 2
 	bbrMargin   = 0.99          // bbr_pacing_margin_percent: pace 1 % below bw
@@ -122,7 +122,7 @@ func (r *bbrRun) round() {
 		arrivals = (sent - lost) / bdp
 	}
 	out := min(1, arrivals+r.queue)
-	r.queue = min(r.queue+arrivals-out, r.BufferPackets/bdp)
+	r.queue = min(r.queue+arrivals-out, r.BufferPackets/bdp, 1) // cwnd is two BDPs
 	if r.LossAfter && sent > 0 {
 		out *= 1 - lost/sent
 	}
@@ -169,6 +169,9 @@ func (r *bbrRun) bw() float64 {
 func (r *bbrRun) learn(delivered, lost float64) {
 	r.rounds++
 	r.recent[r.rounds%bbrFilter] = delivered
+	if !r.patient {
+		r.recent[r.rounds%bbrFilter] += 1 / r.bdp()
+	}
 	ended := r.policer.round(delivered, lost/r.bdp(), r.probing)
 	switch {
 	case r.draining:

@@ -11,7 +11,8 @@ import (
 //
 //	flight    retransmissions first, new packets behind them
 //	overflow  arrivals - (BDP + buffer)
-//	round     max(RTT, arrivals / rate)
+//	round     max(RTT + burst / rate, arrivals / rate)
+//	burst     what goes at once: 1.2 ms of a flight in each round, two packets at least
 //	a loss in Open           cut; Recovery: send again, no growth, no second cut
 //	a new packet lost in it  the next Recovery, with its own cut
 //	nothing delivered        timeout of RTT + 200 ms, doubled each time, slow start again
@@ -34,6 +35,12 @@ const (
 	// timerSeconds is the least that Linux waits with a timer of RACK or TLP: two jiffies
 	// (TCP_TIMEOUT_MIN), at the 250 Hz of Debian's and Ubuntu's kernels.
 	timerSeconds = 2.0 / 250
+	// burstSeconds: TCP sends a millisecond of its pacing rate at once (sk_pacing_shift 10,
+	// tcp_tso_autosize), which is 1.2 windows a round trip (tcp_pacing_ca_ratio). On a path of
+	// 1 ms that is the window, and its own time at the bottleneck adds half to the round trip.
+	// leastBurst in packets is tcp_min_tso_segs.
+	burstSeconds = 1.2e-3
+	leastBurst   = 2
 	// endsSeconds is what a valid cell's round trip may exceed the asked one by, and what
 	// the patient edge adds: packets take time in hosts too.
 	endsSeconds = 100e-6
@@ -88,7 +95,7 @@ type cubicRun struct {
 	patient bool
 	random  *stat.Rand
 	win     cubicWindow
-	base    float64 // seconds of a round without a queue
+	base    float64 // seconds of a round that sends nothing at once
 
 	left, resend float64 // packets: never sent, known as lost
 	arrived      float64
@@ -100,7 +107,7 @@ type cubicRun struct {
 
 func newCubicRun(p Path, t Transfer, seed int, patient bool) *cubicRun {
 	r := &cubicRun{Path: p, patient: patient, random: stat.NewRand(uint64(seed), cubicStream),
-		win: newCubicWindow(), base: p.roundSeconds(), left: math.Inf(1), backoff: 1}
+		win: newCubicWindow(), base: p.RTTSeconds, left: math.Inf(1), backoff: 1}
 	if t.Bytes > 0 {
 		r.left = p.packetsOf(t.Bytes)
 	}
@@ -126,7 +133,7 @@ func (r *cubicRun) round() {
 		lostFresh = min(fresh, lostFresh+over)
 		arrivals -= over
 	}
-	lasted := max(r.base, arrivals/r.packetsPerS())
+	lasted := max(r.lasts(again+fresh), arrivals/r.packetsPerS())
 	r.clock += lasted
 	r.delivered = again + fresh - lostAgain - lostFresh
 	r.arrived += r.delivered
@@ -145,6 +152,14 @@ func (r *cubicRun) flight() float64 {
 		f = min(f, r.delivered)
 	}
 	return max(math.Floor(f), 1)
+}
+
+// lasts is the time of a round without a queue: the root of
+// T = RTT + burst / rate with burst = flight x 1.2 ms / T.
+func (r *cubicRun) lasts(flight float64) float64 {
+	half := r.base / 2
+	t := half + math.Sqrt(half*half+burstSeconds*flight/r.packetsPerS())
+	return max(t, r.base+min(flight, leastBurst)/r.packetsPerS())
 }
 
 func (r *cubicRun) lost(n float64) float64 { return float64(losses(r.random, int(n), r.Loss)) }
