@@ -113,8 +113,10 @@ func TestKillSwitch(t *testing.T) {
 	if status, err := e.status(); err != nil || !status.Killed || !status.Agent.Killed {
 		t.Errorf("after a restart: %+v, %v", status, err)
 	}
-	if got := s.transfer(from, large); got != "cubic" {
-		t.Errorf("stopped before the restart: a transfer ran %s", got)
+	for range 2 { // a window's end falls into one at most, whose record then says nothing
+		if got := s.transfer(from, large); got != "cubic" {
+			t.Errorf("stopped before the restart: a transfer ran %s", got)
+		}
 	}
 	e.must("resume")
 	if got := s.transfer(from, large); got != "bbr" {
