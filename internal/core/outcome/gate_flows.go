@@ -11,7 +11,7 @@ import (
 // Anything else is part of a transfer, and the slowest part is missing.
 func finished(v *view) Gate {
 	g := Gate{Want: fmt.Sprintf("all flows ended by themselves within %s", micros(float64(v.c.LimitUs))),
-		Why: "the flow is slower than thought (send less, or raise limit), or its connection broke (is the way back up, does the receiver read?)"}
+		Why: "the flow is slower than thought (send less, or raise limit), or its connection broke (is the way back up, does the receiver read, does the burst hold a packet?)"}
 	if v.r.Error != "" {
 		g.Got, g.Why = v.r.Error, "the world broke, not the flow: mend that and run the cell again"
 		return g

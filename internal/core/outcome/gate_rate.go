@@ -22,13 +22,21 @@ type neck struct {
 	path  scenario.Path
 }
 
+// superBytes is the largest super-packet that TCP builds: what one packet in progress
+// then moves.
+const superBytes = 64 << 10
+
 func (v *view) neck() neck {
-	path, frame := v.c.Path, v.frame()
-	if s := v.c.Sender; s.Qdisc == "tbf" && s.TbfBitPerS > 0 && (path.RateBitPerS == 0 || s.TbfBitPerS < path.RateBitPerS) {
-		path.RateBitPerS, path.Schedule = s.TbfBitPerS, nil
-		return neck{v.hop(RoleSender), float64(s.TbfBitPerS), max(float64(s.TbfBurst), frame), float64(s.TbfLimit), path}
+	path, s, frame := v.c.Path, v.c.Sender, v.frame()
+	least := frame
+	if s.SuperPackets {
+		least = superBytes
 	}
-	return neck{v.hop(RoleBottleneck), float64(path.RateBitPerS), max(float64(path.BurstBytes), frame), float64(path.BufferPacket) * frame, path}
+	if s.Qdisc == "tbf" && s.TbfBitPerS > 0 && (path.RateBitPerS == 0 || s.TbfBitPerS < path.RateBitPerS) {
+		path.RateBitPerS, path.Schedule = s.TbfBitPerS, nil
+		return neck{v.hop(RoleSender), float64(s.TbfBitPerS), max(float64(s.TbfBurst), least), float64(s.TbfLimit), path}
+	}
+	return neck{v.hop(RoleBottleneck), float64(path.RateBitPerS), max(float64(path.BurstBytes), least), float64(path.BufferPacket) * frame, path}
 }
 
 // rate: the bottleneck sends what it should: never more than its rate and one burst,
@@ -50,7 +58,7 @@ func rate(v *view) Gate {
 	}
 	g.Got = bits(n.rate*all.ratio()) + " over all"
 	g.OK = all.sent <= all.could*(1+rateShare)+all.slack
-	measured := all.ratio()
+	measured := max(all.ratio(), v.peak(n))
 	if busy, within := v.busy(n); busy.could > 0 && g.OK {
 		g.Got += ", " + bits(n.rate*busy.ratio()) + " with a queue"
 		g.OK = busy.sent <= busy.could*(1+rateShare)+busy.slack && busy.sent >= busy.could*(1-within)-busy.slack
@@ -113,6 +121,16 @@ func (v *view) sampled(n neck) sending {
 		return sending{}
 	}
 	return stretch(points[0], points[len(points)-1], n)
+}
+
+// peak is the highest rate between two samples, as a multiple of the asked one: that of
+// a shaper shows there, also where TCP was mostly below it.
+func (v *view) peak(n neck) (ratio float64) {
+	points := v.wire()
+	for i := range points[:max(len(points)-1, 0)] {
+		ratio = max(ratio, stretch(points[i], points[i+1], n).ratio())
+	}
+	return ratio
 }
 
 // sampleLate is by how much a sample's time and its reading of the qdisc may differ, in

@@ -85,6 +85,17 @@ var mistakes = map[string]func(c *scenario.Cell) *Run{
 		return honest(c)
 	},
 	"bits for bytes": func(c *scenario.Cell) *Run { return atRate(c, c.Path.RateBitPerS*8) },
+	"bits for bytes, TCP mostly below": func(c *scenario.Cell) *Run {
+		r := atRate(c, c.Path.RateBitPerS*8)
+		for i := range r.Samples { // a third of it but for one interval
+			s := &r.Samples[i]
+			s.QueueBytes, s.WireBytes = 0, s.WireBytes/3
+			if i > 20 {
+				s.WireBytes += 600_000
+			}
+		}
+		return r
+	},
 	"bytes for bits": func(c *scenario.Cell) *Run { return atRate(c, c.Path.RateBitPerS/8) },
 	"no shaper on the path": func(c *scenario.Cell) *Run {
 		r := atRate(c, 350_000_000)
