@@ -18,7 +18,7 @@ const maxSteps = 1_000_000
 // then the arms, so that what is compared stands together.
 func (r *reader) expand(f *file) *Scenario {
 	s := &f.Scenario
-	s.Seeds = f.base.cell.Seeds
+	s.Seeds = f.base.cell.Seeds.complete()
 	if f.full {
 		s.Arms = crossed(s.Arms)
 	}

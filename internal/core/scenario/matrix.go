@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -107,13 +108,13 @@ func (r *reader) matchValues(n *yaml.Node, axis string) (out []string) {
 // checkWheres refuses a where that can match nothing.
 func (r *reader) checkWheres(f *file) {
 	for _, w := range f.wheres {
-		for name, values := range w.match {
+		for _, name := range slices.Sorted(maps.Keys(w.match)) {
 			i := slices.IndexFunc(f.axes, func(a axis) bool { return a.name == name })
 			if i < 0 {
 				r.fault(w.node, "where.match."+name, "", "no such axis in the matrix")
 				continue
 			}
-			for _, v := range values {
+			for _, v := range w.match[name] {
 				if !slices.ContainsFunc(f.axes[i].points, func(p point) bool { return p.name == v }) {
 					r.fault(w.node, "where.match."+name, v, "not a value of this axis; write it as the matrix does")
 				}

@@ -28,8 +28,13 @@ func (d *draft) resolve(name string, arm Arm, at []AxisValue) Cell {
 	d.resolveTbf(&c)
 	c.resolveSockets()
 	c.resolveMeasure()
-	c.Seeds.Max = max(c.Seeds.Max, c.Seeds.Count)
+	c.Seeds = c.Seeds.complete()
 	return c
+}
+
+func (s Seeds) complete() Seeds {
+	s.Max = max(s.Max, s.Count)
+	return s
 }
 
 func (d *draft) resolvePath(c *Cell) {
