@@ -6,10 +6,11 @@ type placed struct {
 	x, y float64
 }
 
-// layout sets entries one after another from left on, in as many lines as it takes.
-func layout(entries []Entry, left, width float64) []placed {
+// layout sets entries one after another from left on, the first line after a name, in
+// as many lines as it takes.
+func layout(entries []Entry, left, name, width float64) []placed {
 	out := make([]placed, 0, len(entries))
-	x, y := left, 12.0
+	x, y := left+name, 12.0
 	for _, e := range entries {
 		w := 24 + textWidth(e.Label) + 16
 		if x > left && x+w > width {

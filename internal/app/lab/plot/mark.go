@@ -42,11 +42,11 @@ func (l Line) draw(c *canvas) {
 	c.element("path", l.Title, "class", "mark line "+l.Class, "d", d.String())
 }
 
-// Box is a bar or a band: a rectangle between two values of each axis, X0 and X1 not
-// closer than they can be seen.
+// Box is a band: a rectangle between two values of each axis, X0 and X1 not closer than
+// they can be seen.
 type Box struct {
 	X0, X1, Y0, Y1 float64
-	Class, Title   string // Class "bar c0", "band c0"
+	Class, Title   string // Class "band c0", "bound"
 }
 
 func (b Box) draw(c *canvas) {
@@ -86,13 +86,24 @@ func (d Dot) draw(c *canvas) {
 	c.element("path", d.Title, "class", "mark dot "+d.Class, "d", "M"+c.px(d.X)+" "+c.py(d.Y)+shapes[d.Shape%len(shapes)])
 }
 
-// Note is text at a place, or along the whole line Y where the axis has no place for it.
+// Note is text beside X0 to X1: right of it where there is room, else left, else over it.
 type Note struct {
-	X, Y         float64
-	Text, Class  string // Class "start", "end" or "" (middle) is the side of the text at X
-	Right, Below float64
+	X0, X1, Y float64
+	Text      string
+	Class     string
 }
 
+// noteGap is between a mark's end and its text, pixels: past half a dot.
+const noteGap = 8
+
 func (n Note) draw(c *canvas) {
-	c.text(n.Text, "note "+n.Class, c.x(n.X)+n.Right, c.y(n.Y)+n.Below+4)
+	width, right := textWidth(n.Text), c.left+c.width+rightMargin
+	x, side := c.x(n.X1)+noteGap, "note start "
+	if x+width > right {
+		x, side = c.x(n.X0)-noteGap, "note end "
+		if x-width < c.left {
+			x = right
+		}
+	}
+	c.text(n.Text, side+n.Class, x, c.y(n.Y)+4)
 }

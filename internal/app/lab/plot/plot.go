@@ -2,7 +2,8 @@ package plot
 
 // Plot is a pair of axes with marks.
 type Plot struct {
-	Title  string // for screen readers; the page has its own heading
+	Title  string // for screen readers
+	Name   string // drawn above, beside the legend
 	Width  float64
 	Height float64 // of the box between the axes; ticks, labels and legend come on top
 	X, Y   Axis
@@ -28,13 +29,15 @@ type Entry struct {
 const (
 	charLine    = 18 // of a line of text, pixels
 	leftMargin  = 16 // for the vertical label
-	rightMargin = 14 // half of the last tick's label
+	rightMargin = 22 // half of the last tick's label
+	leastLeft   = 48 // so that plots below each other begin at the same place
 )
 
 // SVG draws it.
 func (p *Plot) SVG() string {
 	c := &canvas{xs: p.X.Scale, ys: p.Y.Scale, height: p.Height}
-	xTicks, yTicks := p.X.ticks(int(p.Width/80)), p.Y.ticks(max(3, int(p.Height/35)))
+	xTicks, yTicks := p.X.ticks(int(p.Width/80)), p.Y.ticks(max(3, int(p.Height/20)))
+	c.left = leastLeft
 	for _, t := range yTicks {
 		c.left = max(c.left, textWidth(t.Label)+10)
 	}
@@ -42,12 +45,15 @@ func (p *Plot) SVG() string {
 		c.left += leftMargin
 	}
 	c.width = p.Width - c.left - rightMargin
-	legend := layout(p.Legend, c.left, p.Width)
+	legend := layout(p.Legend, c.left, p.nameWidth(), p.Width)
 	c.top = 8
 	if n := len(legend); n > 0 {
 		c.top = legend[n-1].y + 12
 	}
-	c.begin(p.Title, "plot", p.Width, c.top+p.Height+2*charLine+6)
+	c.begin(p.Title, "plot", p.Width, c.top+p.Height+p.below())
+	if p.Name != "" {
+		c.text(p.Name, "name", c.left, 16)
+	}
 	for _, e := range legend {
 		e.draw(c)
 	}
@@ -58,6 +64,22 @@ func (p *Plot) SVG() string {
 	c.labels(p.X.Label, p.Y.Label)
 	c.WriteString("</svg>\n")
 	return c.String()
+}
+
+// nameWidth is what the name takes of the first line.
+func (p *Plot) nameWidth() float64 {
+	if p.Name == "" {
+		return 0
+	}
+	return textWidth(p.Name)*1.08 + 16 // bold
+}
+
+// below is the room for ticks and label.
+func (p *Plot) below() float64 {
+	if p.X.Label == "" {
+		return charLine + 4
+	}
+	return 2*charLine + 6
 }
 
 func (a *Axis) ticks(n int) []Tick {

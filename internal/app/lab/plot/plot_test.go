@@ -33,14 +33,15 @@ var small = map[string]interface{ SVG() string }{
 			Box{X0: 0.5, X1: 90, Y0: 0.1, Y1: 0.9, Class: "band c0"},
 			Whisker{Low: 70, High: 90, Y: 0.5, Class: "c0"},
 			Dot{X: 80, Y: 0.5, Class: "c0", Title: "bbr: 80 Mbit/s"},
-			Note{X: 0.5, Y: 1.5, Text: "INVALID", Class: "start", Right: 4},
+			Note{X0: 0.5, X1: 0.5, Y: 1.5, Text: "INVALID", Class: "bad"},
+			Note{X0: 70, X1: 90, Y: 0.5, Text: "80 [70, 90]"},
 		}},
 	"heat": &Heat{Title: "ratio", Width: 300, XLabel: "loss", YLabel: "rtt", Columns: []string{"0%", "1%"}, Rows: []string{"6ms", "100ms"},
 		Cells: [][]HeatCell{{{Text: "1.0", Step: 0}, {Text: "0.5", Step: -2}}, {{Text: "12", Step: 9}, {Text: "INVALID", None: true, Title: "wire_loss"}}},
 		Keys:  []HeatKey{{-1, "slower"}, {0, "tie"}, {1, "faster"}}},
 }
 
-// The drawings are small enough to be checked by hand, and open in a browser.
+// The drawings are small enough to be checked by hand.
 func TestGolden(t *testing.T) {
 	for name, p := range small {
 		path := filepath.Join("testdata", name+".svg")
@@ -82,6 +83,7 @@ func TestTicks(t *testing.T) {
 		{nil, 5, "0 0.2 0.4 0.6 0.8 1.0"},
 		{[]float64{0}, 5, "0 0.2 0.4 0.6 0.8 1.0"},
 		{[]float64{0, 95.6}, 5, "0 20 40 60 80 100"},
+		{[]float64{0, 102}, 6, "0 20 40 60 80 100 120"},
 		{[]float64{3, 95.6}, 8, "2 5 10 20 50 100"},
 		{[]float64{4, 95.6}, 5, "0 20 40 60 80 100"},
 		{[]float64{0.9, 31_000}, 8, "1 10 100 1000 10,000"},

@@ -32,7 +32,7 @@ func Fit(values ...float64) Scale {
 		return Scale{1 / linearStep(1/lo, 1), linearStep(hi, 1), true} // a round number's inverse is round
 	}
 	lo, hi = min(lo, 0), max(hi, 0)
-	step := linearStep(hi-lo, 5)
+	step := linearStep(hi-lo, 6)
 	return Scale{math.Floor(lo/step) * step, math.Ceil(hi/step) * step, false}
 }
 

@@ -21,18 +21,19 @@ const always = 100
 var columns = []column{
 	{"group", func(g group, _ line) string { return or(g.name, "-") }, always},
 	{"arm", func(_ group, l line) string { return l.Arm }, always},
-	{"runs", func(_ group, l line) string { return fmt.Sprint(l.Runs) }, 20},
 	{"goodput Mbit/s", goodputText, always},
-	{"steady Mbit/s", steadyText, 10},
-	{"time s", timeText, 40},
-	{"resent %", measured(cent, func(r *outcome.Row) *outcome.Interval { return r.Retrans }), 30},
-	{"queue p95 ms", measured(milli, func(r *outcome.Row) *outcome.Interval { return r.QueueP95 }), 35},
-	{"Jain", jainText, 45},
-	{"policer %", measured(cent, func(r *outcome.Row) *outcome.Interval { return positive(r.Policer) }), 15},
-	{"ratio", measured(1, func(r *outcome.Row) *outcome.Interval { return r.Ratio }), 70},
+	{"ratio", measured(1, func(l line) *outcome.Interval { return l.Ratio }), 70},
 	{"best", bestText, 80},
 	{"theory Mbit/s", theoryText, 50},
 	{"verdict", verdictText, 90},
+	{"time s", timeText, 40},
+	{"queue p95 ms", measured(milli, queueP95), 35},
+	{"resent %", measured(cent, func(l line) *outcome.Interval { return l.Retrans }), 30},
+	{"Jain", measured(1, jain), 45},
+	{"policer %", measured(cent, func(l line) *outcome.Interval { return positive(l.Policer) }), 15},
+	{"wire Mbit/s", measured(mbit, wire), 60},
+	{"steady Mbit/s", steadyText, 10},
+	{"runs", func(_ group, l line) string { return fmt.Sprint(l.Runs) }, 20},
 }
 
 // shown are the columns that have something to say of any row.
@@ -50,9 +51,9 @@ func (v *view) shown() []column {
 }
 
 // measured is a column of numbers: empty in an invalid row.
-func measured(unit float64, of func(*outcome.Row) *outcome.Interval) func(group, line) string {
+func measured(unit float64, of func(line) *outcome.Interval) func(group, line) string {
 	return func(_ group, l line) string {
-		if v := of(l.Row); v != nil && valid(l.Row) {
+		if v := of(l); v != nil && valid(l.Row) {
 			return span(v, unit)
 		}
 		return ""
@@ -84,11 +85,28 @@ func timeText(_ group, l line) string {
 	return span(l.Completed, second)
 }
 
-func jainText(_ group, l line) string {
-	if !valid(l.Row) || l.Jain == nil || len(l.cell.Flows) < 2 {
-		return ""
+// jain is of several flows only.
+func jain(l line) *outcome.Interval {
+	if len(l.cell.Flows) < 2 {
+		return nil
 	}
-	return span(l.Jain, 1)
+	return l.Jain
+}
+
+// queueP95 is of cells with probes.
+func queueP95(l line) *outcome.Interval {
+	if l.cell.ProbeUs == 0 {
+		return nil
+	}
+	return l.QueueP95
+}
+
+// wire is of cells whose rate is a bucket's: what tc's own counter says of it.
+func wire(l line) *outcome.Interval {
+	if l.cell.Sender.Qdisc != "tbf" && l.cell.Path.Bottleneck != "tbf" && l.cell.Path.Bottleneck != "policer" {
+		return nil
+	}
+	return positive(l.Wire)
 }
 
 func positive(v *outcome.Interval) *outcome.Interval {
@@ -100,16 +118,14 @@ func positive(v *outcome.Interval) *outcome.Interval {
 
 func bestText(g group, l line) string {
 	switch {
-	case !valid(l.Row) || len(g.rows) < 2:
+	case len(g.rows) < 2 || !g.complete() || !g.best(l):
 		return ""
-	case g.winner.Arm == l.Arm && g.winner.Note != "": // the intervals overlap
-		return "best?"
-	case g.winner.Arm == l.Arm:
-		return "best"
-	case g.winner.Arm == "" && !slices.ContainsFunc(g.rows, func(l line) bool { return !valid(l.Row) }):
+	case g.winner.Arm == "":
 		return "tie"
+	case g.winner.Note != "": // the intervals overlap
+		return "best?"
 	}
-	return ""
+	return "best"
 }
 
 func theoryText(_ group, l line) string {

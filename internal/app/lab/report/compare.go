@@ -97,9 +97,9 @@ func compared(cell string, a, b *Folder, pairs bool) Compared {
 	common := seedsOf(x, func(seed uint64) bool { _, ok := y[seed]; return ok })
 	all := func(uint64) bool { return true }
 	if c.Paired = pairs && len(common) > 0; c.Paired {
-		c.Ratio = ratio(stat.PairedRatio(values(y, common), values(x, common)))
+		c.Ratio = fromStat(stat.PairedRatio(values(y, common), values(x, common)))
 	} else {
-		c.Ratio = ratio(stat.Ratio(values(y, seedsOf(y, all)), values(x, seedsOf(x, all))))
+		c.Ratio = fromStat(stat.Ratio(values(y, seedsOf(y, all)), values(x, seedsOf(x, all))))
 	}
 	exact := len(common) == len(x) && len(common) == len(y) && slices.Equal(values(x, common), values(y, common))
 	c.Verdict = verdict(c.Ratio, exact)
@@ -129,10 +129,6 @@ func verdict(r *outcome.Interval, exact bool) string {
 		return slower
 	}
 	return unclear
-}
-
-func ratio(i stat.Interval) *outcome.Interval {
-	return &outcome.Interval{Median: i.Estimate, Low: i.Low, High: i.High}
 }
 
 func seedsOf(m map[uint64]float64, keep func(uint64) bool) (seeds []uint64) {

@@ -91,8 +91,8 @@ func (f *Folder) distributionFigure(g *group) (figure, error) {
 
 func (d *distribution) plot(g *group, values map[string][]float64) *plot.Plot {
 	var all []float64
-	p := &plot.Plot{Title: d.title + ", share of values up to each one", Width: 560, Height: 160,
-		Y: plot.Axis{Label: "share", Scale: plot.Scale{Lo: 0, Hi: 1}}}
+	p := &plot.Plot{Title: d.title + ", share of values up to each one", Name: d.title + ", " + d.unit, Width: narrow, Height: 160,
+		Y: plot.Axis{Scale: plot.Scale{Lo: 0, Hi: 1}}}
 	for _, l := range g.rows {
 		if x := values[l.Cell]; len(x) > 1 {
 			all = append(all, x...)
@@ -103,6 +103,6 @@ func (d *distribution) plot(g *group, values map[string][]float64) *plot.Plot {
 	if all == nil {
 		return nil
 	}
-	p.X = plot.Axis{Label: d.title + ", " + d.unit, Scale: plot.Fit(all...)}
+	p.X = plot.Axis{Label: d.unit, Scale: plot.Fit(all...)}
 	return p
 }

@@ -32,6 +32,11 @@ func Write(dir string, m Manifest, s outcome.Summary, results []outcome.Result,
 	if err := writeJSON(filepath.Join(dir, "summary.json"), s); err != nil {
 		return err
 	}
+	if b := besidePublished(&s); b != nil {
+		if err := writeJSON(filepath.Join(dir, "published.json"), b); err != nil {
+			return err
+		}
+	}
 	for _, part := range []struct {
 		name  string
 		write func(*Folder) ([]byte, error)

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,5 +103,137 @@ func TestReplaceIsWholeOrNothing(t *testing.T) {
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
 		t.Errorf("left behind: %v", files)
+	}
+}
+
+// The same input gives the same bytes, in whatever order the runs came, and so does a
+// folder that is read and written again.
+func TestWriteSameBytes(t *testing.T) {
+	f := folder(t, strings.Replace(sweepText, "0%, 0.1%, 1%, 2%, 4%, 8%, 16%", "0%, 4%, 16%", 1))
+	one, two, three := t.TempDir(), t.TempDir(), t.TempDir()
+	if err := Write(one, f.Manifest, f.Summary, f.Results, f.Load); err != nil {
+		t.Fatal(err)
+	}
+	mixed := slices.Clone(f.Results)
+	slices.Reverse(mixed)
+	if err := Write(two, f.Manifest, f.Summary, mixed, f.Load); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(three, again.Manifest, again.Summary, again.Results, f.Load); err != nil {
+		t.Fatal(err)
+	}
+	want := "manifest.json published.json report.html report.md results.jsonl samples.jsonl.gz scenario.yml summary.csv summary.json"
+	first := contents(t, one)
+	if names := strings.Join(slices.Sorted(maps.Keys(first)), " "); names != want {
+		t.Errorf("files %s, want %s", names, want)
+	}
+	for which, dir := range map[string]string{"mixed": two, "read again": three} {
+		if other := contents(t, dir); !maps.Equal(first, other) {
+			t.Errorf("%s: other bytes", which)
+		}
+	}
+}
+
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(filepath.Join(dir, file.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[file.Name()] = string(b)
+	}
+	return out
+}
+
+func TestOpenSaysWhatIsMissing(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("empty folder: %v", err)
+	}
+	f := folder(t, smallText)
+	if err := WriteManifest(dir, f.Manifest); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "was the run finished?") {
+		t.Errorf("unfinished folder: %v", err)
+	}
+	if err := WriteWall(dir, Wall{Runs: []WallRun{{WallS: 2, VirtualS: 30, Packets: 12_000}, {WallS: 2, VirtualS: 10}}}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := ReadWall(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ratio, packets := w.Sum(); ratio != 10 || packets != 3000 {
+		t.Errorf("ratio %v, %v packets/s", ratio, packets)
+	}
+}
+
+// An invalid cell shows no number, even if somebody left one in its row.
+func TestInvalidShowsNoNumber(t *testing.T) {
+	f := folder(t, smallText)
+	const odd = 123_456_789
+	at := slices.IndexFunc(f.Summary.Rows, func(r outcome.Row) bool { return r.Invalid > 0 })
+	r := &f.Summary.Rows[at]
+	leak := &outcome.Interval{Median: odd, Low: odd, High: odd}
+	r.Goodput, r.Steady, r.Completed, r.Retrans, r.QueueP95, r.Jain, r.Wire, r.Policer, r.Ratio = leak, leak, leak, leak, leak, leak, leak, leak, leak
+	var table strings.Builder
+	if err := Table(&table, &f.Summary, 0); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{"table": table.String()}
+	for name, write := range map[string]func(*Folder) ([]byte, error){"md": markdown, "html": htmlPage, "csv": summaryCSV} {
+		b, err := write(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = string(b)
+	}
+	shown := regexp.MustCompile(`\b123(4|\b)|12345678900`) // in bit, Mbit, ms, s, percent
+	for name, text := range out {
+		if name == "html" { // a coordinate is no number that is shown
+			text = regexp.MustCompile(`<[^>]*>`).ReplaceAllString(text, " ")
+		}
+		if found := shown.FindString(text); found != "" {
+			t.Errorf("%s shows %q", name, found)
+		}
+		if !strings.Contains(text, "losses were drawn for packets") {
+			t.Errorf("%s does not give the reason", name)
+		}
+	}
+	if !strings.Contains(out["table"], "INVALID") || !strings.Contains(out["html"], `<td class="word">INVALID</td>`) {
+		t.Error("INVALID does not stand where the number would")
+	}
+}
+
+// Nothing in the page leads away from it: the browser test sees what is asked for, this
+// one what could be.
+func TestPageHasNoAddress(t *testing.T) {
+	f := folder(t, sweepText)
+	page, err := htmlPage(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?i)(?:src|href|action|data|poster)="([^"]*)"`).FindAllSubmatch(page, -1) {
+		if to := string(m[1]); !strings.HasPrefix(to, "#") && to != "data:," {
+			t.Errorf("leads to %q", to)
+		}
+	}
+	if found := regexp.MustCompile(`(?i)https?:|url\(|@import|<script|<iframe|<object| on[a-z]+=`).Find(page); found != nil {
+		t.Errorf("has %q", found)
+	}
+	f.Summary.Scenario.About = `<script>alert(1)</script>`
+	if page, err = htmlPage(f); err != nil || bytes.Contains(page, []byte("<script")) {
+		t.Errorf("a scenario's text becomes part of the page: %v", err)
 	}
 }

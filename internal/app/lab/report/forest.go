@@ -12,14 +12,15 @@ import (
 // a bar's length means nothing on a logarithmic axis, which most sweeps need.
 
 const (
-	laneHeight = 17.0 // pixels
-	labelRoom  = 0.86 // of the axis: further right a value's text stands left of it
+	laneHeight = 17.0 // pixels: a line of text
+	noteShare  = 0.12 // of the axis: what a median with its interval takes beside its mark
 )
 
 // measure is what a forest shows.
 type measure struct {
 	title, unit string
 	scale       float64 // of the unit
+	width       float64 // pixels
 	of          func(line) *outcome.Interval
 	theory      bool // of goodput only
 	open        func(line) bool
@@ -27,10 +28,10 @@ type measure struct {
 
 func (v *view) forest(m measure) *plot.Plot {
 	lanes := 0
-	p := &plot.Plot{Title: m.title + " of each arm in each group, " + m.unit, Width: 860,
-		X: plot.Axis{Label: m.title + ", " + m.unit, Scale: plot.Fit(v.values(m)...)}, Y: plot.Axis{Ticks: []plot.Tick{}}}
+	p := &plot.Plot{Title: m.title + " of each arm in each group, " + m.unit, Width: m.width,
+		Name: m.title + ", " + m.unit, X: plot.Axis{Scale: plot.Fit(v.values(m)...)}, Y: plot.Axis{Ticks: []plot.Tick{}}}
 	for _, g := range v.groups {
-		p.Y.Ticks = append(p.Y.Ticks, plot.Tick{At: float64(lanes) + float64(len(g.rows))/2 + 0.25, Label: or(g.name, "all")})
+		p.Y.Ticks = append(p.Y.Ticks, plot.Tick{At: float64(lanes) + float64(len(g.rows))/2 + 0.25, Label: g.label()})
 		for i, l := range g.rows {
 			p.Marks = append(p.Marks, m.lane(l, float64(lanes+i)+0.75, p.X.Scale)...)
 		}
@@ -52,39 +53,70 @@ func (v *view) values(m measure) (out []float64) {
 			if x := m.of(l); x != nil && valid(l.Row) {
 				out = append(out, x.Median/m.scale, x.Low/m.scale, x.High/m.scale)
 			}
-			if t := l.Theory; m.theory && t != nil && t.HighBitPerS > 0 {
-				out = append(out, t.LowBitPerS/m.scale, t.HighBitPerS/m.scale, t.BoundBitPerS/m.scale)
+			if t := l.Theory; m.theory && t != nil {
+				for _, edge := range []float64{t.LowBitPerS, t.HighBitPerS, t.BoundBitPerS} {
+					if edge > 0 {
+						out = append(out, edge/m.scale)
+					}
+				}
 			}
 		}
 	}
 	return out
 }
 
-func (m *measure) lane(l line, y float64, scale plot.Scale) (marks []plot.Mark) {
-	c := class(l.arm)
-	if t := l.Theory; m.theory && t != nil && t.HighBitPerS > 0 {
-		marks = append(marks, plot.Box{X0: t.LowBitPerS / m.scale, X1: t.HighBitPerS / m.scale, Y0: y - 0.42, Y1: y + 0.42, Class: "band " + c,
-			Title: fmt.Sprintf("%s, model: %s to %s %s (%s)", l.Cell, number(t.LowBitPerS/m.scale), number(t.HighBitPerS/m.scale), m.unit, t.Model)},
-			plot.Box{X0: t.BoundBitPerS / m.scale, X1: t.BoundBitPerS / m.scale, Y0: y - 0.42, Y1: y + 0.42, Class: "bound",
-				Title: fmt.Sprintf("%s, physical bound: %s %s", l.Cell, number(t.BoundBitPerS/m.scale), m.unit)})
-	}
+// lane draws one row.
+func (m *measure) lane(l line, y float64, scale plot.Scale) []plot.Mark {
+	marks := m.theoryMarks(l, y)
 	x := m.of(l)
 	switch {
 	case !valid(l.Row):
-		return append(marks, plot.Note{X: scale.Lo, Y: y, Right: 6, Class: "start", Text: l.Arm + ": " + invalidWord(l.Row) + broken(l.Row)})
+		return append(marks, plot.Note{X0: scale.Lo, X1: scale.Lo, Y: y, Class: "bad", Text: l.Arm + ": " + invalidWord(l.Row) + broken(l.Row)})
 	case x == nil:
 		return marks
 	}
-	text, dot := span(x, m.scale), c
+	text, dot := span(x, m.scale), class(l.arm)
 	if m.open != nil && m.open(l) {
-		text, dot = "> "+number(x.Median/m.scale), "open "+c
+		text, dot = "> "+number(x.Median/m.scale), "open "+dot
 	}
-	note := plot.Note{X: x.High / m.scale, Y: y, Right: 9, Class: "start", Text: text}
-	if scale.At(note.X) > labelRoom {
-		note = plot.Note{X: x.Low / m.scale, Y: y, Right: -9, Class: "end", Text: text}
+	low, high := m.taken(l, scale)
+	return append(marks,
+		plot.Whisker{Low: x.Low / m.scale, High: x.High / m.scale, Y: y, Class: class(l.arm)},
+		plot.Dot{X: x.Median / m.scale, Y: y, Shape: l.arm, Class: dot, Title: l.Cell + ": " + text + " " + m.unit},
+		plot.Note{X0: low, X1: high, Y: y, Text: text})
+}
+
+// theoryMarks are the model's band and the bound, as far as there are any.
+func (m *measure) theoryMarks(l line, y float64) (marks []plot.Mark) {
+	if !m.theory || l.Theory == nil {
+		return nil
 	}
-	return append(marks, plot.Whisker{Low: x.Low / m.scale, High: x.High / m.scale, Y: y, Class: c},
-		plot.Dot{X: x.Median / m.scale, Y: y, Shape: l.arm, Class: dot, Title: l.Cell + ": " + text + " " + m.unit}, note)
+	low, high, bound := l.Theory.LowBitPerS/m.scale, l.Theory.HighBitPerS/m.scale, l.Theory.BoundBitPerS/m.scale
+	if high > 0 {
+		marks = append(marks, plot.Box{X0: low, X1: high, Y0: y - 0.42, Y1: y + 0.42, Class: "band " + class(l.arm),
+			Title: fmt.Sprintf("%s, model: %s to %s %s (%s)", l.Cell, number(low), number(high), m.unit, l.Theory.Model)})
+	}
+	if bound > 0 {
+		marks = append(marks, plot.Box{X0: bound, X1: bound, Y0: y - 0.42, Y1: y + 0.42, Class: "bound",
+			Title: fmt.Sprintf("%s, physical bound: %s %s", l.Cell, number(bound), m.unit)})
+	}
+	return marks
+}
+
+// taken is what a row's marks take of its lane; its text stands beside that.
+func (m *measure) taken(l line, scale plot.Scale) (low, high float64) {
+	x := m.of(l)
+	low, high = x.Low/m.scale, x.High/m.scale
+	if !m.theory || l.Theory == nil {
+		return low, high
+	}
+	if t := l.Theory; t.HighBitPerS > 0 {
+		low, high = min(low, t.LowBitPerS/m.scale), max(high, t.HighBitPerS/m.scale)
+	}
+	if bound := l.Theory.BoundBitPerS / m.scale; scale.At(bound)-scale.At(high) < noteShare {
+		high = max(high, bound)
+	}
+	return low, high
 }
 
 func broken(r *outcome.Row) string {

@@ -7,9 +7,9 @@ import (
 )
 
 // headline is what a run found, in a few sentences: validity first, since without it
-// the rest means nothing; then who won, then whether theory agrees.
+// the rest means nothing; then who won, then whether theory and others agree.
 func (v *view) headline() []string {
-	return slices.DeleteFunc([]string{v.validity(), v.wins(), v.verdicts()}, func(s string) bool { return s == "" })
+	return slices.DeleteFunc([]string{v.validity(), v.wins(), v.verdicts(), v.published.headline()}, func(s string) bool { return s == "" })
 }
 
 func (v *view) validity() string {
@@ -42,7 +42,7 @@ func (v *view) validity() string {
 func (v *view) wins() string {
 	count := map[string]int{}
 	for _, g := range v.groups {
-		if len(g.rows) > 1 && !slices.ContainsFunc(g.rows, func(l line) bool { return !valid(l.Row) }) {
+		if len(g.rows) > 1 && g.complete() {
 			count[g.winner.Arm]++
 		}
 	}

@@ -16,8 +16,9 @@ func markdown(f *Folder) ([]byte, error) {
 		fmt.Fprintf(&b, "- %s\n", sentence)
 	}
 	b.WriteString("\n## Results\n\n")
-	v.markdownTable(&b)
+	markdownRows(&b, v.rows(v.shown(), ""))
 	b.WriteString("\n" + strings.Join(v.reading(), "\n") + "\n")
+	v.published.markdown(&b)
 	if rows := v.invalid(); len(rows) > 0 {
 		b.WriteString("\n## INVALID\n")
 		for _, r := range rows {
@@ -34,21 +35,25 @@ func markdown(f *Folder) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-func (v *view) markdownTable(b *strings.Builder) {
-	shown := v.shown()
-	row := func(text func(column) string) {
-		for _, c := range shown {
-			b.WriteString("| " + cellEscaper.Replace(text(c)) + " ")
+// markdownRows writes a table whose first row is the heading.
+func markdownRows(b *strings.Builder, rows [][]string) {
+	for i, row := range rows {
+		for _, text := range row {
+			b.WriteString("| " + cellEscaper.Replace(text) + " ")
 		}
 		b.WriteString("|\n")
-	}
-	row(func(c column) string { return c.head })
-	row(func(column) string { return "---" })
-	for _, g := range v.groups {
-		for _, l := range g.rows {
-			row(func(c column) string { return c.text(g, l) })
+		if i == 0 {
+			b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
 		}
 	}
+}
+
+func (b *beside) markdown(out *strings.Builder) {
+	if b == nil {
+		return
+	}
+	fmt.Fprintf(out, "\n## Published values\n\n%s: %s\n\n%s.\n\n", b.Name, b.Source, b.Shape.Text)
+	markdownRows(out, b.table())
 }
 
 // reading says how to read the table.

@@ -26,11 +26,11 @@ func step(ratio float64) int {
 	return n
 }
 
-// heat draws arm against the first one; nil where no group has both.
+// heat draws arm against the first one; nil where there is no matrix, or no group has both.
 func (v *view) heat(arm string) *plot.Heat {
 	across := v.widestAxis()
 	base := v.Scenario.Arms[0].Name
-	h := &plot.Heat{Title: "Goodput of " + arm + " divided by that of " + base + ", in each group", Width: 860, XLabel: across}
+	h := &plot.Heat{Title: "Goodput of " + arm + " divided by that of " + base + ", in each group", Width: wide, XLabel: across}
 	some := false
 	for _, g := range v.groups {
 		column, row := g.place(across)
@@ -44,7 +44,7 @@ func (v *view) heat(arm string) *plot.Heat {
 		h.Cells[i][j] = g.heatCell(arm, base)
 		some = some || !h.Cells[i][j].None
 	}
-	if !some {
+	if !some || len(v.groups) < 2 {
 		return nil
 	}
 	words := map[int]string{-1: base + " better", 0: "within 5 %", len(steps): arm + " better"}

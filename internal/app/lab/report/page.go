@@ -33,9 +33,16 @@ type page struct {
 	Invalid   []*outcome.Row
 	Overview  []figure
 	Sections  []section
-	Published *Published
+	Published *pagePublished
 	Again     []string
 	Facts     []fact
+}
+
+// pagePublished is an article's table.
+type pagePublished struct {
+	*beside
+	Figure figure
+	Table  [][]string
 }
 
 // pageGroup is a group in the table.
@@ -47,13 +54,22 @@ type pageGroup struct {
 type pageRow struct {
 	Class   string // of the arm
 	Invalid bool
-	Cells   []string
+	Cells   []pageCell
 }
+
+// pageCell has its interval apart, so that the eye finds the medians.
+type pageCell struct{ Text, Interval string }
+
+const (
+	wide   = 1160 // pixels of a plot across the page
+	narrow = 560  // of one of two
+)
 
 // section is a group in detail.
 type section struct {
 	ID, Name, Words string
 	Figures         []figure
+	Flows           []flowRow
 	Models          []string
 	Gates           []gateRecord
 }
@@ -63,6 +79,9 @@ func htmlPage(f *Folder) ([]byte, error) {
 	v := newView(&f.Summary)
 	p := page{Folder: f, Style: template.CSS(plot.Style + pageStyle), Headline: v.headline(), Reading: v.reading(),
 		Invalid: v.invalid(), Overview: v.overview(), Again: f.Manifest.again(), Facts: f.Manifest.facts()}
+	if b := v.published; b != nil {
+		p.Published = &pagePublished{b, figure{"Published values beside measured ones", b.Shape.Text + ".", true, []svg{svg(b.plot(v).SVG())}}, b.table()}
+	}
 	shown := v.shown()
 	for _, c := range shown {
 		p.Head = append(p.Head, c.head)
@@ -89,7 +108,11 @@ func (g *group) tableBody(id string, shown []column) pageGroup {
 	for _, l := range g.rows {
 		r := pageRow{Class: class(l.arm), Invalid: l.Invalid > 0}
 		for _, c := range shown {
-			r.Cells = append(r.Cells, c.text(*g, l))
+			text, interval, found := strings.Cut(c.text(*g, l), " [")
+			if found {
+				interval = "[" + interval
+			}
+			r.Cells = append(r.Cells, pageCell{text, interval})
 		}
 		out.Rows = append(out.Rows, r)
 	}
@@ -97,31 +120,30 @@ func (g *group) tableBody(id string, shown []column) pageGroup {
 }
 
 // overview are the figures over all groups, as far as the scenario measures them.
-func (v *view) overview() (out []figure) {
-	add := func(title, note string, drawing interface{ SVG() string }) {
-		out = append(out, figure{title, note, []svg{svg(drawing.SVG())}})
-	}
-	add("Goodput", "Payload at the receiver over the whole transfer: median and 95 % interval, the model's band behind it.",
-		v.forest(measure{title: "Goodput", unit: "Mbit/s", scale: mbit, theory: true, of: func(l line) *outcome.Interval { return l.Goodput }}))
+func (v *view) overview() []figure {
+	out := []figure{{"Goodput", "Payload at the receiver over the whole transfer: median and 95 % interval, behind it the model's band.", true,
+		[]svg{svg(v.forest(measure{title: "Goodput", unit: "Mbit/s", scale: mbit, width: wide, theory: true, of: goodput}).SVG())}}}
 	for _, a := range v.Scenario.Arms[min(1, len(v.Scenario.Arms)):] {
 		if h := v.heat(a.Name); h != nil {
-			add(a.Name+" against "+v.Scenario.Arms[0].Name, "Goodput of "+a.Name+" divided by that of "+v.Scenario.Arms[0].Name+".", h)
+			out = append(out, figure{a.Name + " against " + v.Scenario.Arms[0].Name, "Goodput divided by that of " + v.Scenario.Arms[0].Name + ".", true, []svg{svg(h.SVG())}})
 		}
 	}
-	for _, m := range []struct {
-		measure
-		note string
-	}{
-		{measure{title: "Completion time", unit: "s", scale: second, of: completed, open: line.ended}, "Until the last byte arrived. Open marks were ended by the scenario's time limit."},
-		{measure{title: "Queue delay, 95th percentile", unit: "ms", scale: milli, of: queueP95}, "What probes waited at the bottleneck while flows ran."},
-		{measure{title: "Sent again", unit: "% of bytes", scale: cent, of: func(l line) *outcome.Interval { return positive(l.Retrans) }}, "Bytes sent again, of all bytes sent."},
+	cost := figure{Title: "Time and cost", Note: "Open marks were ended by the scenario's time limit. The queue is what probes waited at the bottleneck."}
+	for _, m := range []measure{
+		{title: "Completion time", unit: "s", scale: second, of: completed, open: line.ended},
+		{title: "Queue delay, 95th percentile", unit: "ms", scale: milli, of: queueP95},
+		{title: "Sent again", unit: "% of bytes", scale: cent, of: func(l line) *outcome.Interval { return positive(l.Retrans) }},
+		{title: "Rate on the wire", unit: "Mbit/s", scale: mbit, of: wire},
+		{title: "Fairness, Jain's index", unit: "1: all flows alike", scale: 1, of: jain},
 	} {
-		if len(v.values(m.measure)) > 0 {
-			add(m.title, m.note, v.forest(m.measure))
+		if m.width = narrow; len(v.values(m)) > 0 {
+			cost.SVG = append(cost.SVG, svg(v.forest(m).SVG()))
 		}
 	}
-	return out
+	return append(out, cost)
 }
+
+func goodput(l line) *outcome.Interval { return l.Goodput }
 
 func completed(l line) *outcome.Interval {
 	if !l.sized() {
@@ -130,20 +152,14 @@ func completed(l line) *outcome.Interval {
 	return l.Completed
 }
 
-func queueP95(l line) *outcome.Interval {
-	if l.cell.ProbeUs == 0 {
-		return nil
-	}
-	return l.QueueP95
-}
-
 // section is one group in detail.
 func (f *Folder) section(v *view, g *group, id string) (section, error) {
-	s := section{ID: id, Name: or(g.name, "all"), Words: g.words(), Gates: f.gateRecords(g)}
+	s := section{ID: id, Name: or(g.name, "all"), Words: g.words(), Flows: f.flowRows(g), Gates: f.gateRecords(g)}
 	var traces []*trace
 	for _, l := range g.rows {
-		if l.Theory != nil && l.Theory.Model != "" {
-			s.Models = append(s.Models, fmt.Sprintf("%s: %s. %s", l.Arm, l.Theory.Model, verdictText(*g, l)))
+		if text := theoryText(*g, l); text != "" {
+			s.Models = append(s.Models, fmt.Sprintf("%s: %s Mbit/s by %s, bound %s Mbit/s. Measured: %s", l.Arm, text,
+				l.Theory.Model, number(l.Theory.BoundBitPerS/mbit), or(verdictText(*g, l), "nothing")))
 		}
 		t, err := f.trace(v, l)
 		if err != nil {
@@ -153,7 +169,9 @@ func (f *Folder) section(v *view, g *group, id string) (section, error) {
 			traces = append(traces, t)
 		}
 	}
-	s.Figures = seriesFigures(traces)
+	if traces != nil {
+		s.Figures = append(s.Figures, seriesFigure(traces))
+	}
 	d, err := f.distributionFigure(g)
 	if len(d.SVG) > 0 {
 		s.Figures = append(s.Figures, d)
@@ -172,5 +190,3 @@ func (g *group) words() string {
 		return w.Note
 	}
 }
-
-func joined(words []string) string { return strings.Join(words, ", ") }

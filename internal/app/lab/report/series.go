@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,16 +22,18 @@ const (
 // series is one thing that changed while a run went on.
 type series struct {
 	title, unit string
+	step        bool                                           // each value holds until the next
+	shared      bool                                           // of the path: the same whichever flow tells it
 	points      func(r *outcome.Run, flow string) []plot.Point // seconds, unit
 }
 
 var allSeries = []series{
-	{"Goodput at the receiver", "Mbit/s", arrivals},
-	{"Congestion window", "packets", sampled(func(s *outcome.Sample) float64 { return float64(s.Cwnd) })},
-	{"Pacing rate", "Mbit/s", sampled(func(s *outcome.Sample) float64 { return pacing(s) * 8 / mbit })},
-	{"Delivery rate", "Mbit/s", sampled(func(s *outcome.Sample) float64 { return float64(s.DeliveryBytesPS) * 8 / mbit })},
-	{"Smoothed round trip", "ms", sampled(func(s *outcome.Sample) float64 { return known(float64(s.SrttUs)) / milli })},
-	{"Queue at the bottleneck", "kB", sampled(func(s *outcome.Sample) float64 { return float64(s.QueueBytes) / kilo })},
+	{"Goodput at the receiver", "Mbit/s", true, false, arrivals},
+	{"Congestion window", "packets", false, false, sampled(func(s *outcome.Sample) float64 { return float64(s.Cwnd) })},
+	{"Pacing rate", "Mbit/s", false, false, sampled(func(s *outcome.Sample) float64 { return pacing(s) * 8 / mbit })},
+	{"Delivery rate", "Mbit/s", false, false, sampled(func(s *outcome.Sample) float64 { return float64(s.DeliveryBytesPS) * 8 / mbit })},
+	{"Smoothed round trip", "ms", false, false, sampled(func(s *outcome.Sample) float64 { return known(float64(s.SrttUs)) / milli })},
+	{"Queue at the bottleneck", "kB", false, true, sampled(func(s *outcome.Sample) float64 { return float64(s.QueueBytes) / kilo })},
 }
 
 func pacing(s *outcome.Sample) float64 {
@@ -48,17 +51,18 @@ func known(x float64) float64 {
 	return x
 }
 
-// sampled takes one value of each of a flow's samples.
+// sampled takes one value of each of a flow's samples; of all where flow is "".
 func sampled(of func(*outcome.Sample) float64) func(*outcome.Run, string) []plot.Point {
 	return func(r *outcome.Run, flow string) []plot.Point {
 		var points []plot.Point
 		for i := range r.Samples {
-			if s := &r.Samples[i]; s.Flow == flow {
+			if s := &r.Samples[i]; flow == "" || s.Flow == flow {
 				if y := of(s); !math.IsNaN(y) {
 					points = append(points, plot.Point{X: float64(s.AtUs) / second, Y: y})
 				}
 			}
 		}
+		slices.SortStableFunc(points, func(a, b plot.Point) int { return cmp.Compare(a.X, b.X) })
 		return plot.Thin(points, slicesOfTime)
 	}
 }
@@ -103,13 +107,7 @@ func (f *Folder) trace(v *view, l line) (*trace, error) {
 		return nil, nil
 	}
 	slices.SortStableFunc(runs, func(a, b *outcome.Result) int {
-		switch x, y := a.Metrics.GoodputBitPerS, b.Metrics.GoodputBitPerS; {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
+		return cmp.Compare(a.Metrics.GoodputBitPerS, b.Metrics.GoodputBitPerS)
 	})
 	run, err := f.Load(l.Cell, runs[(len(runs)-1)/2].Seed)
 	if err != nil {

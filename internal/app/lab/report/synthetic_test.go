@@ -16,6 +16,7 @@ import (
 const sweepText = `# a made-up loss sweep
 name: loss-sweep
 about: CUBIC and BBR over seven loss rates at 100 Mbit/s and 40 ms, packets lost one by one
+published: loss-sweep.csv
 arms: [cubic, bbr]
 matrix:
   loss: [0%, 0.1%, 1%, 2%, 4%, 8%, 16%]
@@ -27,6 +28,36 @@ flows:
   - {size: 64MB, duration: 300s}
 `
 
+const smallText = `name: small
+about: two loss rates, one of which broke a gate
+arms: [cubic, bbr]
+matrix: {loss: [0%, 1%, 4%]}
+path: {rate: 10mbit, rtt: 40ms, buffer: 1bdp, loss_at: after}
+flows:
+  - {size: 2MB, duration: 60s}
+`
+
+const matrixText = `name: rtt-sweep
+about: three arms over loss and round trip
+arms: [{name: cubic, cong: cubic, qdisc: fq}, {name: bbr, cong: bbr, qdisc: fq}, {name: bbr+codel, cong: bbr, qdisc: fq_codel}]
+matrix:
+  loss: [0%, 1%, 4%]
+  rtt: [6ms, 99ms]
+path: {rate: 10mbit, buffer: 1bdp, loss_at: after}
+flows:
+  - {size: 2MB, duration: 60s}
+`
+
+const flowsText = `name: coexist
+about: four flows share a bottleneck
+arms: [cubic, bbr]
+path: {rate: 20mbit, rtt: 40ms, buffer: 2bdp}
+flows:
+  - {name: one, duration: 20s}
+  - {name: two, duration: 20s, start: 2s}
+  - {name: rival, duration: 20s, cong: cubic}
+`
+
 // folder is a results folder's content for a scenario's text.
 func folder(t testing.TB, text string) *Folder {
 	t.Helper()
@@ -35,7 +66,7 @@ func folder(t testing.TB, text string) *Folder {
 		t.Fatal(err)
 	}
 	f := &Folder{Manifest: Manifest{
-		Format: Format, Scenario: NewText("somewhere/made-up.yml", []byte(text)), Seeds: s.Seeds, World: "vm", HZ: 250,
+		Format: Format, Scenario: NewText("somewhere/made-up.yml", []byte(text)), Seeds: scenario.Seeds{First: 1, Count: 5, Max: 40, HalfWidth: 0.05}, World: "vm", HZ: 250,
 		Kernel:  Kernel{Release: "6.1.0-37-cloud-amd64", SHA256: hash([]byte("kernel")), Source: "Debian linux-image-6.1.0-37-cloud-amd64"},
 		QEMU:    &QEMU{Version: "7.2.17", Options: []string{"-accel", "tcg", "-icount", "shift=0,sleep=off", "-kernel", "vmlinuz", "-nodefaults"}},
 		Congctl: Binary{Version: "0.3.0", SHA256: hash([]byte("congctl"))},

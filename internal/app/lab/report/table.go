@@ -44,19 +44,28 @@ func Table(w io.Writer, s *outcome.Summary, width int) error {
 
 // table is the summary as text.
 func (v *view) table(shown []column) string {
+	rows := v.rows(shown, "-")
+	for i, head := range rows[0] {
+		rows[0][i] = strings.ReplaceAll(strings.ToUpper(head), " ", "-")
+	}
+	return align(rows)
+}
+
+// rows are the table's heading and lines, with empty where there is nothing to say.
+func (v *view) rows(shown []column, empty string) [][]string {
 	row := func(text func(column) string) (parts []string) {
 		for _, c := range shown {
-			parts = append(parts, text(c))
+			parts = append(parts, or(text(c), empty))
 		}
 		return parts
 	}
-	rows := [][]string{row(func(c column) string { return strings.ReplaceAll(strings.ToUpper(c.head), " ", "-") })}
+	rows := [][]string{row(func(c column) string { return c.head })}
 	for _, g := range v.groups {
 		for _, l := range g.rows {
-			rows = append(rows, row(func(c column) string { return or(c.text(g, l), "-") }))
+			rows = append(rows, row(func(c column) string { return c.text(g, l) }))
 		}
 	}
-	return align(rows)
+	return rows
 }
 
 // align sets rows in columns the house's way, two spaces apart.

@@ -11,8 +11,9 @@ import (
 // view is a summary made ready to be shown: rows by group, with their cells.
 type view struct {
 	*outcome.Summary
-	groups []group
-	arms   map[string]int // place in the scenario, which is the arm's colour everywhere
+	groups    []group
+	arms      map[string]int // place in the scenario, which is the arm's colour everywhere
+	published *beside        // nil: none
 }
 
 type group struct {
@@ -29,7 +30,7 @@ type line struct {
 }
 
 func newView(s *outcome.Summary) *view {
-	v := &view{Summary: s, arms: map[string]int{}}
+	v := &view{Summary: s, arms: map[string]int{}, published: besidePublished(s)}
 	for i, a := range s.Scenario.Arms {
 		v.arms[a.Name] = i
 	}
@@ -56,6 +57,21 @@ func newView(s *outcome.Summary) *view {
 		}
 	}
 	return v
+}
+
+// longName is from how many characters on a group's name takes too much of a plot.
+const longName = 24
+
+// label is the group's name, or its axes' values alone where it is long.
+func (g *group) label() string {
+	if len(g.name) < longName || len(g.rows[0].cell.Axes) == 0 {
+		return or(g.name, "all")
+	}
+	var values []string
+	for _, a := range g.rows[0].cell.Axes {
+		values = append(values, a.Value)
+	}
+	return strings.Join(values, " ")
 }
 
 // valid tells whether a row may show a number.
@@ -90,4 +106,23 @@ func (l line) ended() bool {
 // sized tells whether a completion time says something: some flow has a size.
 func (l line) sized() bool {
 	return slices.ContainsFunc(l.cell.Flows, func(f scenario.Flow) bool { return f.Bytes > 0 })
+}
+
+// best tells whether a row is as good as any of its group, or is told from it by less
+// than makes a winner.
+func (g *group) best(l line) bool {
+	for _, other := range g.rows {
+		if other.Goodput.Median*(1-tie) > l.Goodput.Median {
+			return false
+		}
+	}
+	return true
+}
+
+// tie is the difference that makes no winner, as outcome.Summary's.
+const tie = 0.05
+
+// complete tells whether every row has a number.
+func (g *group) complete() bool {
+	return !slices.ContainsFunc(g.rows, func(l line) bool { return !valid(l.Row) })
 }
