@@ -38,17 +38,21 @@ func seedRandom(job []byte) error {
 	return nil
 }
 
-// addEntropy: see random(4) for RNDADDENTROPY and struct rand_pool_info.
 func addEntropy(fd int, seed uint64) error {
-	pool := sha256.Sum256(binary.LittleEndian.AppendUint64([]byte("congctl lab "), seed))
-	info := binary.LittleEndian.AppendUint32(nil, uint32(8*len(pool))) // bits of entropy
-	info = binary.LittleEndian.AppendUint32(info, uint32(len(pool)))
-	info = append(info, pool[:]...)
-	if err := ioctl(fd, unix.RNDADDENTROPY, info); err != nil {
+	if err := ioctl(fd, unix.RNDADDENTROPY, poolInfo(seed)); err != nil {
 		return fmt.Errorf("RNDADDENTROPY: %w", err)
 	}
 	if err := ioctl(fd, unix.RNDRESEEDCRNG, nil); err != nil {
 		return fmt.Errorf("RNDRESEEDCRNG: %w", err)
 	}
 	return nil
+}
+
+// poolInfo is the struct rand_pool_info of random(4): how many bits of entropy, how
+// many bytes, the bytes.
+func poolInfo(seed uint64) []byte {
+	pool := sha256.Sum256(binary.LittleEndian.AppendUint64([]byte("congctl lab "), seed))
+	info := binary.LittleEndian.AppendUint32(nil, uint32(8*len(pool)))
+	info = binary.LittleEndian.AppendUint32(info, uint32(len(pool)))
+	return append(info, pool[:]...)
 }

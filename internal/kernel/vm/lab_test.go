@@ -3,6 +3,7 @@ package vm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // These tests boot machines. They need QEMU and a kernel, and no root:
@@ -19,45 +22,52 @@ import (
 //	CONGCTL_LAB_KERNEL, CONGCTL_LAB_MODULES   a kernel
 //	CONGCTL_LAB_CACHE                         or a folder with an unpacked kernel package
 //
-// Without, they use .cache/lab of this tree and download a package into it.
+// Without, they use .cache/lab of this tree where they may write there, and download a
+// package into it.
 
 // limit is generous: a machine takes some seconds of a CPU that others may use as well.
 const limit = 5 * time.Minute
 
-// lab is what all these tests need; it is made once.
-var lab = sync.OnceValues(func() (Machine, error) {
-	kernel, err := testKernel()
-	if err != nil {
-		return Machine{}, err
-	}
-	dir, err := os.MkdirTemp("", "congctl-vm")
-	if err != nil {
-		return Machine{}, err
-	}
-	guest := filepath.Join(dir, "testguest")
-	build := exec.Command("go", "build", "-o", guest, "./testguest")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-buildvcs=false")
-	if out, err := build.CombinedOutput(); err != nil {
-		return Machine{}, errors.New("build testguest: " + string(out))
-	}
-	return Machine{Kernel: kernel, Init: guest, Load: []string{"veth", "sch_netem", "tcp_bbr", "tcp_cubic"}, Wall: limit}, nil
-})
+// Made once, when the first test wants it.
+var (
+	testKernel = sync.OnceValues(findTestKernel)
+	testGuest  = sync.OnceValues(buildTestGuest)
+	guestDir   string
+	started    atomic.Int32 // machines
+)
 
-func testKernel() (Kernel, error) {
+func findTestKernel() (Kernel, error) {
 	want := Want{Image: os.Getenv("CONGCTL_LAB_KERNEL"), Modules: os.Getenv("CONGCTL_LAB_MODULES"), Cache: os.Getenv("CONGCTL_LAB_CACHE")}
-	if want.Cache == "" {
-		want.Cache = "../../../.cache/lab"
-		want.Fetch = os.MkdirAll(want.Cache, 0o755) == nil
+	if want.Cache == "" && want.Image == "" {
+		want.Cache, want.Fetch = "../../../.cache/lab", true
+		// Somebody else's tree is left alone.
+		if err := errors.Join(os.MkdirAll(want.Cache, 0o755), unix.Access(want.Cache, unix.W_OK)); err != nil {
+			return Kernel{}, err
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return Find(ctx, want)
 }
 
+func buildTestGuest() (string, error) {
+	var err error
+	if guestDir, err = os.MkdirTemp("", "congctl-vm"); err != nil {
+		return "", err
+	}
+	guest := filepath.Join(guestDir, "testguest")
+	build := exec.Command("go", "build", "-o", guest, "./testguest")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-buildvcs=false")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build testguest: %w: %s", err, out)
+	}
+	return guest, nil
+}
+
 func TestMain(m *testing.M) {
 	status := m.Run()
-	if machine, err := lab(); err == nil {
-		os.RemoveAll(filepath.Dir(machine.Init))
+	if guestDir != "" {
+		os.RemoveAll(guestDir)
 	}
 	os.Exit(status)
 }
@@ -71,16 +81,19 @@ func machine(t *testing.T, job string) Machine {
 	if _, err := exec.LookPath(qemuName); err != nil {
 		t.Skip("needs qemu-system-x86_64: apt-get install -y qemu-system-x86; minimum kernel of the guest 5.10")
 	}
-	m, err := lab()
+	kernel, err := testKernel()
 	if err != nil {
 		t.Skipf("needs a kernel package (minimum kernel of the guest 5.10; CONGCTL_LAB_CACHE names a folder with one): %v", err)
 	}
-	m.Job = []byte(job)
-	m.CPU = int(started.Add(1)) // the tests side by side on all CPUs
-	return m
+	guest, err := testGuest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Machine{
+		Kernel: kernel, Init: guest, Job: []byte(job), Load: []string{"veth", "sch_netem", "tcp_bbr", "tcp_cubic"}, Wall: limit,
+		CPU: int(started.Add(1)), // side by side on all CPUs
+	}
 }
-
-var started atomic.Int32
 
 func mustRun(t *testing.T, m Machine) Outcome {
 	t.Helper()
