@@ -3,6 +3,8 @@ package outcome
 import (
 	"fmt"
 	"slices"
+
+	"github.com/congctl/congctl/internal/core/scenario"
 )
 
 // qdiscs: the kinds that were asked for are those that ran. Which qdisc lies below
@@ -16,9 +18,16 @@ func qdiscs(v *view) Gate {
 	if asked := v.c.Path.Bottleneck; (asked == "netem" || asked == "tbf") && kind(neck) != asked {
 		wrong = append(wrong, fmt.Sprintf("bottleneck %s, not %s", kind(neck), asked))
 	}
+	if h := v.hop(RoleLoss); h != nil && h.Node != lossNodes[v.c.Path.Loss.At] {
+		wrong = append(wrong, fmt.Sprintf("loss at %s, not %s", h.Node, v.c.Path.Loss.At))
+	}
 	return Gate{OK: len(wrong) == 0, Got: listed(wrong, "as asked"), Want: fmt.Sprintf("sender %s, bottleneck %s", v.c.Sender.Qdisc, v.c.Path.Bottleneck),
 		Why: "default_qdisc touches only links made later, and mq hides the real ones: replace the link's root qdisc"}
 }
+
+// lossNodes are where packets are lost. On the other side of the bottleneck the same
+// share makes another bound.
+var lossNodes = map[string]string{scenario.LossBefore: "bn", scenario.LossAfter: "wan", scenario.LossSender: "srv"}
 
 func kind(h *Hop) string {
 	if h == nil {
