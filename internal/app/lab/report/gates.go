@@ -38,6 +38,9 @@ func (f *Folder) gateRecords(g *group) (out []gateRecord) {
 			}
 		}
 		r.conclude(runs)
+		if l.Stop != "" {
+			r.Words += "; " + l.Stop
+		}
 		out = append(out, r)
 	}
 	return out
@@ -68,7 +71,7 @@ func seen(g *outcome.Gate, seed uint64) string { return fmt.Sprintf("%s (seed %d
 
 // conclude says it in a few words.
 func (r *gateRecord) conclude(runs int) {
-	r.State, r.Words = kept, fmt.Sprintf("%d gates kept in %d %s", len(r.Rows), runs, plural(runs, "run"))
+	r.State, r.Words = kept, fmt.Sprintf("%d %s kept in %d %s", len(r.Rows), plural(len(r.Rows), "gate"), runs, plural(runs, "run"))
 	for _, state := range []string{exempt, failed} {
 		var names []string
 		for i := range r.Rows {

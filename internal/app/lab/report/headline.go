@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -83,6 +84,15 @@ func (v *view) verdicts() string {
 		return ""
 	}
 	return "against theory: " + strings.Join(words, "; ")
+}
+
+// exemptions name the gates that the scenario breaks on purpose: its numbers are of
+// that mistake, and nobody may take them for others.
+func (v *view) exemptions() (out []string) {
+	for _, gate := range slices.Sorted(maps.Keys(v.Scenario.Exempt)) {
+		out = append(out, "exempt from gate "+gate+": "+v.Scenario.Exempt[gate])
+	}
+	return out
 }
 
 func plural(n int, word string) string {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,8 +13,11 @@ func markdown(f *Folder) ([]byte, error) {
 	v := newView(&f.Summary)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n", v.Scenario.Name, v.Scenario.About)
-	for _, sentence := range v.headline() {
-		fmt.Fprintf(&b, "- %s\n", sentence)
+	for _, sentence := range slices.Concat(v.headline(), v.exemptions()) {
+		fmt.Fprintf(&b, "- %s\n", cellEscaper.Replace(sentence))
+	}
+	if v.Scenario.Notes != "" {
+		b.WriteString("\n" + strings.TrimSpace(v.Scenario.Notes) + "\n")
 	}
 	b.WriteString("\n## Results\n\n")
 	markdownRows(&b, v.rows(v.shown(), ""))

@@ -27,6 +27,7 @@ type page struct {
 	*Folder
 	Style     template.CSS
 	Headline  []string
+	Exempt    []string
 	Reading   []string
 	Head      []string
 	Body      []pageGroup
@@ -77,7 +78,7 @@ type section struct {
 // htmlPage is the report for a browser: one file, no script, nothing loaded.
 func htmlPage(f *Folder) ([]byte, error) {
 	v := newView(&f.Summary)
-	p := page{Folder: f, Style: template.CSS(plot.Style + pageStyle), Headline: v.headline(), Reading: v.reading(),
+	p := page{Folder: f, Style: template.CSS(plot.Style + pageStyle), Headline: v.headline(), Exempt: v.exemptions(), Reading: v.reading(),
 		Invalid: v.invalid(), Overview: v.overview(), Again: f.Manifest.again(), Facts: f.Manifest.facts()}
 	if b := v.published; b != nil {
 		p.Published = &pagePublished{b, figure{"Published values beside measured ones", b.Shape.Text + ".", true, []svg{svg(b.plot(v).SVG())}}, b.table()}

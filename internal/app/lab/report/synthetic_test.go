@@ -29,7 +29,11 @@ flows:
 `
 
 const smallText = `name: small
-about: two loss rates, one of which broke a gate
+about: three loss rates, one of which broke a gate
+notes: |
+  Loss is after the bottleneck,
+  so it takes capacity.
+exempt: {cpu: the machine is slow on purpose}
 arms: [cubic, bbr]
 matrix: {loss: [0%, 1%, 4%]}
 path: {rate: 10mbit, rtt: 40ms, buffer: 1bdp, loss_at: after}

@@ -32,6 +32,9 @@ func Table(w io.Writer, s *outcome.Summary, width int) error {
 		b.WriteString("\n" + sentence)
 	}
 	b.WriteString("\n")
+	for _, exemption := range v.exemptions() {
+		b.WriteString(wrap(exemption, width, 2) + "\n")
+	}
 	for _, r := range v.invalid() {
 		fmt.Fprintf(&b, "\nINVALID %s: %d of %d runs\n", r.Cell, r.Invalid, r.Runs)
 		for _, reason := range r.Reasons {
