@@ -37,10 +37,22 @@ func bandOf(c *scenario.Cell) model.Band {
 		predict = model.BBR
 	}
 	b := predict(pathOf(c), t)
+	b.Low *= 1 - probeShare(c)
 	if app := float64(f.RateBitPerS); app > 0 {
 		b.Low, b.Expected, b.High = min(b.Low, app), min(b.Expected, app), min(b.High, app)
 	}
 	return b
+}
+
+// probeBytes is what one of the lab's own probes takes of the link, as tc counts it.
+const probeBytes = 100
+
+// probeShare is what the probes take, which a full link then lacks.
+func probeShare(c *scenario.Cell) float64 {
+	if c.ProbeUs == 0 {
+		return 0
+	}
+	return min(1, probeBytes*8/seconds(c.ProbeUs)/float64(c.Path.RateBitPerS))
 }
 
 // pathOf is the cell's path at its start.

@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"math"
 	"testing"
 
 	"github.com/congctl/congctl/internal/core/outcome"
@@ -35,6 +36,16 @@ func TestPredictHasBoundAndBand(t *testing.T) {
 func TestPredictIsRepeatable(t *testing.T) {
 	if a, b := Predict(cell("cubic", 40_000)), Predict(cell("cubic", 40_000)); a != b {
 		t.Errorf("%+v and %+v", a, b)
+	}
+}
+
+// TestProbesTakeTheirShare of the low edge, not of the bound.
+func TestProbesTakeTheirShare(t *testing.T) {
+	c := cell("bbr", 0)
+	bare := Predict(c)
+	c.ProbeUs = 1600 // 100 bytes in it are 0.5 Mbit/s
+	if got := Predict(c); math.Abs(got.LowBitPerS/bare.LowBitPerS-0.995) > 1e-9 || got.BoundBitPerS != bare.BoundBitPerS {
+		t.Errorf("%+v, without probes %+v", got, bare)
 	}
 }
 

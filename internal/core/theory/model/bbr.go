@@ -101,13 +101,17 @@ func newBBRRun(p Path, seed int, patient bool) *bbrRun {
 }
 
 // lastRepair is how long the last flight takes until its last packet has arrived: each
-// round leaves a share p of it.
+// round leaves a share p of it. Where the buffer is too short for STARTUP, which sends
+// 2.9 times what the link takes, Recovery costs two rounds more.
 func lastRepair(p Path) float64 {
-	if p.Loss == 0 {
-		return 0
+	rounds := 0.0
+	if p.Loss > 0 {
+		rounds = max(0, math.Log(p.bdp())/math.Log(1/p.Loss))
 	}
-	rounds := math.Log(max(p.bdp(), 1)) / math.Log(1/p.Loss)
-	return max(rounds, 0) * p.roundSeconds()
+	if p.BufferPackets < (bbrHighGain-1)*p.bdp() {
+		rounds += 2
+	}
+	return rounds * p.roundSeconds()
 }
 
 func (r *bbrRun) progress() (float64, float64) { return r.arrived, r.clock }
@@ -116,19 +120,37 @@ func (r *bbrRun) round() {
 	bdp := r.bdp()
 	sent := math.Floor(r.offered()*bdp + r.rest)
 	r.rest += r.offered()*bdp - sent
-	lost := float64(losses(r.random, int(sent), r.Loss))
+	lost := r.lose(sent)
 	arrivals := sent / bdp
 	if !r.LossAfter {
 		arrivals = (sent - lost) / bdp
 	}
 	out := min(1, arrivals+r.queue)
-	r.queue = min(r.queue+arrivals-out, r.BufferPackets/bdp, 1) // cwnd is two BDPs
+	r.queue += arrivals - out
+	if over := r.queue - r.BufferPackets/bdp; over > 0 {
+		r.queue -= over
+		r.policer.look(-over, over) // of what lose took for delivered
+	}
+	r.queue = min(r.queue, 1) // cwnd is two BDPs
 	if r.LossAfter && sent > 0 {
 		out *= 1 - lost/sent
 	}
 	r.arrived += out * bdp
 	r.clock += r.roundSeconds()
-	r.learn(out, lost)
+	r.learn(out, lost, r.policer.end())
+}
+
+// lose draws the losses of a round part by part, since the detector looks at every
+// acknowledgement.
+func (r *bbrRun) lose(sent float64) (lost float64) {
+	r.policer.begin(r.probing)
+	for part := range policerLooks {
+		n := math.Floor(sent*float64(part+1)/policerLooks) - math.Floor(sent*float64(part)/policerLooks)
+		l := float64(losses(r.random, int(n), r.Loss))
+		r.policer.look((n-l)/r.bdp(), l/r.bdp())
+		lost += l
+	}
+	return lost
 }
 
 // offered is the rate of this round, as a share of the bottleneck's.
@@ -166,18 +188,17 @@ func (r *bbrRun) bw() float64 {
 	return best
 }
 
-func (r *bbrRun) learn(delivered, lost float64) {
+func (r *bbrRun) learn(delivered, lost float64, lifted bool) {
 	r.rounds++
 	r.recent[r.rounds%bbrFilter] = delivered
 	if !r.patient {
 		r.recent[r.rounds%bbrFilter] += 1 / r.bdp()
 	}
-	ended := r.policer.round(delivered, lost/r.bdp(), r.probing)
 	switch {
 	case r.draining:
 		r.draining = r.queue > 0
 		r.probing = !r.draining
-	case r.probing && ended:
+	case r.probing && lifted:
 		r.phase = (2 + r.random.Index(len(bbrGains)-1)) % len(bbrGains)
 	case r.probing:
 		r.phase = (r.phase + 1) % len(bbrGains)

@@ -17,45 +17,56 @@ const (
 	policerMost   = 4 * policerLeast
 	policerSpread = 1.0 / 8 // that two intervals' rates may differ by (bbr_lt_bw_ratio)
 	policerHold   = 48      // rounds (bbr_lt_bw_max_rtts)
+	// policerLooks in a round: the kernel looks at each acknowledgement of a loss, and in
+	// quarters the chance to trip is near that already.
+	policerLooks = 4
 )
 
 type policer struct {
 	bw              float64 // of the last interval, or the one in force
 	sampling        bool
 	hold            int // rounds left in force
+	lifted          bool
 	rounds          int // of the interval
 	lost, delivered float64
 }
 
 func (l *policer) limits() bool { return l.hold > 0 }
 
-// round adds what was lost and delivered; ended says that the limit was lifted. The hold
-// counts in PROBE_BW only.
-func (l *policer) round(delivered, lost float64, probing bool) (ended bool) {
-	if l.limits() {
-		if probing {
-			l.hold--
-		}
-		if ended = l.hold == 0; ended {
-			*l = policer{}
-		}
-		return ended
-	}
-	l.sampling = l.sampling || lost > 0
-	if !l.sampling {
-		return false
-	}
+// begin starts a round. The hold counts in PROBE_BW only.
+func (l *policer) begin(probing bool) {
 	l.rounds++
+	if l.limits() && probing {
+		l.hold--
+		l.lifted = l.hold == 0
+	}
+	if !l.limits() && l.rounds > policerMost {
+		*l = policer{lifted: l.lifted}
+	}
+}
+
+// look adds a part of a round: what was delivered and lost, in BDPs.
+func (l *policer) look(delivered, lost float64) {
+	if l.limits() || l.lifted {
+		return
+	}
+	if !l.sampling { // it waits for the first loss
+		*l = policer{bw: l.bw, sampling: lost > 0}
+		return
+	}
 	l.lost += lost
 	l.delivered += delivered
-	switch {
-	case l.rounds < policerLeast:
-	case l.rounds > policerMost:
-		*l = policer{}
-	case lost > 0 && l.lost >= policerShare*l.delivered:
-		l.interval(l.delivered / float64(l.rounds))
+	if l.rounds >= policerLeast && lost > 0 && l.lost >= policerShare*l.delivered {
+		l.interval(min(1, l.delivered/float64(l.rounds)))
 	}
-	return false
+}
+
+// end of a round: whether the limit was lifted in it, after which all starts over.
+func (l *policer) end() (lifted bool) {
+	if lifted = l.lifted; lifted {
+		*l = policer{}
+	}
+	return lifted
 }
 
 // interval ends one with many losses.

@@ -64,41 +64,54 @@ func TestCliffs(t *testing.T) {
 	}
 }
 
+// rounds feeds the detector n rounds of the same kind.
+func (l *policer) feed(n int, delivered, lost float64, probing bool) (lifted bool) {
+	for range n {
+		l.begin(probing)
+		for range policerLooks {
+			l.look(delivered/policerLooks, lost/policerLooks)
+		}
+		lifted = l.end()
+	}
+	return lifted
+}
+
 // TestPolicerTrips at 50/256 of what was delivered, in two intervals of four rounds, and
 // lets go after 48 of PROBE_BW.
 func TestPolicerTrips(t *testing.T) {
 	for share, trips := range map[float64]bool{0.195: false, 0.196: true} {
 		var l policer
-		for range 8 {
-			l.round(0.8, 0.8*share, true)
-		}
-		if l.limits() != trips {
+		if l.feed(40, 0.8, 0.8*share, true); l.limits() != trips {
 			t.Errorf("lost/delivered %g: limits %v", share, l.limits())
 		}
 	}
 	var l policer
-	for range 7 {
-		l.round(0.8, 0.2, true)
+	if l.feed(6, 0.8, 0.2, true); l.limits() {
+		t.Error("tripped in less than two intervals")
 	}
-	if l.limits() {
-		t.Error("tripped after seven rounds")
+	l.feed(3, 0.8, 0.2, true)
+	if !l.limits() || math.Abs(l.bw-0.8) > 0.1 {
+		t.Errorf("not tripped after two intervals: %+v", l)
 	}
-	l.round(0.8, 0.2, true)
-	if !l.limits() || math.Abs(l.bw-0.8) > 1e-9 {
-		t.Errorf("not tripped after eight rounds: %+v", l)
+	for l.hold < policerHold { // from the start of a hold
+		l.feed(1, 0.8, 0.2, true)
 	}
-	for range 10 {
-		l.round(0.8, 0.2, false) // DRAIN does not count
+	if l.feed(10, 0.8, 0.2, false); l.hold != policerHold {
+		t.Error("DRAIN counts")
 	}
-	for n := 1; n <= policerHold; n++ {
-		if ended := l.round(0.8, 0.2, true); ended != (n == policerHold) {
-			t.Fatalf("round %d: ended %v", n, ended)
-		}
+	if l.feed(policerHold-1, 0.8, 0.2, true) || !l.limits() {
+		t.Error("lifted early")
 	}
-	// Rates that differ by more than an eighth start over.
-	l = policer{}
-	for n := range 8 {
-		l.round(0.8+float64(n/4)*0.2, 0.3, true)
+	if !l.feed(1, 0.8, 0.2, true) || l.limits() {
+		t.Error("not lifted")
+	}
+}
+
+// TestPolicerWantsOneRate: intervals that differ by more than an eighth start over.
+func TestPolicerWantsOneRate(t *testing.T) {
+	var l policer
+	for n := range 12 {
+		l.feed(4, []float64{0.5, 0.9}[n%2], 0.4, true)
 	}
 	if l.limits() {
 		t.Error("tripped by two different rates")

@@ -11,8 +11,8 @@ import "math"
 const (
 	leastLoss = 1e-7 // one packet in 15 GB: no transfer here would see it
 	mostLoss  = 0.3  // beyond it no goodput is worth the name
-	// halvings: 2^-24 of 15 octaves of ten is finer than the models.
-	halvings = 24
+	// halvings: 15 e-foldings to 2e-4 is finer than the models.
+	halvings = 16
 )
 
 // CalibrateLoss gives the share of packets that p must lose for CUBIC to carry t at

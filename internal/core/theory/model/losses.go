@@ -25,8 +25,8 @@ func losses(random *stat.Rand, n int, p float64) (k int) {
 	return k
 }
 
-// manyLosses is a mean from which on the skew of the binomial is below a tenth.
-const manyLosses = 100
+// manyLosses is a mean from which on the skew of the binomial is below a fifth.
+const manyLosses = 30
 
 // normal has mean 0 and variance 1 (Box and Muller, 1958).
 func normal(random *stat.Rand) float64 {
