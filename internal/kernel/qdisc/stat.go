@@ -3,7 +3,6 @@ package qdisc
 import (
 	"fmt"
 
-	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
@@ -45,8 +44,8 @@ func (c *Conn) List(link int) (all []Stat, err error) {
 	return all, nil
 }
 
-// Get reads the one qdisc with this link and handle. The kernel tells who asks only
-// with NLM_F_ECHO (qdisc_notify in net/sched/sch_api.c).
+// Get reads the one qdisc with this link and handle, without its parent. The kernel
+// tells who asks only with NLM_F_ECHO (qdisc_notify in net/sched/sch_api.c).
 func (c *Conn) Get(link int, handle uint32) (s Stat, err error) {
 	err = c.read(unix.NLM_F_ECHO|unix.NLM_F_ACK, At{Link: link, Handle: handle}, func(got Stat) { s = got })
 	if err == nil && s.Kind == "" {
@@ -87,7 +86,7 @@ func decode(m []byte) (s Stat, err error) {
 	err = eachAttr(m[tcmsgLen:], func(typ uint16, v []byte) error {
 		switch typ {
 		case unix.TCA_KIND:
-			s.Kind = nl.BytesToString(v)
+			s.Kind = unix.ByteSliceToString(v)
 		case unix.TCA_OPTIONS:
 			options = v
 		case unix.TCA_STATS2:

@@ -2,10 +2,12 @@ package world
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -34,8 +36,10 @@ func hz() int {
 
 // load is what /proc has counted so far.
 type load struct {
-	busy, all uint64 // clock ticks of all CPUs
-	dropped   uint64 // packets that a CPU's backlog had no room for
+	at      time.Time
+	idle    time.Duration // of all CPUs
+	cpus    int
+	dropped uint64 // packets that a CPU's backlog had no room for
 }
 
 func readLoad() (l load, err error) {
@@ -43,20 +47,9 @@ func readLoad() (l load, err error) {
 	if err != nil {
 		return l, fmt.Errorf("read CPU time: %w", err)
 	}
-	line, _, _ := strings.Cut(string(stat), "\n")
-	words := strings.Fields(line)
-	for i, w := range words[min(1, len(words)):] {
-		n, err := strconv.ParseUint(w, 10, 64)
-		if err != nil {
-			return l, fmt.Errorf("read CPU time: %w", err)
-		}
-		switch i {
-		case 3, 4: // idle, iowait
-			l.all += n
-		case 0, 1, 2, 5, 6, 7: // user, nice, system, irq, softirq, steal; guests are in user
-			l.all += n
-			l.busy += n
-		}
+	l.at = time.Now()
+	if l.idle, l.cpus, err = idleTime(string(stat)); err != nil {
+		return l, err
 	}
 	soft, err := os.ReadFile("/proc/net/softnet_stat")
 	if err != nil {
@@ -64,6 +57,30 @@ func readLoad() (l load, err error) {
 	}
 	l.dropped, err = softnetDropped(soft)
 	return l, err
+}
+
+// idleTime is what the CPUs' lines of /proc/stat say: idle and iowait. A kernel without
+// ticks while idle measures these exactly and only samples the others, at its ticks.
+func idleTime(stat string) (idle time.Duration, cpus int, err error) {
+	const userHZ = 100
+	for line := range strings.Lines(stat) {
+		words := strings.Fields(line)
+		if !strings.HasPrefix(line, "cpu") || len(words) < 6 || words[0] == "cpu" {
+			continue
+		}
+		cpus++
+		for _, w := range words[4:6] {
+			n, err := strconv.ParseInt(w, 10, 64)
+			if err != nil {
+				return 0, 0, fmt.Errorf("read CPU time: %w", err)
+			}
+			idle += time.Duration(n) * time.Second / userHZ
+		}
+	}
+	if cpus == 0 {
+		return 0, 0, errors.New("read CPU time: /proc/stat names no CPU")
+	}
+	return idle, cpus, nil
 }
 
 // softnetDropped adds the second column, one line for each CPU, hexadecimal.
@@ -84,8 +101,8 @@ func softnetDropped(text []byte) (sum uint64, err error) {
 
 // since fills in what the machine did between two loads.
 func (l load) since(before load, h *outcome.Host) {
-	if all := l.all - before.all; all > 0 {
-		h.BusyShare = float64(l.busy-before.busy) / float64(all)
+	if all := l.at.Sub(before.at) * time.Duration(l.cpus); all > 0 {
+		h.BusyShare = min(max(1-float64(l.idle-before.idle)/float64(all), 0), 1)
 	}
 	h.SoftnetDropped = l.dropped - before.dropped
 }

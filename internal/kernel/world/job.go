@@ -18,6 +18,10 @@ type Job struct {
 // RunJob runs a job on a machine that is all ours, and reports one outcome.Run for each
 // cell as a line of JSON. A cell that fails says so in its Run; the others go on.
 func RunJob(job []byte, progress func(string)) ([]byte, error) {
+	return runJob(job, progress, Options{World: "vm", Own: true})
+}
+
+func runJob(job []byte, progress func(string), opt Options) ([]byte, error) {
 	var j Job
 	if err := json.Unmarshal(job, &j); err != nil {
 		return nil, fmt.Errorf("read job: %w", err)
@@ -27,7 +31,7 @@ func RunJob(job []byte, progress func(string)) ([]byte, error) {
 	for i := range j.Cells {
 		c := &j.Cells[i]
 		progress(fmt.Sprintf("cell %d of %d: %s", i+1, len(j.Cells), c.ID))
-		run, _ := Run(context.Background(), c, j.Seed, Options{World: "vm", Own: true}) // the error is in run
+		run, _ := Run(context.Background(), c, j.Seed, opt) // the error is in run
 		if err := lines.Encode(&run); err != nil {
 			return nil, fmt.Errorf("write report: %w", err)
 		}

@@ -13,10 +13,11 @@ import (
 )
 
 // part is what a cell may need of a kernel. try uses it, on the loopback of a scratch
-// namespace: that also loads a module where the host can.
+// namespace: that also loads a module where the host can. Each has a major of its own:
+// a handle is not replaced by one of another kind.
 type part struct {
 	name, config, module string
-	try                  func(tc *qdisc.Conn, lo int) error
+	try                  func(tc *qdisc.Conn, lo int, major uint16) error
 }
 
 var parts = []part{
@@ -29,14 +30,14 @@ var parts = []part{
 	{"cubic", "CONFIG_TCP_CONG_CUBIC", "tcp_cubic", tryCong("cubic")},
 }
 
-func tryQdisc(s qdisc.Spec) func(*qdisc.Conn, int) error {
-	return func(tc *qdisc.Conn, lo int) error {
-		return tc.Replace(qdisc.At{Link: lo, Parent: qdisc.Root, Handle: qdisc.Handle(1)}, s)
+func tryQdisc(s qdisc.Spec) func(*qdisc.Conn, int, uint16) error {
+	return func(tc *qdisc.Conn, lo int, major uint16) error {
+		return tc.Replace(qdisc.At{Link: lo, Parent: qdisc.Root, Handle: qdisc.Handle(major)}, s)
 	}
 }
 
-func tryCong(name string) func(*qdisc.Conn, int) error {
-	return func(*qdisc.Conn, int) error {
+func tryCong(name string) func(*qdisc.Conn, int, uint16) error {
+	return func(*qdisc.Conn, int, uint16) error {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -71,8 +72,8 @@ func Missing() (lines []string) {
 		if err != nil {
 			return fmt.Errorf("find loopback: %w", err)
 		}
-		for _, p := range parts {
-			if err := p.try(tc, lo.Attrs().Index); errors.Is(err, qdisc.ErrUnknown) {
+		for i, p := range parts {
+			if err := p.try(tc, lo.Attrs().Index, uint16(i+1)); errors.Is(err, qdisc.ErrUnknown) {
 				lines = append(lines, p.advice())
 			} else if err != nil {
 				lines = append(lines, fmt.Sprintf("%s: %v", p.name, err))

@@ -318,4 +318,7 @@ func buffers(initial, most uint64) string {
 	return "4096 " + strconv.FormatUint(min(initial, most), 10) + " " + strconv.FormatUint(most, 10)
 }
 
-func routerSettings() []setting { return []setting{{"net.ipv4.ip_forward", "1"}} }
+// routerSettings: early demultiplexing would look each packet's socket up in vain.
+func routerSettings() []setting {
+	return []setting{{"net.ipv4.ip_forward", "1"}, {"net.ipv4.ip_early_demux", "0"}}
+}

@@ -25,7 +25,7 @@ func (p *plan) String() string {
 	b.WriteByte('\n')
 	for i := range p.places {
 		at := &p.places[i]
-		fmt.Fprintf(&b, "%s %s: %s", at.node, at.placeText(), at.spec)
+		fmt.Fprintf(&b, "%s %s %s", at.node, at.placeText(), at.spec)
 		if len(at.roles) > 0 {
 			fmt.Fprintf(&b, "  [%s]", strings.Join(at.roles, ", "))
 		}
@@ -33,7 +33,7 @@ func (p *plan) String() string {
 	}
 	for _, c := range p.changes {
 		at := &p.places[c.at]
-		fmt.Fprintf(&b, "at %d us: %s %s: %s\n", c.atUs, at.node, at.placeText(), c.spec)
+		fmt.Fprintf(&b, "at %d us: %s %s %s\n", c.atUs, at.node, at.placeText(), c.spec)
 	}
 	for _, s := range p.ends {
 		fmt.Fprintf(&b, "%s %s: %s = %s\n", srv, cli, s.key, s.value)
@@ -43,7 +43,7 @@ func (p *plan) String() string {
 
 func (at *place) placeText() string {
 	if at.major == 0 {
-		return at.link + " ingress"
+		return at.link
 	}
 	if at.parent == 0 {
 		return fmt.Sprintf("%s root %d:", at.link, at.major)
