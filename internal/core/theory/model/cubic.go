@@ -47,9 +47,9 @@ const (
 	// windowShare of a socket's buffer is payload at worst: the kernel counts what a packet
 	// takes of memory, which it takes as twice its payload (tcp_adv_win_scale 1).
 	windowShare = 0.5
-	// enoughLosses make a transfer long: from so many on the closed forms hold for it, and
-	// widen the band where they lie outside.
-	enoughLosses = 100
+	// enoughLosses make a transfer long: after so many slow start is a small part of it, the
+	// closed forms hold, and they widen the band where they lie outside.
+	enoughLosses = 20
 
 	cubicStream = 1 // of the random numbers
 )
