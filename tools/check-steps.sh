@@ -90,6 +90,25 @@ step_root() {
 	fi
 }
 
+# ---- the lab
+
+# Boots stock kernels in QEMU, virtual time, no root; draws the report in a browser.
+test_lab() {
+	export CONGCTL_LAB_CACHE=${CONGCTL_LAB_CACHE:-$PWD/.cache/lab}
+	mkdir -p "$CONGCTL_LAB_CACHE"
+	gotest "lab: $1" -count=1 -p 1 -timeout 20m -run "$2" "${@:3}"
+}
+step_lab() {
+	local name="lab"
+	if ! tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz chromium:chromium; then
+		skip "$name" "QEMU or Chromium is missing (above)"
+		return
+	fi
+	step "lab: machines" test_lab machines . ./internal/kernel/vm/... ./internal/kernel/guest
+	step "lab: report in a browser" test_lab report . ./internal/app/lab/...
+	step "lab: quick, same bytes, mistakes, both worlds" test_lab runs '^TestLab' ./cmd/congctl
+}
+
 # ---- generated files
 
 # Generate in a copy: a check must not change the tree that it checks.
