@@ -2,9 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
-	"debug/elf"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,24 +31,4 @@ func hashOf(path string) (string, error) {
 		return "", fmt.Errorf("hash %s: %w", path, err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// errDynamic: there are no libraries in the guest.
-var errDynamic = errors.New("this congctl is linked dynamically and cannot be the guest's first program: " +
-	"build it with CGO_ENABLED=0 (make build), without -race")
-
-// checkStatic refuses a program that needs an interpreter, which the kernel of the
-// guest would look for in vain and panic.
-func checkStatic(path string) error {
-	f, err := elf.Open(path)
-	if err != nil {
-		return fmt.Errorf("read own program: %w", err)
-	}
-	defer f.Close()
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_INTERP {
-			return errDynamic
-		}
-	}
-	return nil
 }

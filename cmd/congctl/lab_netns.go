@@ -45,7 +45,7 @@ func (netnsWorld) Run(ctx context.Context, job lab.Job) (outcome.Run, lab.Facts,
 	ctx, cancel := context.WithTimeoutCause(ctx, job.Limit, fmt.Errorf("hung: ended after %s", job.Limit))
 	defer cancel()
 	began := time.Now()
-	run, err := world.Run(ctx, job.Cell, job.Seed, world.Options{})
+	run, err := world.Run(ctx, job.Cell, job.Seed, world.Options{Progress: job.Progress})
 	run.World = worldNetns
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause

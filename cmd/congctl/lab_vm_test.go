@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,15 +60,12 @@ func needMachine(t *testing.T) vm.Machine {
 	if os.Getenv(labCacheEnv) == "" {
 		t.Skip("needs " + labCacheEnv + ", a folder for kernels, and two minutes of two CPUs (tools/check.sh lab)" + kernel)
 	}
-	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
-		t.Skip("needs QEMU: apt-get install -y qemu-system-x86" + kernel)
+	if _, _, err := vm.Emulator(t.Context(), vm.Machine{}); err != nil {
+		t.Skipf("needs QEMU, and CGO_ENABLED=0 without -race: %v%s", err, kernel)
 	}
 	k, err := vm.Find(t.Context(), vm.Want{Cache: os.Getenv(labCacheEnv), Fetch: true})
 	if err != nil {
 		t.Skipf("needs a kernel to boot: %v%s", err, kernel)
-	}
-	if err := checkStatic("/proc/self/exe"); err != nil {
-		t.Skipf("needs CGO_ENABLED=0 and no -race: %v%s", err, kernel)
 	}
 	return vm.Machine{Kernel: k, Load: world.Modules(), Wall: 10 * time.Minute}
 }

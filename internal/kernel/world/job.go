@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/congctl/congctl/internal/core/scenario"
 )
@@ -16,7 +17,8 @@ type Job struct {
 }
 
 // RunJob runs a job on a machine that is all ours, and reports one outcome.Run for each
-// cell as a line of JSON. A cell that fails says so in its Run; the others go on.
+// cell as a line of JSON. A cell that fails says so in its Run; the others go on. A line
+// of progress is a cell's name, or how far its clock is, as a time.Duration.
 func RunJob(job []byte, progress func(string)) ([]byte, error) {
 	return runJob(job, progress, Options{World: "vm", Own: true})
 }
@@ -31,6 +33,7 @@ func runJob(job []byte, progress func(string), opt Options) ([]byte, error) {
 	for i := range j.Cells {
 		c := &j.Cells[i]
 		progress(fmt.Sprintf("cell %d of %d: %s", i+1, len(j.Cells), c.ID))
+		opt.Progress = func(at time.Duration) { progress(at.Truncate(time.Second).String()) }
 		run, _ := Run(context.Background(), c, j.Seed, opt) // the error is in run
 		if err := lines.Encode(&run); err != nil {
 			return nil, fmt.Errorf("write report: %w", err)

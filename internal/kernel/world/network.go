@@ -106,7 +106,7 @@ func newNode(name string) (n *node, err error) {
 		if n.route, err = netlink.NewHandle(unix.NETLINK_ROUTE); err == nil {
 			n.tc, err = qdisc.Open()
 		}
-		return err
+		return errors.Join(err, apply(quiet))
 	})
 	if err != nil {
 		return nil, errors.Join(err, n.close())
@@ -257,10 +257,13 @@ func (n *node) tcAt(at *place) qdisc.At {
 	return a
 }
 
-// apply writes sysctls of the calling thread's namespace. Without IPv6 nothing on the
-// links talks by itself (router and listener discovery).
+// quiet is set before there are links: without IPv6 nothing on them talks by itself
+// (router and listener discovery).
+var quiet = []setting{{"net.ipv6.conf.all.disable_ipv6", "1"}}
+
+// apply writes sysctls of the calling thread's namespace. IPv6 may be compiled out.
 func apply(settings []setting) error {
-	for _, s := range append([]setting{{"net.ipv6.conf.all.disable_ipv6", "1"}}, settings...) {
+	for _, s := range settings {
 		err := os.WriteFile(procSys(s.key), []byte(s.value), 0)
 		if err != nil && !(errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(s.key, "net.ipv6.")) {
 			return fmt.Errorf("set sysctl %s=%s: %w", s.key, s.value, err)

@@ -103,14 +103,6 @@ func hopOf(run *outcome.Run, what string) outcome.Hop {
 	return outcome.Hop{}
 }
 
-// near fails unless got is within a share of want.
-func near(t *testing.T, what string, got, want, share float64) {
-	t.Helper()
-	if got < want*(1-share) || got > want*(1+share) {
-		t.Errorf("%s: got %.6g, want %.6g within %g %%", what, got, want, share*100)
-	}
-}
-
 // A cancelled run ends soon and leaves no descriptor behind.
 func TestCancel(t *testing.T) {
 	needs(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -28,6 +29,8 @@ type runner struct {
 	neck  *place
 	ended bool
 	err   error // the first that ends the run
+
+	progress func(time.Duration) // may be nil
 }
 
 func newRunner(c *scenario.Cell, p *plan, w *network, out *outcome.Run) (r *runner, err error) {
@@ -160,9 +163,20 @@ func (r *runner) traffic(ctx context.Context) error {
 	if r.cell.LimitUs > 0 {
 		r.loop.at(r.cell.LimitUs, r.expire)
 	}
+	if r.progress != nil {
+		r.loop.every(progressUs, func() bool { return r.tell() })
+	}
 	err := r.wait(ctx, r.over)
 	r.ended = true
 	return err
+}
+
+// progressUs is far above what a timer costs, and a long cell still moves.
+const progressUs = 10_000_000
+
+func (r *runner) tell() bool {
+	r.progress(time.Duration(r.loop.now()) * time.Microsecond)
+	return !r.ended
 }
 
 func (r *runner) over() bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/congctl/congctl/internal/core/outcome"
 	"github.com/congctl/congctl/internal/core/scenario"
@@ -19,6 +20,8 @@ type Options struct {
 	World string // its name in the result; "": netns
 	// Own says that the whole machine is ours: limits that no namespace has are raised.
 	Own bool
+	// Progress, if not nil, is told the cell's clock every ten seconds of it.
+	Progress func(time.Duration)
 }
 
 // Run runs one cell with one seed. Facts that were seen before an error are in the
@@ -59,6 +62,7 @@ func runCell(ctx context.Context, c *scenario.Cell, seed uint64, opt Options, ru
 		return err
 	}
 	defer r.close()
+	r.progress = opt.Progress
 	return r.all(ctx)
 }
 
