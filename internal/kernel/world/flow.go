@@ -1,6 +1,8 @@
 package world
 
 import (
+	"math"
+
 	"github.com/congctl/congctl/internal/core/inetdiag"
 	"github.com/congctl/congctl/internal/core/outcome"
 	"github.com/congctl/congctl/internal/core/scenario"
@@ -119,7 +121,7 @@ func (f *flow) paceFrom(us uint64) { f.sinceUs = us }
 
 // allowance is how many bytes the application has for the socket now.
 func (f *flow) allowance(t *transfer, nowUs uint64) uint64 {
-	left := uint64(chunkBytes)
+	left := uint64(math.MaxInt64)
 	if t.bytes > 0 {
 		left = t.bytes - t.sent
 	}

@@ -74,6 +74,9 @@ func TestConstantRate(t *testing.T) {
 	if slow.Bytes > 250_000 || slow.Bytes < 125_000 {
 		t.Errorf("slow: %+v", slow)
 	}
+	if samples := len(run.Samples); virtual(t) && (slow.Bytes < 240_000 || slow.EndUs > 1_001_000 || samples < 140) {
+		t.Errorf("slow: %+v, %d samples", slow, samples)
+	}
 	if late.StartUs < 300_000 || late.EndUs < late.StartUs+500_000 || late.Bytes == 0 {
 		t.Errorf("late: %+v", late)
 	}

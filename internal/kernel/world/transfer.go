@@ -115,24 +115,22 @@ func (r *runner) accept(f *flow) {
 	r.pump(t)
 }
 
-// pump sends until the socket takes no more, all is sent, or the application's rate
-// says to wait.
+// pump sends what the application has by now, or as much as the socket takes. What
+// becomes due meanwhile waits for the next call: else it would go out byte by byte.
 func (r *runner) pump(t *transfer) {
-	for !t.ended {
-		n := t.flow.allowance(t, r.loop.now())
-		if n == 0 {
-			return
-		}
+	for n := t.flow.allowance(t, r.loop.now()); n > 0 && !t.ended; {
 		var off int64
 		sent, err := unix.Sendfile(t.snd, r.pages, &off, int(min(n, chunkBytes)))
 		if sent > 0 {
 			t.sent += uint64(sent)
+			n -= uint64(sent)
 		}
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			if !errors.Is(err, unix.EAGAIN) {
-				r.endTransfer(t, fmt.Sprintf("send: %v", err))
-			}
+		switch {
+		case err == nil || errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EAGAIN):
 			return
+		default:
+			r.endTransfer(t, fmt.Sprintf("send: %v", err))
 		}
 	}
 }
