@@ -119,7 +119,8 @@ func (f *flow) mark(us, bytes uint64) {
 // paceFrom starts the application's own clock.
 func (f *flow) paceFrom(us uint64) { f.sinceUs = us }
 
-// allowance is how many bytes the application has for the socket now.
+// allowance is how many bytes the application has for the socket now. Its own rate
+// grows by whole ticks: by the clock, a few more bytes would always be due.
 func (f *flow) allowance(t *transfer, nowUs uint64) uint64 {
 	left := uint64(math.MaxInt64)
 	if t.bytes > 0 {
@@ -128,7 +129,8 @@ func (f *flow) allowance(t *transfer, nowUs uint64) uint64 {
 	if f.spec.RateBitPerS == 0 {
 		return left
 	}
-	due := uint64(float64(nowUs-f.sinceUs) * float64(f.spec.RateBitPerS) / 8e6)
+	written := (nowUs - f.sinceUs) / f.tickUs() * f.tickUs()
+	due := uint64(float64(written) * float64(f.spec.RateBitPerS) / 8e6)
 	return min(left, due-min(due, t.sent))
 }
 
