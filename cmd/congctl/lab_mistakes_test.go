@@ -37,7 +37,7 @@ matrix:
 path: {rate: 10mbit, rtt: 20ms, buffer: 4bdp}
 flows:
   - {size: 1MB}
-measure: {limit: 20s}
+measure: {limit: 10s}
 `
 
 var mistakes = []mistake{
@@ -68,6 +68,7 @@ var mistakes = []mistake{
 
 // TestLabMistakes: the real world with a mistake in it is told from the honest one.
 func TestLabMistakes(t *testing.T) {
+	t.Parallel()
 	m := needMachine(t)
 	s, err := scenario.Parse("mistakes.yml", []byte(honestText))
 	check(t, err)
@@ -96,7 +97,9 @@ func TestLabMistakes(t *testing.T) {
 
 // TestLabSaturatedGuest: a rate that the machine cannot carry makes the CPU the bottleneck.
 func TestLabSaturatedGuest(t *testing.T) {
+	t.Parallel()
 	m := needMachine(t)
+	m.CPU = 1 // beside TestLabMistakes
 	s, err := scenario.Parse("saturated.yml", []byte(`
 name: saturated
 about: for tests

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -118,16 +117,9 @@ func (sh *shift) runOne(ctx context.Context, job Job) (*outcome.Run, Facts) {
 	facts.Wall = sh.Now().Sub(began)
 	run.Schema, run.Cell, run.Seed = 1, job.Cell.ID, job.Seed
 	if err != nil {
-		run.Error = errors.Join(errOf(run), err).Error()
+		run.Error = err.Error()
 	}
 	return &run, facts
-}
-
-func errOf(run outcome.Run) error {
-	if run.Error == "" {
-		return nil
-	}
-	return errors.New(run.Error)
 }
 
 func (sh *shift) take(t turn, r outcome.Result, facts Facts) {
