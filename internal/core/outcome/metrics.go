@@ -133,8 +133,10 @@ func spread(us []float64) Spread {
 
 // measureWire adds what the bottleneck's own counters tell.
 //
-// WireBitPerS is that of a bucket which is empty: from the first sample at which more
-// than a burst has passed until the last before a flow ends.
+// WireBitPerS is that of a bucket which is empty: from the first sample of the steady
+// state at which more than a burst has passed until the last before a flow ends at
+// which packets wait: in slow start, and when all is sent, the sender asks for less than
+// the bucket gives.
 func (v *view) measureWire(m *Metrics) {
 	n := v.neck()
 	if n.hop == nil || n.rate == 0 {
@@ -145,13 +147,20 @@ func (v *view) measureWire(m *Metrics) {
 		m.IdealShare = m.SteadyBitPerS / (n.rate * mss / v.frame())
 	}
 	ends := v.firstEnd()
+	steady, _ := v.steadyTime()
 	points := slices.DeleteFunc(v.wire(), func(p wirePoint) bool { return p.at > ends })
 	if len(points) == 0 {
 		return
 	}
 	first, last := points[0], points[len(points)-1]
 	for _, p := range points {
-		if first = p; p.sent > points[0].sent+n.burst {
+		if first = p; p.at >= steady && p.sent > points[0].sent+n.burst {
+			break
+		}
+	}
+	for _, p := range slices.Backward(points) {
+		if p.queue > 0 && p.at > first.at {
+			last = p
 			break
 		}
 	}
