@@ -12,44 +12,86 @@ package outcome
 // So an episode is a row of samples with gains 1 and 2 and one rate that is longer than
 // a cycle of eight phases. Samples that lie further apart than a min_rtt could step over
 // the other two phases; then a row must have as many samples as chance would give once
-// in a thousand rows: (6/8)^24.
+// in a thousand rows, (6/8)^24, or belong to a connection that hardly probes: the phase
+// of 1.25 alone is an eighth of the time that is spent probing. An episode of 48 round
+// trips of a millisecond has too few samples of 10 ms in it for the first rule.
 const (
 	unitGain   = 256 // BBR_UNIT
 	cyclePhase = 8   // CYCLE_LEN
 	chanceRow  = 24
+	// hardlyProbes, share of the PROBE_BW samples: with a gain that is not 1. Two phases of eight
+	// are a quarter, so that chance stays below an eighth once in a thousand connections
+	// of leastProbed samples.
+	hardlyProbes = 1.0 / 8
+	leastProbed  = 96
+	// policedRow, samples, is a row of such a connection. Chance makes one row in ten as
+	// long, (6/8)^8, and only if the rate stays the same all the while.
+	policedRow = 8
 )
+
+// bbrFlow is what the samples of one connection's BBR are made of.
+type bbrFlow struct {
+	all, cycling, probing int        // samples: of BBR, in PROBE_BW, of those with a gain that is not 1
+	rows                  [][]Sample // with gains 1 and 2 and one rate
+	last                  *Sample    // of the row that goes on, nil if none does
+}
 
 // policerShare is the share of BBR's samples that lie in such episodes.
 func policerShare(samples []Sample) float64 {
-	all, in := 0, 0
-	rows := map[string][]Sample{}
-	end := func(flow string) {
-		if row := rows[flow]; episode(row) {
-			in += len(row)
-		}
-		rows[flow] = rows[flow][:0]
-	}
-	for _, s := range samples {
+	flows := map[string]*bbrFlow{}
+	for i := range samples {
+		s := &samples[i]
 		if s.BBRPacingGain == 0 {
 			continue
 		}
-		all++
-		row := rows[s.Flow]
-		steady := s.BBRPacingGain == unitGain && s.BBRCwndGain == 2*unitGain
-		if len(row) > 0 && (!steady || s.BBRBwBytesPerS != row[0].BBRBwBytesPerS) {
-			end(s.Flow)
+		if flows[s.Flow] == nil {
+			flows[s.Flow] = new(bbrFlow)
 		}
-		if steady {
-			rows[s.Flow] = append(rows[s.Flow], s)
-		}
+		flows[s.Flow].add(s)
 	}
-	for flow := range rows { // sums do not depend on the order
-		end(flow)
+	all, in := 0, 0
+	for _, f := range flows { // sums do not depend on the order
+		all += f.all
+		in += f.policed()
 	}
 	return float64(in) / float64(max(all, 1))
 }
 
-func episode(row []Sample) bool {
+func (f *bbrFlow) add(s *Sample) {
+	f.all++
+	if s.BBRCwndGain != 2*unitGain || s.BBRPacingGain != unitGain {
+		f.last = nil
+		if s.BBRCwndGain == 2*unitGain {
+			f.cycling++
+			f.probing++
+		}
+		return
+	}
+	f.cycling++
+	if f.last == nil || f.last.BBRBwBytesPerS != s.BBRBwBytesPerS {
+		f.rows = append(f.rows, nil)
+	}
+	row := &f.rows[len(f.rows)-1]
+	*row = append(*row, *s)
+	f.last = s
+}
+
+// policed counts the samples in episodes.
+func (f *bbrFlow) policed() (n int) {
+	least := chanceRow
+	if f.cycling >= leastProbed && float64(f.probing) < hardlyProbes*float64(f.cycling) {
+		least = policedRow
+	}
+	for _, row := range f.rows {
+		if episode(row, least) {
+			n += len(row)
+		}
+	}
+	return n
+}
+
+// episode tells whether a row is one, of at least so many samples where they are coarse.
+func episode(row []Sample, least int) bool {
 	if len(row) < 2 {
 		return false
 	}
@@ -59,5 +101,5 @@ func episode(row []Sample) bool {
 		apart = max(apart, row[i+1].AtUs-row[i].AtUs)
 	}
 	long := row[len(row)-1].AtUs-row[0].AtUs > cyclePhase*phase
-	return phase > 0 && long && (apart <= phase || len(row) >= chanceRow)
+	return phase > 0 && long && (apart <= phase || len(row) >= least)
 }
