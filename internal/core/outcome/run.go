@@ -86,7 +86,7 @@ type Sample struct {
 	WireBytes  uint64 `json:"wire_bytes"`
 }
 
-// Probe is a small UDP round trip from srv to cli through the bottleneck. RTTUs 0: lost.
+// Probe is an ICMP echo from srv to cli through the bottleneck. RTTUs 0: lost.
 type Probe struct {
 	AtUs  uint64 `json:"at_us"`
 	RTTUs uint64 `json:"rtt_us"`
