@@ -146,9 +146,13 @@ func (l *labRun) cells(cmd *cobra.Command, f *lab.Folder, site labSite) error {
 		return err
 	}
 	meter := lab.NewMeter(f.Scenario.Name, cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr()), time.Now)
-	defer meter.Close()
 	r := lab.Runner{World: site.world, CPUs: site.cpus, Limit: l.limit, Budget: l.budget, Keep: f.Keep, Meter: meter, Now: time.Now}
-	return r.Run(cmd.Context(), f.Scenario, kept)
+	err = r.Run(cmd.Context(), f.Scenario, kept)
+	meter.Close()
+	if cost := f.Cost(); cost != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), cost)
+	}
+	return err
 }
 
 var plainWord = regexp.MustCompile(`^[\w./:=,%@+-]+$`)

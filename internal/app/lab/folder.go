@@ -91,6 +91,9 @@ func (f *Folder) Keep(run *outcome.Run, facts Facts) error {
 	return report.WriteWall(f.dir, f.wall)
 }
 
+// Cost says what all runs of the folder took so far, "" if there are none.
+func (f *Folder) Cost() string { return f.wall.Words() }
+
 // sent counts the packets that left the sender's own queue.
 func sent(run *outcome.Run) uint64 {
 	for _, h := range run.Hops {

@@ -197,6 +197,9 @@ func TestWrittenAgain(t *testing.T) {
 	if err != nil || len(wall.Runs) != 4 || wall.Runs[0].VirtualS != 10 || wall.Runs[0].Packets != 700 {
 		t.Errorf("wall %+v, %v", wall, err)
 	}
+	if got := f.Cost(); !strings.HasPrefix(got, "4 runs: ") || !strings.Contains(got, " 40.0 s virtual, ") {
+		t.Errorf("cost %q", got)
+	}
 }
 
 func TestBrokenCellIsReportedInvalid(t *testing.T) {

@@ -167,15 +167,18 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "was the run finished?") {
 		t.Errorf("unfinished folder: %v", err)
 	}
-	if err := WriteWall(dir, Wall{Runs: []WallRun{{WallS: 2, VirtualS: 30, Packets: 12_000}, {WallS: 2, VirtualS: 10}}}); err != nil {
+	if err := WriteWall(dir, Wall{TotalS: 4, Runs: []WallRun{{WallS: 2, VirtualS: 30, Packets: 12_000}, {WallS: 2, VirtualS: 10}}}); err != nil {
 		t.Fatal(err)
 	}
 	w, err := ReadWall(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ratio, packets := w.Sum(); ratio != 10 || packets != 3000 {
-		t.Errorf("ratio %v, %v packets/s", ratio, packets)
+	if got, want := w.Words(), "2 runs: 4.00 s wall time, 40.0 s virtual, 10.0 x real time, 3000 packets per real second"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := new(Wall).Words(); got != "" {
+		t.Errorf("nothing ran: %q", got)
 	}
 }
 
@@ -235,5 +238,26 @@ func TestPageHasNoAddress(t *testing.T) {
 	f.Summary.Scenario.About = `<script>alert(1)</script>`
 	if page, err = htmlPage(f); err != nil || bytes.Contains(page, []byte("<script")) {
 		t.Errorf("a scenario's text becomes part of the page: %v", err)
+	}
+}
+
+// A terminal too narrow for the column still tells where BBR took loss for a policer,
+// and of an invalid cell nothing.
+func TestPolicerShowsInANarrowTable(t *testing.T) {
+	f := folder(t, smallText)
+	for i := range f.Summary.Rows {
+		if r := &f.Summary.Rows[i]; r.Arm == "cubic" {
+			r.Policer = &outcome.Interval{Median: 0.68, Low: 0.61, High: 0.76}
+		} else {
+			r.Policer = &outcome.Interval{}
+		}
+	}
+	var b strings.Builder
+	if err := Table(&b, &f.Summary, 80); err != nil {
+		t.Fatal(err)
+	}
+	want := "BBR's policer detector, share of samples: loss=0%/cubic 68.0 [61.0, 76.0] %,\n    loss=1%/cubic 68.0 [61.0, 76.0] %\n"
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("%s\nwant:\n%s", b.String(), want)
 	}
 }

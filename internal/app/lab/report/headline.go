@@ -10,7 +10,7 @@ import (
 // headline is what a run found, in a few sentences: validity first, since without it
 // the rest means nothing; then who won, then whether theory and others agree.
 func (v *view) headline() []string {
-	return slices.DeleteFunc([]string{v.validity(), v.wins(), v.verdicts(), v.published.headline()}, func(s string) bool { return s == "" })
+	return slices.DeleteFunc([]string{v.validity(), v.wins(), v.verdicts(), v.policed(), v.published.headline()}, func(s string) bool { return s == "" })
 }
 
 func (v *view) validity() string {
@@ -84,6 +84,21 @@ func (v *view) verdicts() string {
 		return ""
 	}
 	return "against theory: " + strings.Join(words, "; ")
+}
+
+// policed says where BBR took loss for a policer: it then neither probes nor fills the
+// link, which its goodput alone does not tell. A narrow table leaves the column out.
+func (v *view) policed() string {
+	var cells []string
+	for i := range v.Rows {
+		if r := &v.Rows[i]; valid(r) && positive(r.Policer) != nil {
+			cells = append(cells, fmt.Sprintf("%s %s %%", r.Cell, span(r.Policer, cent)))
+		}
+	}
+	if cells == nil {
+		return ""
+	}
+	return "BBR's policer detector, share of samples: " + strings.Join(cells, ", ")
 }
 
 // exemptions name the gates that the scenario breaks on purpose: its numbers are of

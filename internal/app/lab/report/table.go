@@ -29,7 +29,7 @@ func Table(w io.Writer, s *outcome.Summary, width int) error {
 	var b strings.Builder
 	b.WriteString(text)
 	for _, sentence := range v.headline() {
-		b.WriteString("\n" + sentence)
+		b.WriteString("\n" + wrap(sentence, width, 2))
 	}
 	b.WriteString("\n")
 	for _, exemption := range v.exemptions() {

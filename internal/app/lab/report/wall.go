@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -21,18 +22,18 @@ type WallRun struct {
 	Packets  uint64  `json:"packets"`   // sent by the sender's hop
 }
 
-// Sum adds up the runs: virtual seconds for each real one, packets for each real second.
-func (w *Wall) Sum() (ratio, packetsPerS float64) {
-	var wall, virtual, packets float64
+// Words says what the whole run cost, machines side by side counted once; "" if nothing ran.
+func (w *Wall) Words() string {
+	if w.TotalS <= 0 {
+		return ""
+	}
+	var virtual, packets float64
 	for _, r := range w.Runs {
-		wall += r.WallS
 		virtual += r.VirtualS
 		packets += float64(r.Packets)
 	}
-	if wall == 0 {
-		return 0, 0
-	}
-	return virtual / wall, packets / wall
+	return fmt.Sprintf("%d %s: %s s wall time, %s s virtual, %s x real time, %s packets per real second", len(w.Runs), plural(len(w.Runs), "run"),
+		number(w.TotalS), number(virtual), number(virtual/w.TotalS), number(packets/w.TotalS))
 }
 
 // WriteWall keeps it beside the results.
