@@ -70,7 +70,8 @@ type Sender struct {
 	TbfBitPerS   uint64 `json:"tbf_bit_per_s,omitempty"`
 	TbfBurst     uint32 `json:"tbf_burst_bytes,omitempty"`
 	TbfLimit     uint32 `json:"tbf_limit_bytes,omitempty"`
-	// Pacing: "auto" (fq paces where there is fq, else TCP if the congestion control asks), "none".
+	// Pacing: "auto" (fq paces where there is fq, else TCP if the congestion control asks),
+	// "none" (fq does not pace; since Linux 4.13 TCP then paces BBR all the same).
 	Pacing string `json:"pacing"`
 	ECN    bool   `json:"ecn,omitempty"`
 	// SndbufBytes and RcvbufBytes are tcp_wmem[2] and tcp_rmem[2].

@@ -165,6 +165,8 @@ func (c *Cell) checkSender(v *checker) {
 	s := &c.Sender
 	v.oneOf("arms", s.Qdisc, qdiscs...)
 	v.oneOf("sender.pacing", s.Pacing, PacingAuto, PacingNone)
+	v.want(s.Pacing != PacingNone || s.Qdisc == "fq", "sender.pacing", s.Pacing,
+		"only fq's pacing can be turned off; TCP itself paces those that ask, as BBR, since Linux 4.13; write auto")
 	v.want(!s.ECN || c.Path.Bottleneck == "fq_codel", "sender.ecn", "on", "%s marks nothing; write bottleneck: fq_codel", c.Path.Bottleneck)
 	least := uint64(2 * (c.Path.MTU + ethernet))
 	v.within("sender.sndbuf", s.SndbufBytes, least, maxSocket, "B")
