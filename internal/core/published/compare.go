@@ -55,7 +55,7 @@ func (t *Table) add(list []Comparison, c *scenario.Cell, r *outcome.Row) []Compa
 	ours := t.Unit.of(measured.Median * factor)
 	return append(list, Comparison{
 		Group: r.Group, Arm: r.Arm, Published: v.Mid(), Ours: ours, Ratio: ours / v.Mid(), Factor: factor,
-		Note: t.note(v, t.Rows[row].Key), row: row, cong: v.Cong, unit: t.Unit,
+		Note: t.note(v, t.why(c, t.Rows[row].Key, v.Cong)), row: row, cong: v.Cong, unit: t.Unit,
 	})
 }
 
@@ -67,8 +67,7 @@ func (t *Table) factor(c *scenario.Cell) float64 {
 	return t.LinkBitPerS / float64(c.Path.RateBitPerS)
 }
 
-func (t *Table) note(v Value, key string) string {
-	why := residuals[residual{t.Name, key, v.Cong}]
+func (t *Table) note(v Value, why string) string {
 	if v.Low == v.High {
 		return why
 	}

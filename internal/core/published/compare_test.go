@@ -131,3 +131,26 @@ func TestWireTablesTakeTheWire(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// TestReasonsAreOfTheCell: who loses super-packets at the sender, as the article did,
+// differs from it by the pacing of BBR and not by trains of losses.
+func TestReasonsAreOfTheCell(t *testing.T) {
+	s := sweep(same)
+	plain, _ := Compare(s)
+	for i := range s.Scenario.Cells {
+		c := &s.Scenario.Cells[i]
+		c.Sender.SuperPackets, c.Path.Loss.At = true, scenario.LossSender
+	}
+	alike, _ := Compare(s)
+	for i, c := range alike {
+		switch {
+		case c.Arm == bbr && !strings.Contains(c.Note, "4.13"):
+			t.Errorf("%s %s: %q", c.Group, c.Arm, c.Note)
+		case c.Arm == cubic && strings.Contains(c.Note, "super-packet"):
+			t.Errorf("%s %s: %q", c.Group, c.Arm, c.Note)
+		}
+		if c.Group == "loss=4%" && !strings.Contains(plain[i].Note, "super-packet") && !strings.Contains(plain[i].Note, "unpaced") {
+			t.Errorf("%s %s, packets one by one: %q", c.Group, c.Arm, plain[i].Note)
+		}
+	}
+}

@@ -1,14 +1,31 @@
 package published
 
+import "github.com/congctl/congctl/internal/core/scenario"
+
 // Why a published value is not what the models, or the lab, give. Each text stands on
 // facts of the article; where it is a guess it says so.
 
 type residual struct{ table, key, cong string }
 
+// why ours differs. Where a cell loses super-packets too, what sets it apart from the
+// article is no longer that, but how BBR was paced.
+func (t *Table) why(c *scenario.Cell, key, cong string) string {
+	text := residuals[residual{t.Name, key, cong}]
+	switch alike := c.Sender.SuperPackets && c.Path.Loss.At == scenario.LossSender; {
+	case alike && cong == bbr:
+		return pacedHere
+	case alike && text == trains:
+		return ""
+	}
+	return text
+}
+
 const (
 	unpaced = "netem as the root qdisc had displaced fq, and 4.9 does not pace inside TCP: BBR ran unpaced"
 	trains  = "loss was drawn for each super-packet of up to 45 packets, so that CUBIC saw a small part of the losses that the rate stands for"
-	window  = "one window of about 2.25 MB in each round trip (22.62 MB/s x 99 ms, 9.81 MB/s x 231 ms): " +
+	// pacedHere: tcp_bbr.c asks for it since 4.13, and netem does not say that it paces.
+	pacedHere = "BBR of 4.9 was not paced there; since Linux 4.13 TCP paces it itself where fq does not"
+	window    = "one window of about 2.25 MB in each round trip (22.62 MB/s x 99 ms, 9.81 MB/s x 231 ms): " +
 		"a limit of the hosts, the Windows client's window or the server's 4 MiB of tcp_wmem, and not of the path"
 	device  = "6 to 7 % below what the device asks for: it sends at a fixed rate and does not catch up what a stall cost (a guess)"
 	profile = "an attenuator lowers the rate and adds delay as well; the calibration puts all of it into loss, which BBR hardly feels"
