@@ -27,6 +27,8 @@ func NeedsMore(s *scenario.Scenario, c *scenario.Cell, results []Result) (more b
 	switch {
 	case n < seeds.Count:
 		return true, fmt.Sprintf("%d of the %d seeds asked for", n, seeds.Count)
+	case seeds.HalfWidth <= 0 && n == 1:
+		return false, "one seed, as asked for"
 	case seeds.HalfWidth <= 0:
 		return false, fmt.Sprintf("%d seeds, as asked for", n)
 	}

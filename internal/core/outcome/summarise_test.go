@@ -149,6 +149,10 @@ func TestMoreSeeds(t *testing.T) {
 	if more, why := NeedsMore(&scenario.Scenario{}, &c, []Result{{Cell: c.ID}}); more || !strings.HasPrefix(why, "invalid") {
 		t.Errorf("after an invalid one: %v, %s", more, why)
 	}
+	c.Seeds.Count = 1
+	if n, why := run(func(i int) float64 { return float64(i) }); n != 1 || why != "one seed, as asked for" {
+		t.Errorf("%d seeds: %s", n, why)
+	}
 	c.Seeds = scenario.Seeds{}
 	if more, _ := NeedsMore(&scenario.Scenario{Seeds: scenario.Seeds{Count: 1}}, &c, nil); !more {
 		t.Error("the scenario's seeds do not count")
