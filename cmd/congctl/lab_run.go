@@ -91,6 +91,9 @@ func (l *labRun) flags(f *pflag.FlagSet) {
 }
 
 func (l *labRun) run(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("seeds") && l.choice.Count == 0 {
+		return usage(errors.New("--seeds 0: use 1 or more, or leave it out for the scenario's"))
+	}
 	m, err := l.manifest(args[0])
 	if errors.As(err, new(*coded)) {
 		return err
