@@ -30,7 +30,10 @@ func findQEMU(ctx context.Context) (qemu, error) {
 // args are QEMU's options. What each is for:
 //
 //   - icount: an instruction takes one nanosecond of virtual time, and a guest that
-//     waits skips to its next timer. That is what makes time virtual.
+//     waits skips to its next timer. That is what makes time virtual. Recording (to
+//     nowhere) has the main loop take turns with the CPU: without, it may see the guest
+//     halted before the last instructions are counted, and skip from a stale time. On a
+//     busy host every second run came out otherwise.
 //   - cpu: without cx16, which QEMU 7.2 emulates wrongly and Linux 6.12 dies of; without
 //     the host's random numbers; without erms, which makes the kernel copy byte by
 //     byte, each an instruction to the emulator, instead of eight at a time.
@@ -40,7 +43,7 @@ func findQEMU(ctx context.Context) (qemu, error) {
 func (m *Machine) args(p *parts) []string {
 	return []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-machine", "pc,usb=off,vmport=off,smbus=off", "-accel", "tcg", "-icount", "shift=0,sleep=off",
+		"-machine", "pc,usb=off,vmport=off,smbus=off", "-accel", "tcg", "-icount", "shift=0,sleep=off,rr=record,rrfile=/dev/null",
 		"-cpu", "max,-cx16,-rdrand,-rdseed,-erms", "-smp", "1", "-m", strconv.Itoa(m.MemoryMB),
 		"-seed", "1", "-rtc", "base=2026-01-01T00:00:00,clock=vm",
 		"-chardev", "file,id=console,path=" + inQEMU(consoleFD), "-serial", "chardev:console",
