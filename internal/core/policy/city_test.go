@@ -50,6 +50,7 @@ func (c city) rows(w int, start int64, treated map[record.Prefix]bool) (rows []r
 			other.Cong, other.Carryover = "reno", rng.IntN(2) == 0
 			other.Control = base.Control && !other.Carryover
 			other.Eligible, other.Conns = uint32(rng.IntN(4)), 4
+			other.Bytes += 100_000 * uint64(other.Eligible) // each has at least as many
 			rows = append(rows, other)
 		}
 	}
