@@ -34,6 +34,8 @@ matrix:
     bucket: {path: {bottleneck: tbf, burst: 10kB}}
     shallow: {path: {buffer: 10p}}
     far: {path: {rtt: 100ms}}
+    unpaced: {sender: {pacing: none}}
+    mixed: {path: {reorder: 5%}}
 path: {rate: 10mbit, rtt: 20ms, buffer: 4bdp}
 flows:
   - {size: 1MB}
@@ -63,6 +65,8 @@ var mistakes = []mistake{
 	{"metrics of earlier connections", "clean", func(c *scenario.Cell) {
 		c.Sysctls = map[string]string{"net.ipv4.tcp_no_metrics_save": "0"}
 	}, "metrics"},
+	{"TCP paces", "unpaced", func(c *scenario.Cell) { c.Sender.Pacing = scenario.PacingAuto }, "pacing"},
+	{"packets in order", "mixed", func(c *scenario.Cell) { c.Path.ReorderPPM = 0 }, "reorder"},
 	{"half of the transfer", "clean", func(c *scenario.Cell) { c.Flows[0].Bytes /= 2 }, "finished"},
 }
 

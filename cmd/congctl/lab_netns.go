@@ -27,8 +27,12 @@ func (p *labPlace) openNetns(m *report.Manifest) (site labSite, err error) {
 	if site.cpus, err = p.slots(1, "cells in real time would disturb each other"); err != nil {
 		return site, err
 	}
-	if missing := world.Missing(); len(missing) > 0 {
-		return site, fmt.Errorf("--world netns: this kernel lacks what cells are made of; --world vm needs none of it\n  %s", strings.Join(missing, "\n  "))
+	s, err := lab.Scenario(m)
+	if err != nil {
+		return site, err
+	}
+	if missing := world.Missing(s.Cells); len(missing) > 0 {
+		return site, fmt.Errorf("--world netns: this kernel lacks what these cells are made of; --world vm needs none of it\n  %s", strings.Join(missing, "\n  "))
 	}
 	m.Kernel = report.Kernel{Release: hostRelease(), Source: "this host"}
 	site.world = netnsWorld{}

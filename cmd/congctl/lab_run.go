@@ -91,8 +91,8 @@ func (l *labRun) flags(f *pflag.FlagSet) {
 }
 
 func (l *labRun) run(cmd *cobra.Command, args []string) error {
-	if cmd.Flags().Changed("seeds") && l.choice.Count == 0 {
-		return usage(errors.New("--seeds 0: use 1 or more, or leave it out for the scenario's"))
+	if err := l.zeroes(cmd.Flags()); err != nil {
+		return usage(err)
 	}
 	m, err := l.manifest(args[0])
 	if errors.As(err, new(*coded)) {
@@ -117,6 +117,16 @@ func (l *labRun) run(cmd *cobra.Command, args []string) error {
 		return usage(err)
 	}
 	return l.global.labResult(cmd, f)
+}
+
+// zeroes refuses what would stand for the scenario's own number.
+func (l *labRun) zeroes(f *pflag.FlagSet) error {
+	for name, zero := range map[string]bool{"seed": l.choice.First == 0, "seeds": l.choice.Count == 0} {
+		if zero && f.Changed(name) {
+			return fmt.Errorf("--%s 0: use 1 or more, or leave it out for the scenario's", name)
+		}
+	}
+	return nil
 }
 
 func (l *labRun) manifest(arg string) (m report.Manifest, err error) {

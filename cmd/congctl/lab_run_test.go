@@ -7,10 +7,12 @@ import (
 
 // TestLabRunRefusesZeroSeeds: 0 would stand for the scenario's own number.
 func TestLabRunRefusesZeroSeeds(t *testing.T) {
-	cmd := newLabRun(new(global))
-	cmd.SetArgs([]string{"quick", "--seeds=0", "--out", t.TempDir()})
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), "--seeds 0: use 1 or more") {
-		t.Errorf("error %v", err)
+	for _, flag := range []string{"--seeds", "--seed"} {
+		cmd := newLabRun(new(global))
+		cmd.SetArgs([]string{"quick", flag + "=0", "--out", t.TempDir()})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), flag+" 0: use 1 or more") {
+			t.Errorf("%s: error %v", flag, err)
+		}
 	}
 }

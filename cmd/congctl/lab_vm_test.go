@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ type labTask struct {
 func playGuest(job []byte, progress func(string)) ([]byte, error) {
 	var task labTask
 	if err := json.Unmarshal(job, &task); err != nil || task.Args == nil {
-		return world.RunJob(job, progress)
+		return runGuestJob(job, progress)
 	}
 	var out bytes.Buffer
 	code := run(task.Args, &out, &out)
@@ -50,6 +51,9 @@ func playGuest(job []byte, progress func(string)) ([]byte, error) {
 func init() {
 	if guest.IsGuest() {
 		guest.Main(playGuest)
+	}
+	if os.Getenv("CONGCTL_GUEST") == "1" { // congctl beside a day's server
+		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 	}
 }
 
@@ -70,16 +74,17 @@ func needMachine(t *testing.T) vm.Machine {
 	return vm.Machine{Kernel: k, Load: world.Modules(), Wall: 10 * time.Minute}
 }
 
-// labRunInto runs `congctl lab run` as a user would and gives its folder.
-func labRunInto(t *testing.T, dir string, args ...string) string {
+// labRunInto runs `congctl lab run` as a user would and gives its folder's files.
+func labRunInto(t *testing.T, scenario string, args ...string) map[string]string {
 	t.Helper()
-	args = append([]string{"lab", "run", "quick", "--cache", os.Getenv(labCacheEnv), "--out", dir}, args...)
+	dir := filepath.Join(t.TempDir(), "out")
+	args = append([]string{"lab", "run", scenario, "--cache", os.Getenv(labCacheEnv), "--out", dir}, args...)
 	var out bytes.Buffer
 	if code := run(args, &out, &out); code != exitOK {
 		t.Fatalf("congctl %s: exit code %d:\n%s", strings.Join(args, " "), code, &out)
 	}
 	t.Logf("congctl %s\n%s", strings.Join(args, " "), &out)
-	return dir
+	return labFiles(t, dir)
 }
 
 func summaryOf(t *testing.T, b []byte) (s outcome.Summary) {
@@ -118,16 +123,45 @@ func busyHost(t *testing.T) (stop func()) {
 	return cancel
 }
 
+// quick of seed 1 with all its cells is run once for all tests that look at it.
+var quick struct {
+	sync.Once
+	files map[string]string
+}
+
+func quickFiles(t *testing.T) map[string]string {
+	t.Helper()
+	quick.Do(func() { quick.files = labRunInto(t, "quick") })
+	if quick.files == nil {
+		t.Fatal("quick failed in an earlier test")
+	}
+	return quick.files
+}
+
+// The fast cell has 2,800 packets in a third of a second: there repeats once differed.
+const repeatText = `
+name: repeat
+about: for tests
+arms: [cubic, bbr]
+matrix:
+  kind:
+    fast: {path: {rate: 100mbit, rtt: 1ms, buffer: 100p}, flows: [{size: 4MB}]}
+    lossy: {path: {rate: 10mbit, rtt: 40ms, loss: 1%, loss_at: before}}
+flows:
+  - {size: 2MB}
+`
+
 // TestLabSameBytes: the same thing run three times, once on a busy host, gives the
-// same files. Another seed gives other losses, and the same answer.
+// same files.
 func TestLabSameBytes(t *testing.T) {
 	needMachine(t)
-	tmp := t.TempDir()
-	const cells = "loss=1%"
-	first := labFiles(t, labRunInto(t, filepath.Join(tmp, "a"), "--cells", cells))
-	again := labFiles(t, labRunInto(t, filepath.Join(tmp, "b"), "--cells", cells, "--jobs", "1"))
+	file := filepath.Join(t.TempDir(), "repeat.yml")
+	check(t, os.WriteFile(file, []byte(repeatText), 0o600))
+	cells := []string{"--cells", "fast/cubic|lossy"}
+	first := labRunInto(t, file, cells...)
+	again := labRunInto(t, file, append(cells, "--jobs", "1")...)
 	stop := busyHost(t)
-	busy := labFiles(t, labRunInto(t, filepath.Join(tmp, "c"), "--cells", cells))
+	busy := labRunInto(t, file, cells...)
 	stop()
 	for name, b := range first {
 		if again[name] != b || busy[name] != b {
@@ -137,11 +171,50 @@ func TestLabSameBytes(t *testing.T) {
 	if len(first) != len(again) || len(first) != len(busy) || len(first) < 8 {
 		t.Errorf("%d, %d and %d files", len(first), len(again), len(busy))
 	}
-	other := labFiles(t, labRunInto(t, filepath.Join(tmp, "d"), "--cells", cells, "--seed", "2"))
-	if other["results.jsonl"] == first["results.jsonl"] {
-		t.Error("another seed gives the same losses")
+}
+
+// TestLabOtherSeed: another seed gives other losses, and the same verdict and winner in
+// every cell.
+func TestLabOtherSeed(t *testing.T) {
+	needMachine(t)
+	first, other := quickFiles(t), labRunInto(t, "quick", "--seed", "2")
+	one, two := summaryOf(t, []byte(first["summary.json"])), summaryOf(t, []byte(other["summary.json"]))
+	sameAnswers(t, one, two)
+	lossy := 0
+	for _, c := range one.Scenario.Cells {
+		if c.Path.Loss.PPM == 0 {
+			continue
+		}
+		lossy++
+		if a, b := resent(t, first, c.ID), resent(t, other, c.ID); slices.Equal(a, b) {
+			t.Errorf("%s: the same losses: %v", c.ID, a)
+		}
 	}
-	sameAnswers(t, summaryOf(t, []byte(first["summary.json"])), summaryOf(t, []byte(other["summary.json"])))
+	if lossy != 6 {
+		t.Errorf("%d cells with loss", lossy)
+	}
+}
+
+// resent is how many packets a cell's flow had sent again, sample by sample.
+func resent(t *testing.T, files map[string]string, cell string) (counts []uint32) {
+	t.Helper()
+	for name, text := range files {
+		if !strings.HasPrefix(name, "runs/") {
+			continue
+		}
+		var r outcome.Run
+		check(t, json.Unmarshal([]byte(text), &r))
+		if r.Cell != cell {
+			continue
+		}
+		for _, s := range r.Samples {
+			counts = append(counts, s.TotalRetrans)
+		}
+	}
+	if len(counts) == 0 || counts[len(counts)-1] == 0 {
+		t.Errorf("%s: nothing was sent again: %v", cell, counts)
+	}
+	return counts
 }
 
 // sameAnswers compares what a reader would conclude: which cells are valid, how they
@@ -178,7 +251,7 @@ func TestLabBothWorlds(t *testing.T) {
 		out, err := vm.Run(t.Context(), m)
 		inside <- ended{out, err}
 	}()
-	outside := labFiles(t, labRunInto(t, filepath.Join(t.TempDir(), "quick")))
+	outside := quickFiles(t)
 	in := <-inside
 	if in.err != nil {
 		t.Fatal(in.err)

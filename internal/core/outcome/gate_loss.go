@@ -82,7 +82,7 @@ func (v *view) confidence() float64 {
 
 func lossy(p *scenario.Path) bool {
 	inStep := func(s scenario.Step) bool { return s.LossPPM > 0 }
-	return p.Loss.PPM > 0 || p.Loss.Gilbert != nil || p.Loss.BackPPM > 0 || slices.ContainsFunc(p.Schedule, inStep)
+	return p.ReorderPPM > 0 || p.Loss.PPM > 0 || p.Loss.Gilbert != nil || p.Loss.BackPPM > 0 || slices.ContainsFunc(p.Schedule, inStep)
 }
 
 // clustering is by how much the variance of the number of losses exceeds that of

@@ -135,6 +135,16 @@ var mistakes = map[string]func(c *scenario.Cell) *Run{
 		c.Path.Loss.PPM = 1000
 		return withLoss(c, 100_000)
 	},
+	"the delay line keeps the order": func(c *scenario.Cell) *Run {
+		c.Path.ReorderPPM = 10_000
+		return honest(c)
+	},
+	"twice as many reordered": func(c *scenario.Cell) *Run {
+		c.Path.ReorderPPM = 10_000
+		r := honest(c)
+		r.Hops[2].Requeues = r.Hops[2].Packets / 50
+		return r
+	},
 	"loss on both qdiscs": func(c *scenario.Cell) *Run { return withLoss(c, 20_000) },
 	"loss forgotten":      func(c *scenario.Cell) *Run { return withLoss(c, 0) },
 	"netem missing": func(c *scenario.Cell) *Run {
@@ -168,6 +178,20 @@ var mistakes = map[string]func(c *scenario.Cell) *Run{
 	"qdisc not replaced": func(c *scenario.Cell) *Run {
 		r := honest(c)
 		r.Hops[0].Qdisc = "pfifo_fast"
+		return r
+	},
+	"TCP paces where nothing shall": func(c *scenario.Cell) *Run {
+		c.Sender.Pacing = scenario.PacingNone
+		r := honest(c)
+		r.Samples[40].PacingBytesPerS = 12_312_500
+		return r
+	},
+	"no sample tells of pacing": func(c *scenario.Cell) *Run {
+		c.Sender.Pacing = scenario.PacingNone
+		r := honest(c)
+		for i := range r.Samples { // as if of another flow
+			r.Samples[i].Flow = "other"
+		}
 		return r
 	},
 	"htb at the sender": func(c *scenario.Cell) *Run {

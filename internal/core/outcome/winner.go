@@ -44,15 +44,37 @@ func winner(group string, rows []Row) Winner {
 	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.Goodput.Median, a.Goodput.Median) })
 	best, next := rows[0], rows[1]
 	behind := 1 - next.Goodput.Median/best.Goodput.Median
+	alone := lone(best, next)
 	if !(behind >= tie) {
 		w.Note = fmt.Sprintf("%s and %s tie", best.Arm, next.Arm)
+		if alone != "" {
+			w.Note += ", " + alone
+		}
 		return w
 	}
-	w.Arm = best.Arm
-	if !beyondChance(best, next) {
+	w.Arm, w.Note = best.Arm, alone
+	if alone == "" && !beyondChance(best, next) {
 		w.Note = fmt.Sprintf("not sure: the intervals of %s and %s overlap", best.Arm, next.Arm)
 	}
 	return w
+}
+
+// OneRun says that there is no interval: by how much runs of either side differ is
+// unknown, and so is whether the sides do.
+const OneRun = "one run a side"
+
+// lone says which of two rows has one run, "" for none: its interval is no width to
+// set a difference against.
+func lone(a, b Row) string {
+	switch {
+	case a.Runs == 1 && b.Runs == 1:
+		return OneRun
+	case a.Runs == 1:
+		return "one run of " + a.Arm
+	case b.Runs == 1:
+		return "one run of " + b.Arm
+	}
+	return ""
 }
 
 // beyondChance tells whether chance hardly explains the difference: by the ratio's interval if

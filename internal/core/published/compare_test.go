@@ -142,8 +142,14 @@ func TestReasonsAreOfTheCell(t *testing.T) {
 		c.Sender.SuperPackets, c.Path.Loss.At = true, scenario.LossSender
 	}
 	alike, _ := Compare(s)
+	for i := range s.Scenario.Cells {
+		s.Scenario.Cells[i].Sender.Pacing = scenario.PacingNone
+	}
+	unpacedToo, _ := Compare(s)
 	for i, c := range alike {
 		switch {
+		case c.Arm == bbr && strings.Contains(unpacedToo[i].Note, "paced"):
+			t.Errorf("%s %s, unpaced: %q", c.Group, c.Arm, unpacedToo[i].Note)
 		case c.Arm == bbr && !strings.Contains(c.Note, "4.13"):
 			t.Errorf("%s %s: %q", c.Group, c.Arm, c.Note)
 		case c.Arm == cubic && strings.Contains(c.Note, "super-packet"):

@@ -8,13 +8,13 @@ import "github.com/congctl/congctl/internal/core/scenario"
 type residual struct{ table, key, cong string }
 
 // why ours differs. Where a cell loses super-packets too, what sets it apart from the
-// article is no longer that, but how BBR was paced.
+// article is no longer that, but that TCP of today paces BBR, unless it is kept from it.
 func (t *Table) why(c *scenario.Cell, key, cong string) string {
 	text := residuals[residual{t.Name, key, cong}]
 	switch alike := c.Sender.SuperPackets && c.Path.Loss.At == scenario.LossSender; {
-	case alike && cong == bbr:
+	case alike && cong == bbr && !c.Unpaced(bbr):
 		return pacedHere
-	case alike && text == trains:
+	case alike && (text == trains || cong == bbr):
 		return ""
 	}
 	return text

@@ -70,8 +70,7 @@ type Sender struct {
 	TbfBitPerS   uint64 `json:"tbf_bit_per_s,omitempty"`
 	TbfBurst     uint32 `json:"tbf_burst_bytes,omitempty"`
 	TbfLimit     uint32 `json:"tbf_limit_bytes,omitempty"`
-	// Pacing: "auto" (fq paces where there is fq, else TCP if the congestion control asks),
-	// "none" (fq does not pace; since Linux 4.13 TCP then paces BBR all the same).
+	// Pacing: who spreads packets over time, see PacingAuto.
 	Pacing string `json:"pacing"`
 	ECN    bool   `json:"ecn,omitempty"`
 	// SndbufBytes and RcvbufBytes are tcp_wmem[2] and tcp_rmem[2].
@@ -84,6 +83,7 @@ type Path struct {
 	RateBitPerS uint64 `json:"rate_bit_per_s"` // of the bottleneck, on bytes as tc counts them
 	RTTUs       uint64 `json:"rtt_us"`         // base round trip, half in each direction, at wan
 	JitterUs    uint64 `json:"jitter_us,omitempty"`
+	ReorderPPM  uint32 `json:"reorder_ppm,omitempty"` // packets towards the receiver that overtake: they skip its delay
 	MTU         uint32 `json:"mtu"`
 
 	Bottleneck   string `json:"bottleneck"`            // netem, tbf, fq, fq_codel, pfifo_fast (below tbf), policer

@@ -73,6 +73,7 @@ var pathKeys = []setting[draft]{
 	put("rate", parseRate, func(d *draft) *uint64 { return &d.cell.Path.RateBitPerS }),
 	put("rtt", parseTime, func(d *draft) *uint64 { return &d.cell.Path.RTTUs }),
 	put("jitter", parseTime, func(d *draft) *uint64 { return &d.cell.Path.JitterUs }),
+	put("reorder", parseShare, func(d *draft) *uint32 { return &d.cell.Path.ReorderPPM }),
 	put("mtu", parseBytes32, func(d *draft) *uint32 { return &d.cell.Path.MTU }),
 	put("bottleneck", parseWord, func(d *draft) *string { return &d.cell.Path.Bottleneck }),
 	put("buffer", parseBuffer, func(d *draft) *length { return &d.buffer }),

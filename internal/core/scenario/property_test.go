@@ -12,7 +12,7 @@ import (
 // would write. Bytes at random would seldom get past the YAML.
 var values = map[string][]string{
 	"rate": {"8kbit", "1mbit", "12500kB/s", "1gbit", "100gbit", "9bit", "1mbps"}, "rtt": {"0ms", "200us", "30ms", "10s", "11s"},
-	"jitter": {"0ms", "1ms", "6s"}, "mtu": {"576B", "1500B", "9kB"}, "bottleneck": {"netem", "tbf", "fq", "fq_codel", "pfifo_fast", "policer", "htb"},
+	"jitter": {"0ms", "1ms", "6s"}, "reorder": {"0%", "1%", "11%"}, "mtu": {"576B", "1500B", "9kB"}, "bottleneck": {"netem", "tbf", "fq", "fq_codel", "pfifo_fast", "policer", "htb"},
 	"buffer": {"1p", "50ms", "0.1bdp", "16bdp", "0p", "999bdp"}, "burst": {"2kB", "1MiB", "100B"}, "loss": {"0%", "0.0001%", "50%", "60%"},
 	"loss_at": {"before", "after", "sender"}, "loss_back": {"1%", "51%"}, "gemodel": {"0.1% 20%", "1% 30% 90% 1%", "0% 0%", "1%"},
 	"super_packets": {"on", "off"}, "pacing": {"auto", "none"}, "ecn": {"off", "on"}, "sndbuf": {"64kB", "1GiB", "1B"}, "rcvbuf": {"64kB", "2GB"},

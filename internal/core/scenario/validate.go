@@ -20,14 +20,8 @@ var bottlenecks = []string{Netem, Tbf, "fq", "fq_codel", "pfifo_fast", Policer}
 
 var qdiscs = []string{"fq", "fq_codel", "pfifo_fast", "noqueue", Tbf, Netem}
 
-// Values of Sender.Pacing.
-const (
-	PacingAuto = "auto"
-	PacingNone = "none"
-)
-
 // Gates are the names that a scenario may exempt itself from; outcome has their rules.
-var Gates = []string{"finished", "cong", "qdisc", "emulator_at_sender", "single_mtu", "loss", "idle_rtt", "rate", "burst", "buffer",
+var Gates = []string{"finished", "cong", "qdisc", "pacing", "emulator_at_sender", "single_mtu", "loss", "reorder", "idle_rtt", "rate", "burst", "buffer",
 	"sender_drops", "link_drops", "limit_drops", "rwnd_limited", "sndbuf_limited", "metrics", "sysctls", "cpu"}
 
 // cong is what the kernel takes for a name (TCP_CA_NAME_MAX is 16 with its end).
@@ -37,8 +31,10 @@ const (
 	minRate = 1_000      // bit/s: a full packet in 12 s
 	maxRTT  = 10_000_000 // us: beyond it TCP's first timeouts are all there is
 	maxLoss = 500_000    // ppm: with more even a handshake is luck
-	minMTU  = 576        // RFC 791
-	maxMTU  = 9000
+	// maxReorder, ppm: half of five idle probes would be reordered once in a hundred runs.
+	maxReorder = 100_000
+	minMTU     = 576 // RFC 791
+	maxMTU     = 9000
 	// maxFlows of a cell: each is a process's two sockets in a small guest.
 	maxFlows  = 256
 	maxRepeat = 100_000
@@ -92,6 +88,8 @@ func (p *Path) check(v *checker) {
 	v.want(p.RateBitPerS%8 == 0, "path.rate", p.RateBitPerS, "not whole bytes per second, which is what tc counts; write a multiple of 8bit")
 	v.within("path.rtt", p.RTTUs, 0, maxRTT, "us")
 	v.want(p.JitterUs <= p.RTTUs/2, "path.jitter", p.JitterUs, "more us than one direction's delay of %d us; write less", p.RTTUs/2)
+	v.want(p.ReorderPPM <= maxReorder, "path.reorder", percent(p.ReorderPPM), "too much to still measure the round trip; at most %s", percent(maxReorder))
+	v.want(p.ReorderPPM == 0 || p.RTTUs >= 2, "path.reorder", percent(p.ReorderPPM), "without a delay there is nothing to skip; write an rtt")
 	v.within("path.mtu", uint64(p.MTU), minMTU, maxMTU, "B")
 	v.oneOf("path.bottleneck", p.Bottleneck, bottlenecks...)
 	if p.Bottleneck == Policer {
@@ -165,8 +163,6 @@ func (c *Cell) checkSender(v *checker) {
 	s := &c.Sender
 	v.oneOf("arms", s.Qdisc, qdiscs...)
 	v.oneOf("sender.pacing", s.Pacing, PacingAuto, PacingNone)
-	v.want(s.Pacing != PacingNone || s.Qdisc == "fq", "sender.pacing", s.Pacing,
-		"only fq's pacing can be turned off; TCP itself paces those that ask, as BBR, since Linux 4.13; write auto")
 	v.want(!s.ECN || c.Path.Bottleneck == "fq_codel", "sender.ecn", "on", "%s marks nothing; write bottleneck: fq_codel", c.Path.Bottleneck)
 	least := uint64(2 * (c.Path.MTU + ethernet))
 	v.within("sender.sndbuf", s.SndbufBytes, least, maxSocket, "B")
@@ -188,6 +184,7 @@ func (s *Seeds) check(v *checker) {
 	v.want(s.HalfWidth >= 0 && s.HalfWidth < 1, "seeds.half_width", s.HalfWidth, "not a share of the median; write it as in 5%%")
 	v.want(s.HalfWidth > 0 || s.Max == s.Count, "seeds.max", s.Max, "more than count, and no half_width says when to stop; write half_width, as in 5%%")
 	v.want(s.HalfWidth == 0 || s.Max > s.Count, "seeds.half_width", s.HalfWidth, "no more seeds than count are allowed; write max")
+	v.want(s.First >= 1, "seeds.first", s.First, "out of bounds; write 1 or more")
 	v.want(s.First+uint64(maxSeeds) > s.First, "seeds.first", s.First, "too large; write less")
 }
 

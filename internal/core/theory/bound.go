@@ -14,8 +14,8 @@ import (
 //	a time to send in  the mean of R over it
 //
 // and never more than the applications ask for. A bucket's burst is for free, once for
-// each connection, since gaps refill it. Less than a request and the way of the first
-// byte, 1.5 round trips, no transfer takes.
+// each connection, since gaps refill it. Less than the receiver's request, its answer, the
+// answer's acknowledgement and the way of the first byte, 2 round trips, no transfer takes.
 
 // BoundBitPerS is the physical bound of the cell.
 func BoundBitPerS(c *scenario.Cell) float64 {
@@ -23,7 +23,7 @@ func BoundBitPerS(c *scenario.Cell) float64 {
 	free := float64(burst(c)) * 8 * pathOf(c).PayloadShare()
 	lasts := w.seconds
 	if w.bits > 0 {
-		lasts = min(lasts, max(timeFor(c, w.bits/w.conns-free), 1.5*seconds(c.Path.RTTUs)))
+		lasts = min(lasts, max(timeFor(c, w.bits/w.conns-free), 2*seconds(c.Path.RTTUs)))
 		return min(w.bits/w.conns/lasts, w.rate)
 	}
 	if math.IsInf(lasts, 1) { // one flow has a size, another a duration

@@ -46,7 +46,7 @@ func TestBoundByHand(t *testing.T) {
 		{"a burst alone", func(c *scenario.Cell) {
 			c.Flows[0].Bytes = 15_000
 			c.Path.BurstBytes = 64 << 10
-		}, 15_000 * 8 / 0.15},
+		}, 15_000 * 8 / 0.2},
 		{"size beside duration", func(c *scenario.Cell) {
 			c.Flows = append(c.Flows, scenario.Flow{DurationUs: 1e6})
 		}, capBitPerS},

@@ -65,14 +65,15 @@ func TestUnmodelledCellsHaveABoundOnly(t *testing.T) {
 		"schedule": func(c *scenario.Cell) {
 			c.Path.Schedule = []scenario.Step{{AtUs: 1e6, RateBitPerS: 100e6, RTTUs: 50_000}}
 		},
-		"policer": func(c *scenario.Cell) { c.Path.Bottleneck = scenario.Policer },
-		"aqm":     func(c *scenario.Cell) { c.Path.Bottleneck = "fq_codel" },
-		"bursts":  func(c *scenario.Cell) { c.Path.Loss.Gilbert = &scenario.Gilbert{P: 1, R: 1} },
-		"acks":    func(c *scenario.Cell) { c.Path.Loss.BackPPM = 1 },
-		"jitter":  func(c *scenario.Cell) { c.Path.JitterUs = 1 },
-		"trains":  func(c *scenario.Cell) { c.Sender.SuperPackets = true },
-		"unpaced": func(c *scenario.Cell) { c.Sender.Pacing = "none" },
-		"vegas":   func(c *scenario.Cell) { c.Flows[0].Cong = "vegas" },
+		"policer":   func(c *scenario.Cell) { c.Path.Bottleneck = scenario.Policer },
+		"aqm":       func(c *scenario.Cell) { c.Path.Bottleneck = "fq_codel" },
+		"bursts":    func(c *scenario.Cell) { c.Path.Loss.Gilbert = &scenario.Gilbert{P: 1, R: 1} },
+		"acks":      func(c *scenario.Cell) { c.Path.Loss.BackPPM = 1 },
+		"jitter":    func(c *scenario.Cell) { c.Path.JitterUs = 1 },
+		"overtaken": func(c *scenario.Cell) { c.Path.ReorderPPM = 1 },
+		"trains":    func(c *scenario.Cell) { c.Sender.SuperPackets = true },
+		"unpaced":   func(c *scenario.Cell) { c.Sender.Pacing = "none" },
+		"vegas":     func(c *scenario.Cell) { c.Flows[0].Cong = "vegas" },
 	} {
 		c := cell("bbr", 10_000)
 		change(c)

@@ -21,6 +21,7 @@ func Unmodelled(c *scenario.Cell) string {
 		{c.Path.Loss.Gilbert != nil, "losses come in bursts"},
 		{c.Path.Loss.BackPPM > 0, "acknowledgements are lost"},
 		{c.Path.JitterUs > 0, "jitter reorders packets"},
+		{c.Path.ReorderPPM > 0, "packets overtake each other"},
 		{c.Sender.SuperPackets && c.Path.Loss.MeanPPM() > 0, "super-packets are lost as a whole"},
 		{c.Sender.Pacing == "none", "the sender does not pace"},
 	} {

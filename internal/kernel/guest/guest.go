@@ -1,6 +1,7 @@
 // Package guest is the first process inside a machine of kernel/vm: it mounts what
-// programs expect, loads the modules, seeds the kernel's random numbers from the job,
-// runs the job, leaves the report in the mailbox, and turns the machine off.
+// programs expect, loads the modules, lets the host take a snapshot, seeds the kernel's
+// random numbers from the job, runs the job, leaves the report in the mailbox, and turns
+// the machine off.
 //
 // It knows nothing of what the job is.
 //
@@ -67,10 +68,13 @@ func work(run Run, box mailbox.Box, times *mailbox.Times) (report []byte, err er
 		return nil, err
 	}
 	times.Loaded = uptime()
-	job, err := os.ReadFile("/job")
-	if err != nil {
-		return nil, fmt.Errorf("read job: %w", err)
+	// Up to here all machines are alike: the host may keep this one and start others from
+	// it. A kernel without ioperm boots each time.
+	box.Wait()
+	if err := pause(); err != nil && !errors.Is(err, unix.ENOSYS) {
+		return nil, err
 	}
+	job := box.Job()
 	if err := seedRandom(job); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ var specs = map[string]Spec{
 	"netem":          Netem{LimitPackets: 1000, DelayNs: 10e6, JitterNs: 1e6, LossPPM: 10_000, RateBytesPerS: BytesPerS(10e6)},
 	"gemodel":        Netem{LimitPackets: 1_000_000, DelayNs: 25e6, Gilbert: &scenario.Gilbert{P: 10_000, R: 100_000, LossBad: 900_000, LossGood: 1_000}},
 	"netem-fast":     Netem{LimitPackets: 1000, RateBytesPerS: BytesPerS(100e9)},
+	"netem-reorder":  Netem{LimitPackets: 1000, DelayNs: 10e6, ReorderPPM: 10_000},
 	"tbf":            Tbf{RateBytesPerS: BytesPerS(10e6), BurstBytes: 3028, LimitBytes: 150_000},
 	"tbf-fast":       Tbf{RateBytesPerS: BytesPerS(40e9), BurstBytes: 65_536, LimitBytes: 1_500_000},
 	"fq":             Fq{LimitPackets: 500},

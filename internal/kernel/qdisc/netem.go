@@ -13,6 +13,7 @@ import (
 
 // Attributes of netem (include/uapi/linux/pkt_sched.h).
 const (
+	netemReorder   = 3
 	netemLoss      = 5
 	netemRate      = 6
 	netemRate64    = 8
@@ -32,6 +33,7 @@ type Netem struct {
 	RateBytesPerS uint64            // 0: no rate
 	LossPPM       uint32            // independent, per packet
 	Gilbert       *scenario.Gilbert // instead of LossPPM
+	ReorderPPM    uint32            // leave at once, before those that wait
 	Seed          uint64            // 0: the kernel draws one, at each change anew
 }
 
@@ -55,6 +57,9 @@ func (n Netem) String() string {
 	} else if n.LossPPM > 0 {
 		fmt.Fprintf(&b, " loss %dppm", n.LossPPM)
 	}
+	if n.ReorderPPM > 0 {
+		fmt.Fprintf(&b, " reorder %dppm gap %d", n.ReorderPPM, n.gap())
+	}
 	if n.Seed != 0 {
 		fmt.Fprintf(&b, " seed %#x", n.Seed)
 	}
@@ -68,7 +73,7 @@ func (n Netem) options() *nl.RtAttr {
 	if n.Gilbert == nil {
 		loss = share(n.LossPPM)
 	}
-	o := nl.NewRtAttr(unix.TCA_OPTIONS, words(oldTime(n.DelayNs), n.LimitPackets, loss, 0, 0, oldTime(n.JitterNs)))
+	o := nl.NewRtAttr(unix.TCA_OPTIONS, words(oldTime(n.DelayNs), n.LimitPackets, loss, n.gap(), 0, oldTime(n.JitterNs)))
 	o.AddRtAttr(netemLatency64, u64(uint64(n.DelayNs)))
 	o.AddRtAttr(netemJitter64, u64(uint64(n.JitterNs)))
 	// struct tc_netem_rate: rate, packet_overhead, cell_size, cell_overhead.
@@ -82,10 +87,17 @@ func (n Netem) options() *nl.RtAttr {
 		model := o.AddRtAttr(netemLoss|unix.NLA_F_NESTED, nil)
 		model.AddRtAttr(lossGE, words(share(g.P), share(g.R), math.MaxUint32-share(g.LossBad), share(g.LossGood)))
 	}
+	if n.ReorderPPM > 0 { // struct tc_netem_reorder: probability, correlation
+		o.AddRtAttr(netemReorder, words(share(n.ReorderPPM), 0))
+	}
 	if n.Seed != 0 {
 		o.AddRtAttr(netemSeed, u64(n.Seed))
 	}
 	return o
 }
+
+// gap is from which packet on, after a reordered one, the next may be: 1 each one, 0
+// none ever.
+func (n Netem) gap() uint32 { return min(n.ReorderPPM, 1) }
 
 func oldTime(ns int64) uint32 { return uint32(min(ns/tickNs, math.MaxUint32)) }

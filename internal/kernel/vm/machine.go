@@ -3,8 +3,9 @@
 // (kernel/guest). The same kernel, program, QEMU and job give the same report, byte
 // for byte, on any host and at any load. It needs no root, no KVM and no network.
 //
-// It knows nothing of what the job is. What travels into the guest is bytes in the
-// initramfs; what comes out is bytes in shared memory (vm/mailbox).
+// It knows nothing of what the job is. What travels into the guest and out of it is
+// bytes in shared memory (vm/mailbox). The first machine of a kind is saved when it has
+// booted, and the others of this process start from there (snapshot.go).
 //
 // Its trap: virtual time is counted in instructions, so whatever differs in the guest
 // differs in time as well: another option of QEMU or of the kernel's command line,
@@ -110,12 +111,20 @@ func (m *Machine) run(ctx context.Context, out *Outcome) error {
 		return err
 	}
 	defer parts.close()
-	out.Args = m.args(parts)
+	if err := parts.box.Give(m.Job); err != nil {
+		return err
+	}
+	boot, err := prepare(ctx, m.made(out))
+	if err != nil {
+		return err
+	}
+	out.Args = append(m.args(parts), boot.args()...)
 	ctx, cancel := context.WithTimeoutCause(ctx, m.Wall, ErrHung)
 	defer cancel()
 	started := time.Now()
 	var ran error
-	out.CPU, ran = parts.run(ctx, m, qemu.path, out.Args)
+	out.CPU, ran = parts.run(ctx, m, boot, qemu.path, out.Args)
+	boot.end(ran != nil)
 	out.Wall = time.Since(started)
 	out.Console = parts.consoleEnd()
 	out.Report, out.Times, err = parts.box.Take()
@@ -134,10 +143,9 @@ func (m *Machine) parts(out *Outcome) (*parts, error) {
 	}
 	out.KernelSHA256, out.InitSHA256 = hash(image), hash(init)
 	var initramfs bytes.Buffer
-	initramfs.Grow(len(init) + len(m.Job) + 4<<20)
+	initramfs.Grow(len(init) + 4<<20)
 	out.Missing, err = WriteInitramfs(&initramfs, m.Kernel.Modules, m.Load, func(a *Archive) error {
 		a.File("init", 0o755, init)
-		a.File("job", 0o600, m.Job)
 		return nil
 	})
 	if err != nil {

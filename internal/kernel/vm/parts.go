@@ -15,6 +15,8 @@ import (
 // which opens them by number: nothing is left behind, whoever is killed.
 type parts struct {
 	kernel, initramfs, shared, console *os.File
+	drive, far                         *os.File // far: QEMU's end of the monitor
+	near                               *os.File // our end
 
 	box    mailbox.Box
 	mapped []byte
@@ -26,10 +28,12 @@ const (
 	initramfsFD
 	sharedFD
 	consoleFD
+	driveFD
+	monitorFD
 )
 
 func (p *parts) files() []*os.File {
-	return []*os.File{p.kernel, p.initramfs, p.shared, p.console}
+	return []*os.File{p.kernel, p.initramfs, p.shared, p.console, p.drive, p.far}
 }
 
 func inQEMU(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
@@ -49,6 +53,9 @@ func newParts(kernel, initramfs []byte) (p *parts, err error) {
 		return p, err
 	}
 	if p.console, err = memory("console", nil); err != nil {
+		return p, err
+	}
+	if p.near, p.far, err = pair(); err != nil {
 		return p, err
 	}
 	if p.shared, err = memory("mailbox", nil); err != nil {
@@ -76,8 +83,20 @@ func memory(name string, content []byte) (*os.File, error) {
 	return f, nil
 }
 
+// pair makes two connected sockets. Ours can be waited for and closed meanwhile.
+func pair() (near, far *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		return nil, nil, errors.Join(err, unix.Close(fds[0]), unix.Close(fds[1]))
+	}
+	return os.NewFile(uintptr(fds[0]), "monitor"), os.NewFile(uintptr(fds[1]), "monitor"), nil
+}
+
 func (p *parts) close() {
-	for _, f := range p.files() {
+	for _, f := range []*os.File{p.kernel, p.initramfs, p.shared, p.console, p.near, p.far} {
 		if f != nil {
 			f.Close()
 		}

@@ -39,7 +39,10 @@ func findQEMU(ctx context.Context) (qemu, error) {
 //     byte, each an instruction to the emulator, instead of eight at a time.
 //   - seed: QEMU hands the guest random bytes at boot; these are always the same.
 //   - rtc: the wall clock starts at the same moment and runs on virtual time.
-//   - ivshmem-plain: the mailbox, as a PCI device's memory.
+//   - ivshmem-plain: the mailbox, as a PCI device's memory; without master QEMU would
+//     not save it.
+//   - pvpanic: how the guest asks for the pause in which it is saved (snapshot.go).
+//   - drive: where it is saved. The guest has no such disk.
 func (m *Machine) args(p *parts) []string {
 	return []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
@@ -48,7 +51,9 @@ func (m *Machine) args(p *parts) []string {
 		"-seed", "1", "-rtc", "base=2026-01-01T00:00:00,clock=vm",
 		"-chardev", "file,id=console,path=" + inQEMU(consoleFD), "-serial", "chardev:console",
 		"-object", fmt.Sprintf("memory-backend-file,id=mailbox,share=on,mem-path=%s,size=%d", inQEMU(sharedFD), mailbox.Size),
-		"-device", "ivshmem-plain,memdev=mailbox",
+		"-device", "ivshmem-plain,memdev=mailbox,master=on", "-device", "pvpanic", "-action", "panic=none",
+		"-drive", "if=none,id=state,format=qcow2,cache=unsafe,file=" + inQEMU(driveFD),
+		"-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", monitorFD), "-mon", "chardev=monitor,mode=control",
 		"-kernel", inQEMU(kernelFD), "-initrd", inQEMU(initramfsFD), "-append", strings.Join(commandLine, " "),
 	}
 }
@@ -59,9 +64,9 @@ func (m *Machine) args(p *parts) []string {
 var commandLine = []string{
 	"CONGCTL_GUEST=1",                                  // kernel/guest knows by it where it is
 	"console=ttyS0", "quiet", "panic=-1", "oops=panic", // a fault ends the machine, with its text
-	"tsc=reliable", "nolapic_timer", // timers from the HPET: measuring the APIC's spins for 200 ms
-	"pci=noacpi", // the mailbox needs no interrupt, so none is looked up in ACPI's tables
-	"mitigations=off", "init_on_alloc=0", "noreplace-smp", "nokaslr", "audit=0", "lsm=capability",
+	"tsc=reliable", "nolapic_timer", // measuring the local APIC's timer spins for 200 ms
+	"pci=noacpi", // the mailbox needs no interrupt: no ACPI tables, no local APIC, timers over the 8259
+	"mitigations=off", "init_on_alloc=0", "psi=0", "noreplace-smp", "nokaslr", "audit=0", "lsm=capability",
 	"cryptomgr.notests=1", // 740 ms of self-tests
 	"initcall_blacklist=" + strings.Join([]string{
 		"load_system_certificate_list",                            // checks keys of modules

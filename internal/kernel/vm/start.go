@@ -1,8 +1,12 @@
 package vm
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -16,7 +20,10 @@ import (
 const pollEvery = 100 * time.Millisecond
 
 // run runs QEMU until it ends or ctx does, passes progress on, and gives the CPU time.
-func (p *parts) run(ctx context.Context, m *Machine, path string, args []string) (time.Duration, error) {
+func (p *parts) run(ctx context.Context, m *Machine, b *boot, path string, args []string) (time.Duration, error) {
+	p.drive = b.drive
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.ExtraFiles = p.files()
 	var stderr strings.Builder
@@ -25,8 +32,13 @@ func (p *parts) run(ctx context.Context, m *Machine, path string, args []string)
 	if err := startPinned(cmd, m.CPU); err != nil {
 		return 0, fmt.Errorf("start %s: %w", path, err)
 	}
+	followed := p.follow(b, m.Job, stop)
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	go func() {
+		err := cmd.Wait()
+		p.near.Close() // nothing more can be said
+		ended <- cmp.Or(<-followed, err)
+	}()
 	read := 0
 	tell := func() {
 		var lines []string
@@ -52,6 +64,23 @@ func (p *parts) run(ctx context.Context, m *Machine, path string, args []string)
 			tell()
 		}
 	}
+}
+
+// follow brings the machine to its job, beside it, and stops it if that fails.
+func (p *parts) follow(b *boot, job []byte, stop func()) (failed chan error) {
+	p.far.Close() // QEMU has its own, and ends the conversation when it ends
+	failed = make(chan error, 1)
+	go func() {
+		err := b.follow(p.near, p.box, job)
+		if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) {
+			err = nil // QEMU has ended, and says itself why
+		}
+		if err != nil {
+			stop()
+		}
+		failed <- err
+	}()
+	return failed
 }
 
 // startPinned starts cmd on one CPU: a child inherits the CPUs of the thread that

@@ -3,11 +3,15 @@ package world
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/congctl/congctl/internal/core/scenario"
 	"github.com/congctl/congctl/internal/kernel/netns"
 	"github.com/congctl/congctl/internal/kernel/qdisc"
 )
@@ -17,17 +21,18 @@ import (
 // a handle is not replaced by one of another kind.
 type part struct {
 	name, config, module string
+	kind                 string // of the qdisc or action, where it is not the name
 	try                  func(tc *qdisc.Conn, lo int, major uint16) error
 }
 
 var parts = []part{
-	{"netem", "CONFIG_NET_SCH_NETEM", "sch_netem", tryQdisc(qdisc.Netem{LimitPackets: 1})},
-	{"fq", "CONFIG_NET_SCH_FQ", "sch_fq", tryQdisc(qdisc.Fq{})},
-	{"fq_codel", "CONFIG_NET_SCH_FQ_CODEL", "sch_fq_codel", tryQdisc(qdisc.FqCodel{})},
-	{"tbf", "CONFIG_NET_SCH_TBF", "sch_tbf", tryQdisc(qdisc.Tbf{RateBytesPerS: 1_000_000, BurstBytes: 10_000, LimitBytes: 10_000})},
-	{"policer", "CONFIG_NET_ACT_POLICE and CONFIG_NET_CLS_MATCHALL", "act_police", tryQdisc(qdisc.Police{RateBytesPerS: 1_000_000, BurstBytes: 10_000})},
-	{"bbr", "CONFIG_TCP_CONG_BBR", "tcp_bbr", tryCong("bbr")},
-	{"cubic", "CONFIG_TCP_CONG_CUBIC", "tcp_cubic", tryCong("cubic")},
+	{"netem", "CONFIG_NET_SCH_NETEM", "sch_netem", "", tryQdisc(qdisc.Netem{LimitPackets: 1})},
+	{"fq", "CONFIG_NET_SCH_FQ", "sch_fq", "", tryQdisc(qdisc.Fq{})},
+	{"fq_codel", "CONFIG_NET_SCH_FQ_CODEL", "sch_fq_codel", "", tryQdisc(qdisc.FqCodel{})},
+	{"tbf", "CONFIG_NET_SCH_TBF", "sch_tbf", "", tryQdisc(qdisc.Tbf{RateBytesPerS: 1_000_000, BurstBytes: 10_000, LimitBytes: 10_000})},
+	{"policer", "CONFIG_NET_ACT_POLICE and CONFIG_NET_CLS_MATCHALL", "act_police", qdisc.Police{}.Kind(), tryQdisc(qdisc.Police{RateBytesPerS: 1_000_000, BurstBytes: 10_000})},
+	{"bbr", "CONFIG_TCP_CONG_BBR", "tcp_bbr", "", tryCong("bbr")},
+	{"cubic", "CONFIG_TCP_CONG_CUBIC", "tcp_cubic", "", tryCong("cubic")},
 }
 
 func tryQdisc(s qdisc.Spec) func(*qdisc.Conn, int, uint16) error {
@@ -51,9 +56,47 @@ func tryCong(name string) func(*qdisc.Conn, int, uint16) error {
 	}
 }
 
-// Missing says what this host lacks for cells, one line for each thing with the way to
-// get it; none: nothing. Not every cell needs everything.
-func Missing() (lines []string) {
+// Missing says what this host lacks for these cells, one line for each thing with the way
+// to get it; none: nothing.
+func Missing(cells []scenario.Cell) (lines []string) {
+	wanted, err := partsOf(cells)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return lacking(wanted)
+}
+
+// partsOf are what the cells' plans and flows name, in the order of parts; other
+// congestion controls follow.
+func partsOf(cells []scenario.Cell) (wanted []part, err error) {
+	names := map[string]bool{}
+	others := map[string]bool{}
+	for i := range cells {
+		p, err := planOf(&cells[i], 1)
+		if err != nil {
+			return nil, err
+		}
+		for _, at := range p.places {
+			names[at.spec.Kind()] = true
+		}
+		for _, f := range cells[i].Flows {
+			names[f.Cong], others[f.Cong] = true, true
+		}
+	}
+	for _, p := range parts {
+		delete(others, p.name)
+		if names[p.name] || names[p.kind] {
+			wanted = append(wanted, p)
+		}
+	}
+	for _, cong := range slices.Sorted(maps.Keys(others)) {
+		wanted = append(wanted, part{cong, "CONFIG_TCP_CONG_" + strings.ToUpper(cong), "tcp_" + cong, "", tryCong(cong)})
+	}
+	return wanted, nil
+}
+
+// lacking tries each part.
+func lacking(wanted []part) (lines []string) {
 	if os.Geteuid() != 0 {
 		return []string{"root: namespaces, links and qdiscs need CAP_SYS_ADMIN and CAP_NET_ADMIN; run as root, or in the vm world"}
 	}
@@ -72,7 +115,7 @@ func Missing() (lines []string) {
 		if err != nil {
 			return fmt.Errorf("find loopback: %w", err)
 		}
-		for i, p := range parts {
+		for i, p := range wanted {
 			if err := p.try(tc, lo.Attrs().Index, uint16(i+1)); errors.Is(err, qdisc.ErrUnknown) {
 				lines = append(lines, p.advice())
 			} else if err != nil {

@@ -41,14 +41,13 @@ func (n *node) link(name string) int {
 type network struct{ nodes []*node }
 
 // Addresses: the i-th link has 198.18.i.0/24 (RFC 2544's range for benchmarks), its end
-// nearer to the sender .1, the other .2; both have fixed Ethernet addresses.
+// nearer to the sender .1, the other .2. Ethernet addresses are the same on each link,
+// so that a frame may go all the way (shortcut.go).
 func addrOf(net int, far bool) netip.Addr {
 	return netip.AddrFrom4([4]byte{198, 18, byte(net), 1 + b2i(far)})
 }
 
-func macOf(net int, far bool) net.HardwareAddr {
-	return []byte{0x02, 0, 0, 0, byte(net), 1 + b2i(far)}
-}
+func macOf(far bool) net.HardwareAddr { return []byte{0x02, 0, 0, 0, 0, 1 + b2i(far)} }
 
 func b2i(b bool) byte {
 	if b {
@@ -144,13 +143,13 @@ func (w *network) join(p *plan, i int) error {
 	}
 	defer peer.Close()
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.MTU, attrs.HardwareAddr = b.name, p.mtu, macOf(i, false)
+	attrs.Name, attrs.MTU, attrs.HardwareAddr = b.name, p.mtu, macOf(false)
 	attrs.NumTxQueues, attrs.NumRxQueues = 1, 1
 	if p.txQueue > 0 && a.name == bn {
 		attrs.TxQLen = p.txQueue
 	}
 	veth := netlink.NewVeth(attrs)
-	veth.PeerName, veth.PeerMTU, veth.PeerHardwareAddr = a.name, uint32(p.mtu), macOf(i, true)
+	veth.PeerName, veth.PeerMTU, veth.PeerHardwareAddr = a.name, uint32(p.mtu), macOf(true)
 	veth.PeerNumTxQueues, veth.PeerNumRxQueues = 1, 1
 	veth.PeerNamespace = netlink.NsFd(peer.Fd())
 	if err := a.route.LinkAdd(veth); err != nil {
@@ -172,7 +171,7 @@ func (n *node) wire(name string, i int, far bool) error {
 		n.route.AddrAdd(l, &netlink.Addr{IPNet: ipNet(here, 24)}),
 		n.route.LinkSetUp(l),
 		n.route.NeighAdd(&netlink.Neigh{LinkIndex: index, Family: unix.AF_INET, State: netlink.NUD_PERMANENT,
-			IP: there.AsSlice(), HardwareAddr: macOf(i, !far)}))
+			IP: there.AsSlice(), HardwareAddr: macOf(!far)}))
 	if err != nil {
 		return fmt.Errorf("wire link %s of %s: %w", name, n.name, err)
 	}
@@ -197,10 +196,13 @@ func (n *node) prepare(p *plan, i int) error {
 			return err
 		}
 	}
-	if i != 0 {
+	switch i {
+	case 0:
+		return n.limitSegments(p)
+	case len(nodes) - 1:
 		return nil
 	}
-	return n.limitSegments(p)
+	return n.shorten(p)
 }
 
 func (n *node) routeTo(to, i int) error {

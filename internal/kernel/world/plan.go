@@ -92,7 +92,7 @@ func (p *plan) addSender(c *scenario.Cell, seed uint64) error {
 	at := place{node: srv, link: bn, major: 1, roles: []string{outcome.RoleSender}}
 	switch s.Qdisc {
 	case "fq":
-		at.spec = qdisc.Fq{NoPacing: s.Pacing == "none"}
+		at.spec = qdisc.Fq{NoPacing: s.Pacing == scenario.PacingNone}
 	case "fq_codel":
 		at.spec = qdisc.FqCodel{ECN: s.ECN}
 	case "pfifo_fast":
@@ -190,6 +190,7 @@ func (p *plan) addWideArea(c *scenario.Cell, seed uint64) {
 	if delays || loses {
 		n := lossy(c, scenario.LossAfter, seed, streamAfter)
 		n.DelayNs, n.JitterNs, n.RateBytesPerS = int64(c.Path.RTTUs/2)*1000, int64(c.Path.JitterUs)*1000, orderly(c)
+		n.ReorderPPM = c.Path.ReorderPPM
 		at := place{node: wan, link: cli, major: 1, spec: n, roles: []string{outcome.RoleDelay}}
 		if loses {
 			at.roles = append(at.roles, outcome.RoleLoss)

@@ -18,7 +18,7 @@ func needs(t *testing.T, names ...string) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes namespaces; minimum kernel 5.3")
 	}
-	for _, line := range Missing() {
+	for _, line := range lacking(parts) {
 		for _, name := range names {
 			if strings.HasPrefix(line, name+":") {
 				t.Skipf("needs %s; minimum kernel 5.3", line)

@@ -75,6 +75,11 @@ func (r *runner) addFlow(i int) (err error) {
 		return err
 	}
 	r.flows = append(r.flows, f)
+	if r.cell.Unpaced(f.spec.Cong) {
+		if err := neverPace(f.listener); err != nil {
+			return err
+		}
+	}
 	return r.loop.add(f.listener, unix.EPOLLIN, func(uint32) { r.accept(f) })
 }
 

@@ -16,6 +16,9 @@ type Scale struct {
 // more, the lower half of the values is squeezed into the first 3 % of the axis.
 const logFrom = 30
 
+// least is the smallest lower end of a logarithmic axis: below, its inverse overflows.
+const least = 1e-300
+
 // Fit gives an axis for values that holds them all and ends at a round one: from zero,
 // or logarithmic where all are positive and spread over more than a factor of 30.
 func Fit(values ...float64) Scale {
@@ -28,7 +31,7 @@ func Fit(values ...float64) Scale {
 	switch {
 	case lo > hi || lo == 0 && hi == 0:
 		return Scale{0, 1, false}
-	case lo > 0 && hi/lo > logFrom:
+	case lo >= least && hi/lo > logFrom:
 		return Scale{1 / linearStep(1/lo, 1), linearStep(hi, 1), true} // a round number's inverse is round
 	}
 	lo, hi = min(lo, 0), max(hi, 0)
@@ -63,6 +66,13 @@ func (s Scale) Ticks(n int) []Tick {
 	if s.Log {
 		return s.logTicks(n)
 	}
+	if out := s.linearTicks(n); len(out) > 1 {
+		return out
+	}
+	return s.linearTicks(2 * n) // one tick alone is no scale; a step has at least 2/5 of n
+}
+
+func (s Scale) linearTicks(n int) []Tick {
 	step := linearStep(s.Hi-s.Lo, n)
 	decimals := max(0, int(-math.Floor(math.Log10(step)+1e-9)))
 	var out []Tick
@@ -78,13 +88,18 @@ func (s Scale) Ticks(n int) []Tick {
 
 func (s Scale) logTicks(n int) []Tick {
 	first, last := int(math.Floor(math.Log10(s.Lo)+1e-9)), int(math.Ceil(math.Log10(s.Hi)-1e-9))
-	digits, every := []float64{1}, 1
-	if last-first <= n/2 {
-		digits = []float64{1, 2, 5}
-	} else {
-		every = 1 + (last-first)/(n+1)
+	if last-first > n/2 {
+		for _, every := range []int{1 + (last-first)/(n+1), 1} {
+			if out := s.logTicksAt(first, last, every, 1); len(out) > 1 {
+				return out
+			}
+		}
 	}
-	var out []Tick
+	return s.logTicksAt(first, last, 1, 1, 2, 5)
+}
+
+// logTicksAt are multiples of each power of ten, or of each second or third, that are on the axis.
+func (s Scale) logTicksAt(first, last, every int, digits ...float64) (out []Tick) {
 	for e := first; e <= last; e += every {
 		for _, d := range digits {
 			v := d * math.Pow10(e)

@@ -122,7 +122,7 @@ func bestText(g group, l line) string {
 		return ""
 	case g.winner.Arm == "":
 		return "tie"
-	case g.winner.Note != "": // the intervals overlap
+	case g.winner.Note != "": // the intervals overlap, or there are none
 		return "best?"
 	}
 	return "best"

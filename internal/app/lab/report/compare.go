@@ -21,6 +21,10 @@ const (
 	faster    = "faster"          // the whole interval is above 1
 	slower    = "slower"
 	unclear   = "unclear" // the interval holds 1 and more than 5 % beside it: more seeds
+	// A side of one run has no interval, so the ratio has none that means anything.
+	oneRun    = outcome.OneRun
+	oneFirst  = "one run in the first"
+	oneSecond = "one run in the second"
 )
 
 // Comparison is two folders cell by cell, in the order of the first one's cells.
@@ -55,10 +59,18 @@ func Compare(a, b *Folder) *Comparison {
 	for _, w := range a.Summary.Winners {
 		i := slices.IndexFunc(b.Summary.Winners, func(x outcome.Winner) bool { return x.Group == w.Group })
 		if i >= 0 && b.Summary.Winners[i].Arm != w.Arm {
-			c.Winners = append(c.Winners, fmt.Sprintf("%s: %s, %s", w.Group, or(w.Arm, "none"), or(b.Summary.Winners[i].Arm, "none")))
+			c.Winners = append(c.Winners, fmt.Sprintf("%s: %s, %s", w.Group, winnerText(w), winnerText(b.Summary.Winners[i])))
 		}
 	}
 	return c
+}
+
+// winnerText is a winner and what is to be said against it.
+func winnerText(w outcome.Winner) string {
+	if w.Note == "" {
+		return w.Arm
+	}
+	return fmt.Sprintf("%s (%s)", or(w.Arm, "none"), w.Note)
 }
 
 // paired tells whether the folder's world drew the same losses for the same seed.
@@ -96,13 +108,17 @@ func compared(cell string, a, b *Folder, pairs bool) Compared {
 	x, y := a.goodputs(cell), b.goodputs(cell)
 	common := seedsOf(x, func(seed uint64) bool { _, ok := y[seed]; return ok })
 	all := func(uint64) bool { return true }
+	first, second := values(x, seedsOf(x, all)), values(y, seedsOf(y, all))
+	exact := len(common) == len(x) && len(common) == len(y) && slices.Equal(first, second)
 	if c.Paired = pairs && len(common) > 0; c.Paired {
-		c.Ratio = fromStat(stat.PairedRatio(values(y, common), values(x, common)))
+		first, second = values(x, common), values(y, common)
+		c.Ratio = fromStat(stat.PairedRatio(second, first))
 	} else {
-		c.Ratio = fromStat(stat.Ratio(values(y, seedsOf(y, all)), values(x, seedsOf(x, all))))
+		c.Ratio = fromStat(stat.Ratio(second, first))
 	}
-	exact := len(common) == len(x) && len(common) == len(y) && slices.Equal(values(x, common), values(y, common))
-	c.Verdict = verdict(c.Ratio, exact)
+	if c.Verdict = identical; !exact {
+		c.Verdict = verdict(c.Ratio, len(first), len(second))
+	}
 	return c
 }
 
@@ -117,10 +133,14 @@ func missing(which string, r *outcome.Row) []string {
 	return nil
 }
 
-func verdict(r *outcome.Interval, exact bool) string {
+func verdict(r *outcome.Interval, first, second int) string {
 	switch {
-	case exact:
-		return identical
+	case first == 1 && second == 1:
+		return oneRun
+	case first == 1:
+		return oneFirst
+	case second == 1:
+		return oneSecond
 	case r.Low >= 1/(1+same) && r.High <= 1+same:
 		return alikeWord
 	case r.Low > 1:
@@ -168,7 +188,7 @@ func (c *Comparison) Table(w io.Writer, width int) error {
 		rows = append(rows, []string{r.Cell, span(r.A, mbit), span(r.B, mbit), span(r.Ratio, 1), r.Verdict})
 	}
 	b.WriteString(align(rows) + "\n")
-	for _, v := range []string{identical, alikeWord, faster, slower, unclear} {
+	for _, v := range []string{identical, alikeWord, faster, slower, unclear, oneRun, oneFirst, oneSecond} {
 		if count[v] > 0 {
 			fmt.Fprintf(&b, "%d %s\n", count[v], v)
 		}

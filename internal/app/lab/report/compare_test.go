@@ -94,6 +94,33 @@ func TestComparePairs(t *testing.T) {
 	}
 }
 
+// One run has no interval: whatever the difference, it is not called faster or slower.
+func TestCompareSingleRuns(t *testing.T) {
+	runs := func(goodput ...float64) *Folder {
+		f := &Folder{}
+		for seed, g := range goodput {
+			f.Results = append(f.Results, outcome.Result{Cell: "x/bbr", Seed: uint64(seed), Valid: true, Metrics: &outcome.Metrics{GoodputBitPerS: g}})
+		}
+		f.Summary.Rows = []outcome.Row{{Cell: "x/bbr", Runs: len(goodput), Goodput: &outcome.Interval{Median: goodput[0]}}}
+		return f
+	}
+	for _, k := range []struct {
+		a, b *Folder
+		want string
+	}{
+		{runs(1), runs(9), "one run a side"},
+		{runs(1), runs(1.01), "one run a side"},
+		{runs(1), runs(1), "identical"},
+		{runs(1), runs(9, 9, 9), "one run in the first"},
+		{runs(9, 9, 9), runs(1), "one run in the second"},
+		{runs(1, 1), runs(9, 9), "faster"},
+	} {
+		if r := Compare(k.a, k.b).Rows[0]; r.Verdict != k.want {
+			t.Errorf("%d and %d runs: %s, want %s", len(k.a.Results), len(k.b.Results), r.Verdict, k.want)
+		}
+	}
+}
+
 func TestManifest(t *testing.T) {
 	m := folder(t, smallText).Manifest
 	if err := m.Check(); err != nil {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/congctl/congctl/internal/core/outcome"
 )
 
 // headline is what a run found, in a few sentences: validity first, since without it
@@ -41,10 +43,11 @@ func (v *view) validity() string {
 
 // wins counts groups by their best arm, in the scenario's order of arms.
 func (v *view) wins() string {
-	count := map[string]int{}
+	count, alone := map[string]int{}, 0
 	for _, g := range v.groups {
 		if len(g.rows) > 1 && g.complete() {
 			count[g.winner.Arm]++
+			alone += strings.Count(g.winner.Note, outcome.OneRun)
 		}
 	}
 	var parts []string
@@ -59,7 +62,11 @@ func (v *view) wins() string {
 	if parts == nil {
 		return ""
 	}
-	return strings.Join(parts, ", ") + fmt.Sprintf(" of %d %s", len(v.groups), plural(len(v.groups), "group"))
+	text := strings.Join(parts, ", ") + fmt.Sprintf(" of %d %s", len(v.groups), plural(len(v.groups), "group"))
+	if alone > 0 {
+		text += fmt.Sprintf("; %s in %d: no interval", outcome.OneRun, alone)
+	}
+	return text
 }
 
 // verdicts counts rows by what theory says, the most frequent first.

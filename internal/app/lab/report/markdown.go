@@ -64,7 +64,7 @@ func (b *beside) markdown(out *strings.Builder) {
 func (v *view) reading() []string {
 	text := []string{"Median [95 % interval] over the runs of a cell. Rates count payload at the receiver."}
 	if len(v.Scenario.Arms) > 1 {
-		text = append(text, "Ratio: goodput divided by that of "+v.Scenario.Arms[0].Name+" in the same group. Under 5 % is a tie; \"best?\" has intervals that overlap.")
+		text = append(text, "Ratio: goodput divided by that of "+v.Scenario.Arms[0].Name+" in the same group. Under 5 % is a tie; \"best?\" has intervals that overlap, or one run a side.")
 	}
 	text = append(text, "INVALID: a run broke a gate, so the cell has no number.")
 	for _, g := range v.groups {

@@ -6,15 +6,15 @@ import (
 )
 
 // TestShortTransfers: without loss slow start can be counted on fingers. 10, 20, 40
-// packets a round; the first arrive 1.5 round trips after the request, and what goes at
+// packets a round; the first arrive two round trips after the request, and what goes at
 // once (two packets, or 1.2 ms of a round) adds its own time to each.
 func TestShortTransfers(t *testing.T) {
 	p := line(0.1, 0)
 	each := 1 / p.packetsPerS()
 	for packets, rounds := range map[float64]float64{1: 1, 10: 1, 12: 2, 30: 2, 32: 3, 70: 3} {
-		want := packets * 1448 * 8 / (0.05 + rounds*(0.1+2*each))
+		want := packets * 1448 * 8 / (0.1 + rounds*(0.1+2*each))
 		if packets == 1 {
-			want = 1448 * 8 / (0.15 + each)
+			want = 1448 * 8 / (0.2 + each)
 		}
 		got := Cubic(p, Transfer{Bytes: packets * 1448})
 		if math.Abs(got.Expected/want-1) > 1e-9 || math.Abs(got.Low/want-1) > 0.002 {

@@ -59,11 +59,12 @@ func goodput(p Path, t Transfer, s sender) float64 {
 	return p.payload(got+rate*rest) / (at + rest)
 }
 
-// handshake is the time until the first data packet has arrived, less the half round
-// trip that each packet takes back: a round trip, and a timeout for each request lost.
-// Below 5 % of loss fewer runs than the edges leave out lose one; such a run stands out.
+// handshake is the time until the sender may send, less the half round trip that a
+// packet's acknowledgement takes: the receiver connects, so its request, the answer and
+// the answer's acknowledgement make one and a half, and a request that is lost a timeout.
+// Where losses are rare fewer runs than the edges leave out lose one: AfterLostRequest.
 func handshake(p Path, random *stat.Rand) float64 {
-	at, wait := p.RTTSeconds/2, float64(synSeconds)
+	at, wait := p.RTTSeconds, float64(synSeconds)
 	for range synRetries {
 		if random.Float64() >= p.Loss {
 			break
@@ -72,6 +73,23 @@ func handshake(p Path, random *stat.Rand) float64 {
 		wait *= 2
 	}
 	return at
+}
+
+// AfterLostRequest is the goodput of a transfer at a rate, if its first request or the
+// answer is lost and comes again after a timeout.
+func AfterLostRequest(rate float64, t Transfer) float64 {
+	all, end := math.Inf(1), math.Inf(1)
+	if t.Bytes > 0 {
+		all = t.Bytes * 8
+	}
+	if t.Seconds > 0 {
+		end = t.Seconds
+	}
+	lasts := min(all/rate+synSeconds, end)
+	if math.IsInf(lasts, 1) || lasts <= synSeconds {
+		return rate
+	}
+	return min(all, rate*(lasts-synSeconds)) / lasts
 }
 
 // newBand has the edges of slow and fast runs, and the mean of the fast ones.

@@ -1,5 +1,5 @@
-// Package mailbox is the memory that a guest and its host share: the guest leaves
-// progress lines and one message in it, the host reads them.
+// Package mailbox is the memory that a guest and its host share: the host leaves a job
+// in it, the guest progress lines and one message, which the host reads.
 //
 // It starts no machine and knows no device: kernel/vm gives QEMU the memory, and
 // kernel/guest maps it. To write into it costs the guest a copy and no exit, where a
@@ -24,13 +24,16 @@ import (
 // few MB, and pages that nobody touches cost nothing.
 const Size = 32 << 20
 
-// The layout: words, the text of progress lines, the message.
+// The layout: words, the text of progress lines, the message. The job lies where the
+// message will be, and is gone once there is one.
 const (
 	stateAt    = 0 // uint32: state
 	textLenAt  = 4 // uint32: bytes of progress text
 	lengthAt   = 8 // uint32: bytes of the message
 	checksumAt = 12
 	timesAt    = 16 // one uint64 for each Times field, ns
+	jobLenAt   = 40 // uint32: bytes of the job
+	waitsAt    = 44 // uint32: 1 when the guest is about to read the job
 	textAt     = 4 << 10
 	messageAt  = 64 << 10
 	// MaxMessage is the longest message in bytes.
@@ -104,6 +107,28 @@ func (b Box) Lines(read int) (lines []string, next int) {
 	}
 	return lines, read
 }
+
+// Give leaves the job for a guest, in a mailbox that holds nothing.
+func (b Box) Give(job []byte) error {
+	if len(job) > MaxMessage {
+		return fmt.Errorf("leave job: %d bytes, at most %d fit", len(job), MaxMessage)
+	}
+	clear(b.memory[:messageAt])
+	copy(b.memory[messageAt:], job)
+	atomic.StoreUint32(b.word(jobLenAt), uint32(len(job)))
+	return nil
+}
+
+// Job is what the host has left.
+func (b Box) Job() []byte {
+	return bytes.Clone(b.memory[messageAt : messageAt+min(atomic.LoadUint32(b.word(jobLenAt)), MaxMessage)])
+}
+
+// Wait says that the guest will read the job next.
+func (b Box) Wait() { atomic.StoreUint32(b.word(waitsAt), 1) }
+
+// Waits tells whether it has said so.
+func (b Box) Waits() bool { return atomic.LoadUint32(b.word(waitsAt)) == 1 }
 
 // Report leaves the result of a run.
 func (b Box) Report(message []byte, times Times) error {

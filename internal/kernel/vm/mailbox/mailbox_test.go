@@ -40,6 +40,41 @@ func TestReportArrives(t *testing.T) {
 	}
 }
 
+// TestJobArrivesAndMakesRoom: a job comes whole, leaves nothing of what was there before
+// it, and a report takes its place.
+func TestJobArrivesAndMakesRoom(t *testing.T) {
+	memory := make([]byte, Size)
+	b := open(t, memory)
+	if got := b.Job(); len(got) != 0 {
+		t.Errorf("an empty mailbox has the job %q", got)
+	}
+	b.Say("of another run")
+	b.Wait()
+	if !open(t, memory).Waits() {
+		t.Error("a guest that waits does not")
+	}
+	if err := b.Report([]byte("of another run"), Times{Up: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Give([]byte("the job")); err != nil {
+		t.Fatal(err)
+	}
+	lines, _ := b.Lines(0)
+	_, _, err := b.Take()
+	if got := open(t, memory).Job(); string(got) != "the job" || len(lines) != 0 || b.Waits() || !errors.Is(err, ErrEmpty) {
+		t.Errorf("job %q, lines %q, %v", got, lines, err)
+	}
+	if err := b.Report([]byte("done"), Times{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := b.Take(); string(got) != "done" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := b.Give(make([]byte, MaxMessage+1)); err == nil {
+		t.Error("a job that does not fit was taken")
+	}
+}
+
 func TestFaultArrivesAsGuestsError(t *testing.T) {
 	b := open(t, make([]byte, Size))
 	b.Fault(errors.New("no veth"), Times{Ended: 5})
