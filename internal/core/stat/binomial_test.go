@@ -75,7 +75,7 @@ func TestShareCovers(t *testing.T) {
 			if low, high := Share(float64(k), n, 0.99); low <= p && p <= high {
 				exactly += weight
 			}
-			if low, high := wilson(float64(k), n, normalQuantile(0.995)); low <= p && p <= high {
+			if low, high := wilson(float64(k), n, NormalQuantile(0.995)); low <= p && p <= high {
 				wilsons += weight
 			}
 		}
@@ -94,7 +94,7 @@ func TestShareCovers(t *testing.T) {
 func TestShareOfMillions(t *testing.T) {
 	const n, p = 1e8, 0.01
 	low, high := Share(n*p, n, 0.99)
-	half := normalQuantile(0.995) * math.Sqrt(p*(1-p)/n)
+	half := NormalQuantile(0.995) * math.Sqrt(p*(1-p)/n)
 	if math.Abs((p-low)/half-1) > 0.01 || math.Abs((high-p)/half-1) > 0.01 {
 		t.Errorf("%v to %v, want about %v +- %v", low, high, p, half)
 	}

@@ -1,6 +1,6 @@
 // Package stat has the few statistics that decisions rest on: the type-7
-// quantile and the weighted mean; intervals of a median, a ratio and a share; the
-// fairness index.
+// quantile, plain and weighted, and the weighted mean; intervals of a median, a ratio
+// and a share; Student's t; the fairness index.
 //
 // It is not a statistics library: a function comes when something uses it.
 //

@@ -102,9 +102,9 @@ func (r *Rand) median(s []float64, drawn []int) float64 {
 // ends gives the quantiles Phi(2 z0 -+ 1.96) of the draws' middle distribution.
 func ends(estimate float64, draws []float64) Interval {
 	m := middle(draws)
-	bias := normalQuantile(m.below(estimate))
-	z := normalQuantile((1 + level) / 2)
-	return Interval{estimate, m.quantile(normal(2*bias - z)), m.quantile(normal(2*bias + z))}
+	bias := NormalQuantile(m.below(estimate))
+	z := NormalQuantile((1 + level) / 2)
+	return Interval{estimate, m.quantile(Normal(2*bias - z)), m.quantile(Normal(2*bias + z))}
 }
 
 // steps is a middle distribution: at each value, ascending, the share below it and
@@ -138,6 +138,6 @@ func line(xs, ys []float64, x float64) float64 {
 	return lerp(ys[i-1], ys[i], (x-xs[i-1])/(xs[i]-xs[i-1]))
 }
 
-// normal is the distribution function of the standard normal, normalQuantile its inverse.
-func normal(z float64) float64         { return math.Erfc(-z/math.Sqrt2) / 2 }
-func normalQuantile(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }
+// Normal is the distribution function of the standard normal, NormalQuantile its inverse.
+func Normal(z float64) float64         { return math.Erfc(-z/math.Sqrt2) / 2 }
+func NormalQuantile(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }

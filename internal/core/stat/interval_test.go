@@ -145,7 +145,7 @@ func lognormal(r *Rand, n int) []float64 {
 	return x
 }
 
-func gauss(r *Rand) float64 { return normalQuantile((float64(r.Uint32()) + 0.5) / (1 << 32)) }
+func gauss(r *Rand) float64 { return NormalQuantile((float64(r.Uint32()) + 0.5) / (1 << 32)) }
 
 // trials of a coverage test: enough to tell 95 % from 90 % in a second or two; with
 // STAT_TRIALS=10000 from 94 %, in a minute.
@@ -206,7 +206,7 @@ func TestMedianCoverage(t *testing.T) {
 // policer detector; the median is the 5/7 quantile from above of the first: 0.9 by shift.
 func twoModes(r *Rand, n int) []float64 {
 	x := make([]float64, n)
-	shift := 0.02 * normalQuantile(1-0.5/0.7)
+	shift := 0.02 * NormalQuantile(1-0.5/0.7)
 	for i := range x {
 		if x[i] = 0.33 + 0.05*gauss(r); r.Float64() < 0.7 {
 			x[i] = 0.9 + 0.02*gauss(r) - shift

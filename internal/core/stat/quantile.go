@@ -32,6 +32,24 @@ func Sorted(x []float64, q float64) float64 {
 	return lerp(x[i], x[i+1], t)
 }
 
+// SortedUnbiased is definition 8 of Hyndman and Fan: the quantile that is too high as
+// often as too low, whatever the distribution. Type 7 of few values lies too far inside,
+// the more the fewer, so that samples of different sizes differ where nothing does. ok is
+// false where so few values cannot tell: beyond the medians of the smallest and largest.
+//
+//	h = (n + 1/3) q + 1/3 - 1,  0 <= h <= n-1
+func SortedUnbiased(x []float64, q float64) (value float64, ok bool) {
+	h := (float64(len(x))+1./3)*q + 1./3 - 1
+	if !(h >= 0 && h <= float64(len(x)-1)) {
+		return math.NaN(), false
+	}
+	i := int(h)
+	if i == len(x)-1 {
+		return x[i], true
+	}
+	return lerp(x[i], x[i+1], h-float64(i)), true
+}
+
 // Quantile is Sorted for values in any order, in linear time on average. It
 // reorders x and allocates nothing. For many quantiles of the same values, sort
 // once and use Sorted.
