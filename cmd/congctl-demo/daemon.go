@@ -81,6 +81,7 @@ func (e *edge) configText(dir, socket string) string {
 	set("cgroup: %s", e.Cgroup.Path)
 	set("window: %s\npoll: 500ms", window)
 	set("treatment:\n  cong: %s\n  default_cong: %s", treatment, defaultCong)
+	set("experiment:\n  mode: \"off\"")
 	set("policy:\n  guards:\n    low_rtt: false")
 	set("plan:\n  deny: [%s]", e.deniedNetwork())
 	// Neighbours on this machine must not end the show.

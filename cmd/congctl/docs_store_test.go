@@ -44,12 +44,13 @@ type docsNetwork struct {
 	eligible  uint32
 	rttMs     float64
 	rwndShare float64
-	oddOnly   bool // clients in every second window only
+	oddOnly   bool    // clients in every second window only
+	gain      float64 // of the treatment; 0 is none
 }
 
 func docsNetworks() []docsNetwork {
 	list := []docsNetwork{
-		{prefix: "203.0.113.0/24", kBPerS: 250, eligible: 9, rttMs: 85},
+		{prefix: "203.0.113.0/24", kBPerS: 250, eligible: 9, rttMs: 85, gain: 2.6},
 		{prefix: "2001:db8:0:ab00::/56", kBPerS: 310, eligible: 6, rttMs: 140, from: 30 * time.Minute},
 		{prefix: "198.51.100.0/24", kBPerS: 220, eligible: 8, rttMs: 60, rwndShare: 0.6},
 		{prefix: "192.0.2.0/24", kBPerS: 340, eligible: 12, rttMs: 0.6},
@@ -84,19 +85,21 @@ func (n docsNetwork) row(at time.Time, window int, inForce *plan.Plan) (record.W
 		rate = n.good
 	}
 	if inForce != nil {
-		if _, ok := inForce.Find(p); ok {
-			w.Arm, _ = inForce.ArmAt(p, at.Unix())
-			w.Washout = at.Unix()%int64(docsBlock/time.Second) == 0
-			w.Control = w.Arm == record.ArmControl && !w.Washout
+		if arm, ok := inForce.ArmAt(p, at.Unix()); ok {
+			w.Arm = arm
+			w.Washout = (arm == record.ArmTreatment || arm == record.ArmControl) && at.Unix()%int64(docsBlock/time.Second) == 0
+			w.Control = arm != record.ArmTreatment && !w.Washout
 		}
 	}
 	if w.Arm == record.ArmTreatment {
-		w.Cong, rate = "bbr", rate*1.4
+		w.Cong, rate = "bbr", rate*max(n.gain, 1)
 	}
 	rate *= 1 + 0.04*math.Sin(float64(window)*1.7+n.rttMs) // no two windows alike
 	for q, f := range [...]float64{0.4, 0.5, 0.7, 1, 1.5} {
 		w.RateBytesPerS[q] = math.Round(rate * 1000 * f)
 	}
+	w.LogRateMean, w.LogRateVar = math.Log(rate*1000), 0.4
+	w.EligibleSentBytes, w.EligibleRetransBytes = w.Bytes, w.Bytes/80
 	return w, true
 }
 
@@ -111,7 +114,7 @@ func (docsHost) Evict(context.Context) (uint64, error) { return 0, nil }
 func docsController(ctx context.Context, s *sqlite.Store, now func() time.Time) (*controller.Controller, error) {
 	c, err := controller.New(ctx, controller.Options{
 		PoP: "ams1", Rules: policy.DefaultRules(), Window: docsWindow, Block: docsBlock, Washout: docsWindow,
-		ControlEvery: 8, Treatment: "bbr", MinBytes: 100_000, TreatmentIsDefault: func() bool { return false },
+		ControlEvery: 8, HoldoutPermille: 50, AAPermille: 50, Treatment: "bbr", MinBytes: 100_000, TreatmentIsDefault: func() bool { return false },
 	}, s, s, slog.New(slog.DiscardHandler), now)
 	if err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ cgroup: %[5]s
 clients: %[6]s
 plan: %[7]s
 treatment: {cong: bbr, default_cong: cubic, expiry: %[8]s}
-experiment: {block: %[9]s, washout: %[10]s, control_every: %[11]d}
+experiment: {mode: "off", block: %[9]s, washout: %[10]s, control_every: %[11]d}
 policy: {guards: {low_rtt: false, tiny_rtt_us: 0}}
 starved: {steal_share: 1, run_queue_per_cpu: 1000}
 store: {records_file: %[1]s/records, addresses: full}

@@ -21,6 +21,7 @@ import (
 	"github.com/congctl/congctl/internal/app/agent"
 	"github.com/congctl/congctl/internal/app/config"
 	"github.com/congctl/congctl/internal/app/controller"
+	"github.com/congctl/congctl/internal/app/weblog"
 	"github.com/congctl/congctl/internal/core/record"
 	"github.com/congctl/congctl/internal/data/sqlite"
 	"github.com/congctl/congctl/internal/kernel/clock"
@@ -74,6 +75,7 @@ type up struct {
 	store      *sqlite.Store
 	controller *controller.Controller
 	agent      *agent.Agent
+	meter      *weblog.Meter // nil where no access log is followed
 	clients    atomic.Pointer[agent.Clients]
 	keep       atomic.Pointer[config.Store]
 	alarms     chan alarm
@@ -90,7 +92,7 @@ func runUp(ctx context.Context, g *global, cfg config.Config, stderr io.Writer) 
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, unix.SIGHUP)
 	defer signal.Stop(hup)
-	for _, step := range []func(context.Context) error{u.lock, u.openStore, u.openKernel, u.openController, u.openAgent, u.serve} {
+	for _, step := range []func(context.Context) error{u.lock, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.serve} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -135,10 +137,11 @@ func (u *up) openController(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	holdout, aa := u.cfg.Experiment.Permille()
 	u.controller, err = controller.New(ctx, controller.Options{
 		PoP: u.cfg.PoP, Rules: rules, Window: u.cfg.Window, Block: u.cfg.Experiment.Block, Washout: u.cfg.Experiment.Washout,
 		ControlEvery: u.cfg.Experiment.ControlEvery, Treatment: u.cfg.Treatment.Cong, MinBytes: u.cfg.Treatment.MinBytes,
-		TreatmentIsDefault: u.treatmentIsDefault,
+		HoldoutPermille: holdout, AAPermille: aa, TreatmentIsDefault: u.treatmentIsDefault,
 	}, u.store, u.store, u.log, time.Now)
 	return err
 }
@@ -171,7 +174,7 @@ func (u *up) openAgent(ctx context.Context) error {
 	}
 	rooms := agent.Rooms{
 		Sockets: u.sampler, Counters: u.sampler, Clock: clock.Now, Starved: meter.Starved, Log: u.log,
-		ClientFacing: u.clientFacing, Records: records, OnWindow: func(out agent.Out) { u.onWindow(ctx, out) }, OnAlarm: u.onAlarm,
+		ClientFacing: u.clientFacing, Records: u.metered(records), OnWindow: func(out agent.Out) { u.onWindow(ctx, out) }, OnAlarm: u.onAlarm,
 	}
 	if u.follower != nil {
 		rooms.Follower, rooms.Treater, rooms.Sweeper = u.follower, u.follower, u.follower
@@ -207,6 +210,9 @@ func (u *up) onWindow(ctx context.Context, out agent.Out) {
 	if err := u.controller.Round(context.WithoutCancel(ctx), out); err != nil {
 		u.log.Error("round", "window", out.Start, "err", err)
 		u.onAlarm("round", err.Error())
+	}
+	if u.meter != nil {
+		u.meter.Window(out.Start)
 	}
 	u.prune(ctx)
 }
@@ -263,6 +269,9 @@ func (u *up) prune(ctx context.Context) {
 	_, err := u.store.Prune(ctx, sqlite.Before{
 		Windows: before(k.KeepWindows), Rounds: before(k.KeepDecisions), Events: before(k.KeepEvents), Plans: before(k.KeepPlans),
 	})
+	if u.meter != nil {
+		err = errors.Join(err, goodputDir(u.cfg).Prune(before(u.cfg.Goodput.Keep)))
+	}
 	if err != nil && ctx.Err() == nil {
 		u.log.Error("prune", "err", err)
 	}

@@ -47,7 +47,9 @@ func openStored(ctx context.Context, cfg config.Config) (control.View, func() er
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
-	v, err := controller.NewStored(ctx, s, s, controller.Options{PoP: cfg.PoP, Rules: rules, Window: cfg.Window}, version, time.Now)
+	o := controller.Options{PoP: cfg.PoP, Rules: rules, Window: cfg.Window}
+	o.HoldoutPermille, o.AAPermille = cfg.Experiment.Permille()
+	v, err := controller.NewStored(ctx, s, s, o, version, time.Now)
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}

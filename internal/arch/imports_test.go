@@ -39,7 +39,7 @@ var rooms = []room{
 	},
 	{
 		dir: "internal/data", house: []string{"internal/core/...", "internal/data/...", "proto/..."},
-		modules: []string{"google.golang.org/protobuf", "modernc.org/sqlite", "golang.org/x/sys", "golang.org/x/sync"},
+		modules: []string{"google.golang.org/protobuf", "modernc.org/sqlite", "github.com/oschwald/maxminddb-golang/v2", "golang.org/x/sys", "golang.org/x/sync"},
 		why:     "data carries bytes; each adapter must be deletable alone",
 	},
 	{

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"math"
 	"net/netip"
 	"time"
 
+	"github.com/congctl/congctl/internal/core/accesslog"
 	"github.com/congctl/congctl/internal/core/policy"
 	"github.com/congctl/congctl/internal/core/record"
 )
@@ -35,6 +37,8 @@ type Config struct {
 	Plan    Plan         `yaml:"plan"`
 	Starved Starved      `yaml:"starved"`
 	Store   Store        `yaml:"store"`
+	Goodput Goodput      `yaml:"goodput"`
+	Names   Names        `yaml:"names"`
 	Log     Log          `yaml:"log"`
 }
 
@@ -54,10 +58,17 @@ type Treatment struct {
 
 // Experiment is the switchback.
 type Experiment struct {
-	Mode         string        `yaml:"mode"` // "off"
+	Mode         string        `yaml:"mode"` // "on" or "off"
 	Block        time.Duration `yaml:"block" scale:"yes"`
 	Washout      time.Duration `yaml:"washout" scale:"yes"`
 	ControlEvery int           `yaml:"control_every"` // blocks; one of them is control
+	Holdout      float64       `yaml:"holdout"`       // share of all prefixes, drawn; in permille
+	AA           float64       `yaml:"aa"`            // the same
+}
+
+// Permille gives the two shares in the plan file's unit.
+func (e Experiment) Permille() (holdout, aa int) {
+	return int(math.Round(1000 * e.Holdout)), int(math.Round(1000 * e.AA))
 }
 
 // Plan limits what a plan may hold and how fast it may change.
@@ -106,13 +117,14 @@ func Default() Config {
 		RingBytes:   4 << 20,
 		MaxPrefixes: 200_000,
 		Treatment:   Treatment{Cong: "bbr", MinBytes: 100_000, Expiry: 15 * time.Minute},
-		Experiment:  Experiment{Mode: ExperimentOff, Block: 30 * time.Minute, Washout: 5 * time.Minute, ControlEvery: 8},
+		Experiment:  Experiment{Mode: ExperimentOn, Block: 30 * time.Minute, Washout: 5 * time.Minute, ControlEvery: 8, Holdout: 0.05, AA: 0.05},
 		Policy:      policy.DefaultRules(),
 		Plan:        Plan{Max: 500, NewPerRound: 25, MaxChange: 0.20},
 		Starved:     Starved{StealShare: 0.10, RunQueuePerCPU: 3},
 		Store: Store{KeepWindows: 7 * day, KeepDecisions: 30 * day, KeepEvents: 30 * day, KeepPlans: 90 * day,
 			Addresses: record.AddressesPrefix},
-		Log: Log{Level: "info", Format: "text"},
+		Goodput: Goodput{Format: string(accesslog.NginxJSON), Keep: 7 * day},
+		Log:     Log{Level: "info", Format: "text"},
 	}
 }
 
@@ -120,6 +132,7 @@ func Default() Config {
 const (
 	NetnsOwn      = "own"
 	NetnsAll      = "all"
+	ExperimentOn  = "on"
 	ExperimentOff = "off"
 )
 

@@ -32,12 +32,17 @@ func Read(name string) (Config, error) {
 // or a value out of bounds is a fault; the error is a [Faults] with all of them.
 // An empty document is the defaults.
 func Parse(b []byte) (Config, error) {
-	c := Default()
-	d := decoder{lines: map[string]int{}, values: map[string]string{}}
 	root, err := document(b)
 	if err != nil {
 		return Config{}, err
 	}
+	return parse(root)
+}
+
+// parse reads the top-level mapping; nil is an empty one.
+func parse(root *yaml.Node) (Config, error) {
+	c := Default()
+	d := decoder{lines: map[string]int{}, values: map[string]string{}}
 	if root != nil {
 		d.mapping(root, reflect.ValueOf(&c).Elem(), "")
 	}

@@ -21,6 +21,11 @@ var derived = map[string]string{
 	"policy.max_tracked":       "max_prefixes",
 	"policy.guards.deny":       "plan.deny",
 	"policy.guards.allow":      "plan.allow_prefixes",
+
+	"policy.trial.on":             "experiment.mode",
+	"policy.trial.block":          "experiment.block",
+	"policy.trial.washout":        "experiment.washout",
+	"policy.trial.group_promoted": "experiment.control_every",
 }
 
 // Rules gives the whole policy: the policy section, with what other keys set. It
@@ -40,12 +45,15 @@ func (c *Config) derive() {
 	p.WindowSeconds = int64(c.Window / time.Second)
 	p.MaxNewPerRound, p.MaxSelected, p.MaxTracked = c.Plan.NewPerRound, c.Plan.Max, c.MaxPrefixes
 	p.Guards.Deny, p.Guards.Allow = c.Plan.Deny, c.Plan.AllowPrefixes
+	t, e := &p.Trial, c.Experiment
+	t.On, t.GroupPromoted = e.Mode == ExperimentOn, e.ControlEvery
+	t.BlockSeconds, t.WashoutSeconds = int64(e.Block/time.Second), int64(e.Washout/time.Second)
 }
 
 // checkPolicy asks the policy itself, and gives its faults the names and units of
 // the file; a fault of a derived field goes to the key that sets it.
 func (c Config) checkPolicy(fs *Faults) {
-	if c.Window < time.Second || c.Window%time.Second != 0 {
+	if c.Window < time.Second || c.Window > time.Hour || c.Window%time.Second != 0 {
 		return // its times are measured in windows
 	}
 	c.derive()

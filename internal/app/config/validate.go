@@ -25,6 +25,7 @@ func (c Config) faults() (fs Faults) {
 	c.checkPlan(&fs)
 	c.checkPolicy(&fs)
 	c.checkKeeping(&fs)
+	c.checkGoodput(&fs)
 	return fs
 }
 
@@ -164,14 +165,21 @@ func (c Config) checkTreatment(fs *Faults) {
 	if t.MinBytes < 1 || t.MinBytes > 1<<40 {
 		fs.add("treatment.min_bytes", strconv.FormatUint(t.MinBytes, 10), "not from 1 to 1099511627776 bytes", "the default is 100000")
 	}
-	switch c.Experiment.Mode {
-	case ExperimentOff:
-	case "on":
-		fs.add("experiment.mode", "on", "not available yet: trial, hold-out and promotion are not built in this version", "write off")
-	default:
-		fs.add("experiment.mode", c.Experiment.Mode, "unknown", "write off")
+	c.checkExperiment(fs)
+}
+
+func (c Config) checkExperiment(fs *Faults) {
+	e := c.Experiment
+	oneOf(fs, "experiment.mode", e.Mode, ExperimentOn, ExperimentOff)
+	between(fs, "experiment.control_every", e.ControlEvery, 2, 1024)
+	smallShare(fs, "experiment.holdout", e.Holdout)
+	smallShare(fs, "experiment.aa", e.AA)
+}
+
+func smallShare(fs *Faults, field string, x float64) {
+	if !(x >= 0 && x <= 0.5) {
+		fs.add(field, number(x), "not a share from 0 to 0.5", "0.05 is 5 %")
 	}
-	between(fs, "experiment.control_every", c.Experiment.ControlEvery, 2, 1024)
 }
 
 func cong(fs *Faults, field, name string) {

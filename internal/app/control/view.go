@@ -35,7 +35,7 @@ type PrefixesRequest struct {
 // PrefixRow is what the policy knows of a prefix and what the plan in force does to it now.
 type PrefixRow struct {
 	policy.Row
-	Treatment string     `json:"treatment,omitempty"` // congestion control; "" if not in the plan
+	Treatment string     `json:"treatment,omitempty"` // congestion control; "" if not in the plan, or never treated
 	Arm       record.Arm `json:"arm"`                 // of the present block
 	ArmUntil  int64      `json:"arm_until_unix_s,omitempty"`
 }

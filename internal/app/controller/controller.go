@@ -25,8 +25,11 @@ type Options struct {
 	Rules                  policy.Rules
 	Window, Block, Washout time.Duration
 	ControlEvery           int // blocks; one of them is control
-	Treatment              string
-	MinBytes               uint64
+	// HoldoutPermille and AAPermille of all prefixes are drawn, with Rules.Trial on and
+	// unless Rules name some.
+	HoldoutPermille, AAPermille int
+	Treatment                   string
+	MinBytes                    uint64
 	// TreatmentIsDefault: every polled namespace already runs the treatment.
 	TreatmentIsDefault func() bool
 }
@@ -78,14 +81,12 @@ type Controller struct {
 // stamps only; windows bring their own time.
 func New(ctx context.Context, o Options, store Ledger, a Archive, log *slog.Logger, now func() time.Time) (*Controller, error) {
 	c := &Controller{opt: o, store: store, log: log, now: now}
-	var err error
-	if c.engine, err = Replay(ctx, a, o.Rules, o.Window, now()); err != nil {
-		return nil, err
-	}
 	if err := c.recall(ctx, a); err != nil {
 		return nil, err
 	}
-	return c, nil
+	var err error
+	c.engine, err = Replay(ctx, a, o.engine(c.salt), now())
+	return c, err
 }
 
 // Attach names the host that plans go to and puts the state of before the
@@ -186,11 +187,14 @@ func (c *Controller) Round(ctx context.Context, out agent.Out) error {
 	end := out.Start + int64(c.opt.Window/time.Second)
 	d := c.engine.Round(policy.Input{
 		Start: out.Start, RoundStart: end, Rows: out.Rows, Unknown: out.Unknown, Starved: out.Starved,
-		Frozen: c.frozen, TreatmentIsDefault: c.opt.TreatmentIsDefault(),
+		Frozen: c.frozen, Stopped: c.killed, TreatmentIsDefault: c.opt.TreatmentIsDefault(),
 	})
 	commit, err := commitOf(out, d)
 	if err != nil {
 		return err
+	}
+	if d.Brake != "" {
+		c.brake(commit)
 	}
 	next := c.nextPlan(d, end)
 	var signed []byte
@@ -238,6 +242,17 @@ func (c *Controller) force(ctx context.Context, p *plan.Plan, signed []byte) err
 	return c.store.SetSetting(ctx, settingInForce, strconv.AppendUint(nil, uint64(p.Serial), 10))
 }
 
+// brake stops all treatment: kernel first, as Stop does, whatever becomes of the
+// round. It stays until somebody resumes.
+func (c *Controller) brake(round *journal.Commit) {
+	if c.host != nil {
+		c.host.Kill(true)
+	}
+	c.killed = true
+	round.Settings = map[string][]byte{journal.SettingKilled: []byte("1")}
+	c.log.Error("brake: no new treatment until `congctl resume`", "why", round.Round.Note)
+}
+
 // nextPlan gives the plan that follows from a decision, or nil where the present
 // one says the same and has half its life left.
 func (c *Controller) nextPlan(d policy.Decision, now int64) *plan.Plan {
@@ -248,10 +263,14 @@ func (c *Controller) nextPlan(d policy.Decision, now int64) *plan.Plan {
 		Experiment: plan.ExperimentOff, GroupTrial: plan.DefaultGroupTrial, GroupPromoted: c.opt.ControlEvery,
 		Salt: c.salt, CapRule: plan.CapRuleNone, Entries: entries(d, c.opt.Treatment, c.plan),
 	}
+	if t := c.opt.Rules.Trial; t.On {
+		next.Experiment, next.GroupTrial, next.GroupPromoted = plan.ExperimentOn, t.GroupTrial, t.GroupPromoted
+		next.HoldoutPermille, next.AAPermille = c.opt.shares()
+	}
 	if c.plan == nil {
 		return next
 	}
-	if c.frozen {
+	if c.frozen && d.Brake == "" {
 		next.Entries = c.plan.Entries // held as it is, renewed so that it does not expire
 	}
 	left, life := c.plan.Expires-now, c.plan.Expires-c.plan.Created
@@ -267,7 +286,7 @@ func (c *Controller) nextPlan(d policy.Decision, now int64) *plan.Plan {
 func entries(d policy.Decision, cong string, prev *plan.Plan) []plan.Entry {
 	out := make([]plan.Entry, 0, len(d.Selection))
 	for _, s := range d.Selection {
-		e := plan.Entry{Prefix: s.Prefix, Cong: cong, State: plan.StateSelected, Since: s.Since, Reason: plan.CleanReason(s.Reason)}
+		e := plan.Entry{Prefix: s.Prefix, Cong: cong, State: stateOf(s), Since: s.Since, Reason: plan.CleanReason(s.Reason)}
 		if prev != nil {
 			if was, ok := prev.Find(s.Prefix); ok && was.Since == s.Since {
 				e.Reason = was.Reason
@@ -280,6 +299,21 @@ func entries(d policy.Decision, cong string, prev *plan.Plan) []plan.Entry {
 	return p.Entries
 }
 
+// stateOf is the word of the plan file for a state of the policy.
+func stateOf(s policy.Selected) string {
+	switch {
+	case s.Role == record.ArmHoldout:
+		return plan.StateHoldout
+	case s.Role == record.ArmAA:
+		return plan.StateAA
+	case s.State == policy.StatePromoted:
+		return plan.StatePromoted
+	case s.State == policy.StateTrial:
+		return plan.StateTrial
+	}
+	return plan.StateSelected
+}
+
 // sameContent compares two plans but for serial and dates.
 func sameContent(a, b *plan.Plan) bool {
 	x := *b
@@ -288,7 +322,7 @@ func sameContent(a, b *plan.Plan) bool {
 }
 
 func commitOf(out agent.Out, d policy.Decision) (*journal.Commit, error) {
-	selection, err := json.Marshal(d.Selection)
+	selection, err := json.Marshal(d.Memory())
 	if err != nil {
 		return nil, fmt.Errorf("encode selection: %w", err)
 	}

@@ -162,12 +162,20 @@ type bench struct {
 	now int64
 }
 
+// newBench runs the plain loop.
 func newBench(t *testing.T, s *store, m *machine, now int64) *bench {
+	t.Helper()
+	rules := policy.DefaultRules()
+	rules.Trial.On = false
+	return newBenchBy(t, s, m, now, rules)
+}
+
+func newBenchBy(t *testing.T, s *store, m *machine, now int64, rules policy.Rules) *bench {
 	t.Helper()
 	b := &bench{t: t, s: s, m: m, now: now}
 	var err error
 	b.Controller, err = New(t.Context(), Options{
-		PoP: "pop", Rules: policy.DefaultRules(), Window: 5 * time.Minute, Block: 30 * time.Minute, Washout: 5 * time.Minute,
+		PoP: "pop", Rules: rules, Window: 5 * time.Minute, Block: 30 * time.Minute, Washout: 5 * time.Minute,
 		ControlEvery: 8, Treatment: "bbr", MinBytes: 100_000, TreatmentIsDefault: func() bool { return false },
 	}, s, s, slog.New(slog.NewTextHandler(io.Discard, nil)), func() time.Time { return time.Unix(b.now, 0) })
 	if err != nil {

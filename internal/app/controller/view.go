@@ -38,7 +38,11 @@ var (
 
 // NewStored replays the store.
 func NewStored(ctx context.Context, r Reader, h History, o Options, version string, now func() time.Time) (*Stored, error) {
-	engine, err := Replay(ctx, h, o.Rules, o.Window, now())
+	salt, _, err := r.Setting(ctx, journal.SettingSalt) // none: nothing was ever drawn
+	if err != nil {
+		return nil, err
+	}
+	engine, err := Replay(ctx, h, o.engine(salt), now())
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +92,10 @@ func prefixRows(e *policy.Engine, p *plan.Plan, now int64, q control.PrefixesReq
 		row := control.PrefixRow{Row: r}
 		if p != nil && !p.Expired(now) {
 			if entry, ok := p.Find(r.Prefix); ok {
-				row.Treatment = entry.Cong
 				row.Arm, _ = p.ArmAt(r.Prefix, now)
+				if row.Arm != record.ArmHoldout && row.Arm != record.ArmAA {
+					row.Treatment = entry.Cong
+				}
 				_, _, row.ArmUntil = plan.Block(now, p.BlockSeconds)
 			}
 		}

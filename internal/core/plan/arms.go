@@ -94,12 +94,39 @@ func (p *Plan) arm(d *draw, e Entry, block int64) record.Arm {
 		return record.ArmUnknown
 	case p.Experiment != ExperimentOn:
 		return d.arm(e.Prefix, p.GroupLen(e), block)
-	case d.member(domainHoldout, e.Prefix, p.HoldoutPermille):
+	case e.State == StateHoldout || d.member(domainHoldout, e.Prefix, p.HoldoutPermille):
 		return record.ArmHoldout
-	case d.member(domainAA, e.Prefix, p.AAPermille):
+	case e.State == StateAA || d.member(domainAA, e.Prefix, p.AAPermille):
 		return record.ArmAA
 	}
 	return d.arm(e.Prefix, p.GroupLen(e), block)
+}
+
+// Draws are one experiment's arms for whoever decides by them. Not for concurrent use.
+type Draws struct {
+	draw        *draw
+	holdout, aa int // permille
+}
+
+// NewDraws makes the draws of a salt and the two shares, in permille of all prefixes.
+func NewDraws(salt []byte, holdoutPermille, aaPermille int) *Draws {
+	return &Draws{newDraw(salt), holdoutPermille, aaPermille}
+}
+
+// Role is ArmHoldout or ArmAA for a prefix that is drawn for it, else ArmNone.
+func (d *Draws) Role(p record.Prefix) record.Arm {
+	switch {
+	case d.draw.member(domainHoldout, p, d.holdout):
+		return record.ArmHoldout
+	case d.draw.member(domainAA, p, d.aa):
+		return record.ArmAA
+	}
+	return record.ArmNone
+}
+
+// Arm is AssignArm.
+func (d *Draws) Arm(p record.Prefix, groupLen int, block int64) record.Arm {
+	return d.draw.arm(p, groupLen, block)
 }
 
 // draw is the keyed hash of one salt, reused over many prefixes. Not for concurrent use.

@@ -222,6 +222,13 @@ func TestArmAt(t *testing.T) {
 			}
 		}
 	}
+	for state, want := range map[string]record.Arm{StateHoldout: record.ArmHoldout, StateAA: record.ArmAA} {
+		p.Entries[0].State = state
+		if arm, _ := p.ArmAt(in, noon); arm != want {
+			t.Errorf("named %s: %s", state, arm)
+		}
+	}
+	p.Entries[0].State = StateTrial
 	p.AAPermille = 1000
 	if arm, _ := p.ArmAt(in, noon); arm != record.ArmAA {
 		t.Errorf("all A/A: %s", arm)
@@ -236,6 +243,32 @@ func TestArmAt(t *testing.T) {
 	}
 	if arm := AssignArm(p.Salt, in, 0, 1); arm != record.ArmUnknown {
 		t.Errorf("no group length: %s", arm)
+	}
+}
+
+// TestDraws: who decides by the draws sees the arms that the plan's readers see.
+func TestDraws(t *testing.T) {
+	p := testPlan()
+	p.Experiment = ExperimentOn
+	p.HoldoutPermille, p.AAPermille = 300, 300
+	d := NewDraws(p.Salt, p.HoldoutPermille, p.AAPermille)
+	roles := map[record.Arm]int{}
+	for i := range 200 {
+		in := record.Prefix(0xc6120000+i<<8) | 24
+		p.Entries = []Entry{{Prefix: in, State: StatePromoted}}
+		for block := int64(997320); block < 997320+8; block++ {
+			want := d.Role(in)
+			if want == record.ArmNone {
+				want = d.Arm(in, p.GroupPromoted, block)
+			}
+			if arm, _ := p.ArmAt(in, block*1800); arm != want {
+				t.Fatalf("%s, block %d: plan %s, draws %s", in, block, arm, want)
+			}
+		}
+		roles[d.Role(in)]++
+	}
+	if len(roles) != 3 {
+		t.Errorf("roles %v, want all three", roles)
 	}
 }
 

@@ -75,7 +75,7 @@ func (e Entry) check() (field string, err error) {
 	if err := checkCong(e.Cong); err != nil {
 		return "cong", err
 	}
-	if err := checkOneOf(e.State, StateSelected, StateTrial, StatePromoted); err != nil {
+	if err := checkOneOf(e.State, StateSelected, StateTrial, StatePromoted, StateHoldout, StateAA); err != nil {
 		return "state", err
 	}
 	if err := checkTime(e.Since); err != nil {
@@ -93,7 +93,7 @@ func (e Entry) checkState(experiment string) error {
 	case experiment == ExperimentOff && e.State != StateSelected:
 		return fmt.Errorf("%q: with experiment off every state is %q", e.State, StateSelected)
 	case experiment == ExperimentOn && e.State == StateSelected:
-		return errors.New("\"selected\": with experiment on write \"trial\" or \"promoted\"")
+		return errors.New("\"selected\": with experiment on write \"trial\", \"promoted\", \"holdout\" or \"aa\"")
 	}
 	return nil
 }

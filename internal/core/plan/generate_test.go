@@ -42,7 +42,7 @@ func genPlan() *rapid.Generator[*Plan] {
 		}
 		states := []string{StateSelected}
 		if p.Experiment == ExperimentOn {
-			states = []string{StateTrial, StatePromoted}
+			states = []string{StateTrial, StatePromoted, StateHoldout, StateAA}
 		}
 		for _, pfx := range rapid.SliceOfNDistinct(genPrefix(), 0, 12, rapid.ID[record.Prefix]).Draw(t, "prefixes") {
 			p.Entries = append(p.Entries, Entry{

@@ -21,6 +21,8 @@ const (
 	StateSelected = "selected" // experiment off: chosen by level
 	StateTrial    = "trial"    // experiment on: on probation, groups of GroupTrial blocks
 	StatePromoted = "promoted" // experiment on: shown to help, groups of GroupPromoted blocks
+	StateHoldout  = "holdout"  // experiment on: in the hold-out, drawn or named; never treated
+	StateAA       = "aa"       // experiment on: in the A/A set, drawn or named; never treated
 )
 
 // Defaults, as in the policy; all are configuration.
@@ -71,7 +73,7 @@ type Plan struct {
 	Entries         []Entry       `json:"entries"`  // sorted by prefix
 }
 
-// Entry is one prefix to treat.
+// Entry is one prefix to treat, or to measure as if.
 type Entry struct {
 	Prefix       record.Prefix `json:"prefix"`
 	Cong         string        `json:"cong"`

@@ -184,3 +184,45 @@ func BenchmarkRows(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkTrials is a round that ends a block over 2,000 prefixes, 500 of them on
+// trial or promoted with most of a day of pairs.
+func BenchmarkTrials(b *testing.B) {
+	r := DefaultRules()
+	r.GroupShare, r.MaxNewPerRound = 0.3, 500
+	e := NewExperiment(r, firstBlock{})
+	rows := crowd(2000, 0)
+	var inPlan map[record.Prefix]Selected
+	w := int64(0)
+	step := func() Decision {
+		in := shift(rows, noon+300*w)
+		in.Rows = make([]record.Window, len(rows))
+		for i := range rows {
+			in.Rows[i] = rows[i]
+			if s, ok := inPlan[rows[i].Prefix]; ok {
+				in.Rows[i] = planned(rows[i], []Selected{s}, r.Trial, firstBlock{}, treated{effect: 3})
+			}
+		}
+		w++
+		d := e.Round(in)
+		inPlan = map[record.Prefix]Selected{}
+		for _, s := range d.Selection {
+			inPlan[s.Prefix] = s
+		}
+		return d
+	}
+	for range 12 * 20 {
+		step()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		for (w+1)%6 != 0 {
+			step()
+		}
+		b.StartTimer()
+		if d := step(); d.Selected < 300 {
+			b.Fatalf("%d selected", d.Selected)
+		}
+	}
+}

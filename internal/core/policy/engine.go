@@ -2,9 +2,11 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/congctl/congctl/internal/core/effect"
 	"github.com/congctl/congctl/internal/core/record"
 )
 
@@ -16,6 +18,14 @@ type Engine struct {
 	tracks  []*track // by prefix
 	rounds  []round  // oldest first, at most MaxAgeSeconds of them
 	hold    hold     // of the last round
+
+	// With the experiment only.
+	draws   Draws
+	cooling map[record.Prefix]Cooling
+	weighed int64         // number of the block at whose start evidence was last weighed
+	noise   effect.Noise  // as last estimated
+	left    []effect.Pair // of those who left the plan or began again
+	fleet   effect.Fleet  // as last weighed
 }
 
 // round is what a window was for all prefixes.
@@ -28,18 +38,32 @@ type round struct {
 
 // hold are the reasons of the last round that concern all prefixes.
 type hold struct {
-	unknown, starved  string
-	frozen, isDefault bool
+	unknown, starved           string
+	frozen, isDefault, stopped bool
 }
 
-// New makes an engine that knows nobody. It panics on rules that Validate
-// refuses: a policy by wrong numbers must not run.
+// New makes an engine that knows nobody, without an experiment: the level alone
+// decides. It panics on rules that Validate refuses: a policy by wrong numbers must
+// not run.
 func New(r Rules) *Engine {
+	r.Trial.On = false
+	return NewExperiment(r, nil)
+}
+
+// NewExperiment makes an engine that knows nobody and tries before it trusts. With
+// r.Trial off it is New and needs no draws.
+func NewExperiment(r Rules, draws Draws) *Engine {
+	if !r.Trial.On {
+		r.Trial, r.HoldoutPrefixes, r.AAPrefixes = Trial{}, nil, nil
+	}
 	if err := r.Validate(); err != nil {
 		panic(err)
 	}
-	return &Engine{rules: r}
+	return &Engine{rules: r, draws: draws, cooling: map[record.Prefix]Cooling{}, weighed: math.MinInt64, noise: effect.DefaultNoise}
 }
+
+// Rules are those that the engine decides by.
+func (e *Engine) Rules() Rules { return e.rules }
 
 // Input is one window and what is known about the host at its end. The caller
 // keeps Rows; they may be in any order.
@@ -52,6 +76,7 @@ type Input struct {
 	Starved            string // not empty: the host is short of CPU, in these words; nobody new is selected
 	Frozen             bool   // the plan is held as it is: measured, nothing decided
 	TreatmentIsDefault bool   // nothing to treat: nobody is selected, who is selected is released
+	Stopped            bool   // the kill switch is on: nothing is treated. Without an experiment it changes nothing; with one nothing is decided and every trial begins again
 }
 
 // Decision is a round's outcome.
@@ -70,6 +95,9 @@ type Decision struct {
 
 	BoundaryBytesPerS float64    `json:"boundary_bytes_per_s"` // 0: not drawn
 	Selection         []Selected `json:"selection"`            // after the round, by prefix
+	Cooling           []Cooling  `json:"cooling,omitempty"`    // after the round, by prefix: tried before, and not to be tried before its time
+	Stopped           bool       `json:"stopped,omitempty"`    // by the kill switch, with the experiment: nothing was decided
+	Brake             string     `json:"brake,omitempty"`      // not empty: pull the kill switch, for this reason
 	Events            []Event    `json:"events,omitempty"`
 	Note              string     `json:"note,omitempty"`
 }
@@ -78,11 +106,17 @@ type Decision struct {
 // it does not change while it stays, so that a stable history gives the same plan.
 type Selected struct {
 	Prefix        record.Prefix `json:"prefix"`
-	Since         int64         `json:"since"` // the round that chose it, Unix seconds
+	Since         int64         `json:"since"` // the round that chose it, or put it in its present state, Unix seconds
 	Reason        string        `json:"reason"`
 	Duty          float64       `json:"duty"`
 	Flap          float64       `json:"flap"`
 	PerfBytesPerS float64       `json:"performance_bytes_per_s"`
+
+	// With the experiment only.
+	State   State      `json:"state,omitempty"`         // trial or promoted
+	Role    record.Arm `json:"role,omitempty"`          // hold-out or A/A: never treated; none: treated
+	From    int64      `json:"evidence_from,omitempty"` // start of the first block that counts, Unix seconds
+	Retired int        `json:"retired,omitempty"`       // times in a row, before this trial
 }
 
 // Round takes a window and decides. The last window again, the one before it, and
@@ -92,35 +126,45 @@ type Selected struct {
 // window that never comes is unknown.
 func (e *Engine) Round(in Input) Decision {
 	d, ok := e.observe(in)
-	if ok && !e.held() {
+	switch {
+	case !ok:
+	case e.hold.stopped:
+		e.beginAgain(d.RoundStart)
+	case e.pull(&d):
+	case !e.held():
 		e.decide(&d)
 	}
 	return e.finish(d)
 }
 
 // Replay does the same bookkeeping for a window of the past and then imposes the
-// selection that was stored for its round. Fed with the inputs of earlier Rounds
-// and their Selections it leaves the state that those Rounds left. What is
+// memory that was stored for its round. Fed with the inputs of earlier Rounds
+// and their Memories it leaves the state that those Rounds left. What is
 // selected but was never seen is tracked from this window on.
-func (e *Engine) Replay(in Input, selected []Selected) {
+func (e *Engine) Replay(in Input, m Memory) {
+	in.Stopped = m.Stopped
 	d, ok := e.observe(in)
 	if !ok {
 		return
 	}
-	keep := make(map[record.Prefix]*Selected, len(selected))
-	for i := range selected {
-		s := selected[i]
+	e.recallCooling(m.Cooling)
+	keep := make(map[record.Prefix]*Selected, len(m.Selected))
+	for i := range m.Selected {
+		s := e.converted(m.Selected[i], d.RoundStart)
 		keep[s.Prefix] = &s
 	}
 	for _, t := range e.tracks {
 		if t.chosen != nil {
-			t.chosen = keep[t.prefix]
+			e.put(t, keep[t.prefix])
 		}
 	}
 	if !e.held() {
 		e.judgeAll(&d) // for its memory of what was told; where Round does it, between releases and selections
 	}
 	e.impose(keep)
+	if len(keep) == 0 {
+		e.afresh()
+	}
 }
 
 func (e *Engine) impose(keep map[record.Prefix]*Selected) {
@@ -130,11 +174,12 @@ func (e *Engine) impose(keep map[record.Prefix]*Selected) {
 			t = &track{prefix: p, seen: e.now}
 			e.insert([]*track{t})
 		}
-		t.chosen, t.refused = s, ""
+		e.put(t, s)
+		t.refused = ""
 	}
 }
 
-func (e *Engine) held() bool { return e.hold.frozen || e.hold.unknown != "" }
+func (e *Engine) held() bool { return e.hold.frozen || e.hold.stopped || e.hold.unknown != "" }
 
 // observe is all of a round but the decision. ok is false for a window that is left out.
 func (e *Engine) observe(in Input) (d Decision, ok bool) {
@@ -148,7 +193,9 @@ func (e *Engine) observe(in Input) (d Decision, ok bool) {
 	if why := e.turn(number); why != "" {
 		d.Events = append(d.Events, Event{RoundStart: in.RoundStart, Kind: EventReset, Reason: why})
 	}
-	e.hold = hold{unknown: in.Unknown, starved: in.Starved, frozen: in.Frozen, isDefault: in.TreatmentIsDefault}
+	e.hold = hold{unknown: in.Unknown, starved: in.Starved, frozen: in.Frozen, isDefault: in.TreatmentIsDefault,
+		stopped: in.Stopped && e.rules.Trial.On}
+	d.Stopped = e.hold.stopped
 	if in.Unknown == "" {
 		e.take(in, &d)
 	}
@@ -158,6 +205,7 @@ func (e *Engine) observe(in Input) (d Decision, ok bool) {
 	if in.Unknown == "" {
 		e.levels(&d)
 	}
+	e.weigh(d.RoundStart)
 	e.rounds = append(e.rounds, round{window: e.now, unknown: in.Unknown, boundary: d.BoundaryBytesPerS, ranked: d.Ranked})
 	return d, true
 }
@@ -214,9 +262,10 @@ func (e *Engine) turn(number uint32) (reset string) {
 // setBack drops what was seen in number and later windows.
 func (e *Engine) setBack(number uint32) {
 	for _, t := range e.tracks {
-		t.setBack(number, e.now)
+		t.setBack(number, e.now, e.rules.WindowSeconds, e.rules.Trial.BlockSeconds)
 	}
 	e.rounds = slices.DeleteFunc(e.rounds, func(r round) bool { return r.window >= number })
+	e.weighed = math.MinInt64
 }
 
 // take files the rows.
@@ -241,7 +290,10 @@ func (e *Engine) finish(d Decision) Decision {
 			d.Selection = append(d.Selection, *t.chosen)
 		}
 	}
-	d.Selected = len(d.Selection)
+	if d.Selected = len(d.Selection); d.Selected == 0 {
+		e.afresh()
+	}
+	d.Cooling = e.coolingList(d.RoundStart)
 	if d.Note == "" {
 		d.Note = e.note(d)
 	}
@@ -262,6 +314,12 @@ func (e *Engine) note(d Decision) string {
 	}
 	if h.isDefault {
 		n = append(n, defaultReason)
+	}
+	if h.stopped {
+		n = append(n, "stopped: every trial begins again")
+	}
+	if d.Brake != "" {
+		n = append(n, "brake: "+d.Brake)
 	}
 	if h.starved != "" {
 		n = append(n, "no new selections: "+h.starved)

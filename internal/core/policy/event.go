@@ -12,6 +12,13 @@ const (
 	EventIgnored  EventKind = "ignored"  // input left out
 	EventEvicted  EventKind = "evicted"  // more prefixes than are tracked
 	EventReset    EventKind = "reset"    // all history dropped
+
+	// With the experiment only.
+	EventPromoted EventKind = "promoted" // benefit shown: treated but for a control block in each group
+	EventRetrial  EventKind = "retrial"  // promoted before, back on trial with fresh evidence
+	EventDemoted  EventKind = "demoted"  // harm shown: leaves the plan and cools down
+	EventRetired  EventKind = "retired"  // no benefit shown in time: leaves the plan and cools down
+	EventBrake    EventKind = "brake"    // harm over all: everybody leaves the plan, and the kill switch is pulled
 )
 
 // Event is one thing that a round did, with what it rested on.

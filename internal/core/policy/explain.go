@@ -15,7 +15,13 @@ const (
 	StateUntreated State = "untreated"
 	StateSelected  State = "selected"
 	StateExcluded  State = "excluded" // not selected, and a guard would keep it out
-	StateCooling   State = "cooling"  // retired for a while; no rule sets it without an experiment
+	StateCooling   State = "cooling"  // tried, and not to be tried again for a while
+
+	// With the experiment, in place of selected.
+	StateTrial    State = "trial"    // treated and not, in turns, until benefit shows
+	StatePromoted State = "promoted" // shown to gain, treated but for control blocks
+	StateHoldout  State = "hold-out" // slow enough, and never treated
+	StateAA       State = "A/A"      // tried like the others, and never treated
 )
 
 // Explanation is all that the policy knows of a prefix, and what follows from it.
@@ -41,6 +47,7 @@ type Explanation struct {
 	Pool       Pool         `json:"guard_evidence"`
 	Guards     []Guard      `json:"guards"`
 	Verdict    []string     `json:"verdict"` // sentences
+	Experiment *Experiment  `json:"experiment,omitempty"`
 	Thresholds Rules        `json:"thresholds"`
 }
 
@@ -91,19 +98,35 @@ func (e *Engine) explain(t *track) Explanation {
 	for i := range x.Guards {
 		x.Guards[i].Text = e.guardText(x.Guards[i], t, p)
 	}
-	x.State = state(t, hits(x.Guards))
+	x.State = e.state(t, hits(x.Guards))
 	x.Verdict = e.verdict(t, s)
+	x.Experiment = e.experiment(t)
 	return x
 }
 
-func state(t *track, guard string) State {
+func (e *Engine) state(t *track, guard string) State {
 	switch {
 	case t.chosen != nil:
-		return StateSelected
+		return t.chosen.state()
+	case e.isCooling(t.prefix, e.start(e.now)+e.rules.WindowSeconds):
+		return StateCooling
 	case guard != "":
 		return StateExcluded
 	}
 	return StateUntreated
+}
+
+// state of one in the plan, as people are told.
+func (s *Selected) state() State {
+	switch {
+	case s.Role == record.ArmHoldout:
+		return StateHoldout
+	case s.Role == record.ArmAA:
+		return StateAA
+	case s.State != "":
+		return s.State
+	}
+	return StateSelected
 }
 
 // boundaryOnly: see level.go.
@@ -193,6 +216,9 @@ func (e *Engine) verdict(t *track, s standing) []string {
 			in, s.changes, s.flap(), r.SelectFlap)}
 	}
 	slow := fmt.Sprintf("Slow enough to be treated: %s, a duty cycle of %.2f.", in, s.duty())
+	if c, round := e.cooling[t.prefix], e.start(e.now)+r.WindowSeconds; round < c.Until {
+		return []string{slow, fmt.Sprintf("Not treated: tried before, cools down until %s.", timeText(c.Until))}
+	}
 	return []string{slow, e.obstacle(t)}
 }
 
@@ -216,9 +242,13 @@ func (e *Engine) obstacle(t *track) string {
 
 func (e *Engine) verdictSelected(t *track, s standing) []string {
 	v := []string{fmt.Sprintf("Treated since %s: %s.", timeText(t.chosen.Since), t.chosen.Reason)}
+	if t.trial != nil {
+		v = e.verdictTried(t)
+	}
 	switch reason, _ := e.leave(t); {
 	case reason != "": // only a held plan keeps it
 		v = append(v, "To be released: "+reason+".")
+	case t.chosen.State == StatePromoted: // the level does not matter
 	case s.known < e.rules.MinKnown:
 		v = append(v, fmt.Sprintf("Stays: %s, and below %d nothing is decided.", count(s.known, "known window"), e.rules.MinKnown))
 	default:

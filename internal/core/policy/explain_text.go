@@ -13,6 +13,7 @@ func (x Explanation) Text() string {
 	for _, v := range x.Verdict {
 		fmt.Fprintf(&b, "  %s\n", v)
 	}
+	x.experimentText(&b)
 	x.historyText(&b)
 	x.windowsText(&b)
 	b.WriteString("\nGuards\n")

@@ -15,6 +15,7 @@ type sighting struct {
 	conns  uint64
 	bytes  uint64 // all arms
 	slot   slot
+	rows   []*record.Window // all of them; not kept
 }
 
 // sound says whether a row can be counted: a single NaN would spoil a ranking.
@@ -28,8 +29,11 @@ func sound(w *record.Window, start int64) bool {
 			return false
 		}
 	}
-	return true
+	return !math.IsNaN(w.LogRateMean) && math.Abs(w.LogRateMean) <= maxLogRate && w.LogRateVar >= 0 && w.LogRateVar <= maxLogRate*maxLogRate
 }
+
+// maxLogRate is beyond ln of every float32 rate, the denormal ones included.
+const maxLogRate = 104
 
 // compareRows orders rows by prefix, and within one by all that is counted, so
 // that sums of floating-point numbers do not depend on the order of input.
@@ -42,7 +46,10 @@ func compareRows(a, b *record.Window) int {
 		cmp.Compare(a.Eligible, b.Eligible), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Conns, b.Conns),
 		slices.Compare(a.RateBytesPerS[:], b.RateBytesPerS[:]),
 		cmp.Compare(a.MinRTTUs, b.MinRTTUs), cmp.Compare(a.SRTTUs, b.SRTTUs),
-		cmp.Compare(a.RetransShare, b.RetransShare), cmp.Compare(a.RwndShare, b.RwndShare), cmp.Compare(a.BusyShare, b.BusyShare))
+		cmp.Compare(a.RetransShare, b.RetransShare), cmp.Compare(a.RwndShare, b.RwndShare), cmp.Compare(a.BusyShare, b.BusyShare),
+		compareBools(a.Carryover, b.Carryover), compareBools(a.Washout, b.Washout),
+		cmp.Compare(a.LogRateMean, b.LogRateMean), cmp.Compare(a.LogRateVar, b.LogRateVar),
+		cmp.Compare(a.EligibleSentBytes, b.EligibleSentBytes), cmp.Compare(a.EligibleRetransBytes, b.EligibleRetransBytes))
 }
 
 func compareBools(a, b bool) int {
@@ -93,7 +100,7 @@ func (e *Engine) sightings(rows []record.Window, start int64) (all []sighting, u
 // together sums one prefix's rows. Means over control rows are weighted by
 // eligible connections; the retransmitted share by bytes, as it is one of bytes.
 func together(rows []*record.Window) sighting {
-	s := sighting{prefix: rows[0].Prefix}
+	s := sighting{prefix: rows[0].Prefix, rows: rows}
 	var median, rtt, srtt, retrans, rwnd, busy stat.Mean
 	var eligible, anyArm uint64
 	low, high := math.Inf(1), 0.0

@@ -219,7 +219,7 @@ func TestReplay(t *testing.T) {
 					rt.Fatalf("window %d, restart after %d:\n%s", w, restart, cmp.Diff(d, got))
 				}
 			} else {
-				again.Replay(in, d.Selection)
+				again.Replay(in, d.Memory())
 			}
 			if w%10 != 0 && w != restart {
 				return
@@ -243,12 +243,12 @@ func TestReplayImposes(t *testing.T) {
 	e := New(cityRules())
 	p, _ := record.PrefixOf(netip.MustParseAddr("203.0.113.9"))
 	stored := Selected{Prefix: p, Since: noon, Reason: "by hand", Duty: 1}
-	e.Replay(Input{Start: noon, RoundStart: noon + 300}, []Selected{stored})
+	e.Replay(Input{Start: noon, RoundStart: noon + 300}, Memory{Selected: []Selected{stored}})
 	d := e.Round(Input{Start: noon + 300, RoundStart: noon + 600})
 	if len(d.Selection) != 1 || d.Selection[0] != stored {
 		t.Errorf("selection %+v, want the stored one", d.Selection)
 	}
-	e.Replay(Input{Start: noon + 600, RoundStart: noon + 900}, nil)
+	e.Replay(Input{Start: noon + 600, RoundStart: noon + 900}, Memory{})
 	if d := e.Round(Input{Start: noon + 900, RoundStart: noon + 1200}); d.Selected != 0 || d.Released != 0 {
 		t.Errorf("selected %d, released %d after an empty selection was imposed", d.Selected, d.Released)
 	}

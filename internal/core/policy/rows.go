@@ -30,7 +30,7 @@ func (e *Engine) Rows() []Row {
 	for i, t := range e.tracks {
 		s, p := t.standing(), t.pool(e.now, e.rules)
 		guard := hits(e.guards(t, p))
-		rows[i] = Row{Prefix: t.prefix, State: state(t, guard), Guard: guard,
+		rows[i] = Row{Prefix: t.prefix, State: e.state(t, guard), Guard: guard,
 			PerfBytesPerS: t.last, Conns: int(t.lastN),
 			Known: s.known, Duty: s.duty(), Flap: s.flap(), MinRTTUs: p.MinRTTUs, RetransShare: p.RetransShare}
 		if t.chosen != nil {

@@ -28,6 +28,27 @@ type Rules struct {
 	MaxTracked     int     `yaml:"max_tracked" json:"max_tracked"`             // prefixes in memory
 
 	Guards Guards `yaml:"guards" json:"guards"`
+
+	// The experiment.
+	HoldoutPrefixes []netip.Prefix `yaml:"holdout_prefixes" json:"holdout_prefixes,omitempty"` // never treated, beside those that are drawn
+	AAPrefixes      []netip.Prefix `yaml:"aa_prefixes" json:"aa_prefixes,omitempty"`           // judged as if treated, and not treated
+	Trial           Trial          `yaml:"trial" json:"trial,omitzero"`
+}
+
+// Trial are the numbers of the experiment: trial, promotion, exit by effect.
+type Trial struct {
+	On             bool  `yaml:"on" json:"on"`                           // off: level alone decides, in and out
+	BlockSeconds   int64 `yaml:"block_seconds" json:"block_seconds"`     // all treatment or all control
+	WashoutSeconds int64 `yaml:"washout_seconds" json:"washout_seconds"` // the start of a block, which counts nowhere
+	GroupTrial     int   `yaml:"group_trial" json:"group_trial"`         // blocks in a group on trial; one is control
+	GroupPromoted  int   `yaml:"group_promoted" json:"group_promoted"`   // the same once promoted
+
+	FalseShare         float64 `yaml:"false_share" json:"false_share"`                   // of the promotions: at most this share of them without benefit, on average
+	BudgetSeconds      int64   `yaml:"budget_seconds" json:"budget_seconds"`             // on trial without evidence, then retired
+	CooldownSeconds    int64   `yaml:"cooldown_seconds" json:"cooldown_seconds"`         // after the first retirement; doubled at each in a row
+	MaxCooldownSeconds int64   `yaml:"max_cooldown_seconds" json:"max_cooldown_seconds"` // and at most this
+	EvidenceSeconds    int64   `yaml:"evidence_seconds" json:"evidence_seconds"`         // older pairs count no more
+	SecondLookSeconds  int64   `yaml:"second_look_seconds" json:"second_look_seconds"`   // treated blocks this far back against the control block just ended
 }
 
 // Guards are the conditions under which a slow prefix is not treated all the same.
@@ -70,6 +91,7 @@ func DefaultRules() Rules {
 		MaxSelected:     500,       // prefixes: a fault of the policy stays a fraction of the traffic
 		MaxTracked:      200_000,   // prefixes: under 200 MB at the worst, so an IPv6 flood cannot grow memory
 		Guards:          defaultGuards(),
+		Trial:           DefaultTrial(),
 	}
 }
 
@@ -86,6 +108,24 @@ func defaultGuards() Guards {
 		PolicerBurst:        3,     // single losses give about 1, a policer 10
 		MaxConnShare:        0.20,  // four times the even share at MinSharePrefixes: a NAT, a load balancer, not a path
 		MinSharePrefixes:    20,    // prefixes: among five, everybody has a fifth
+	}
+}
+
+// DefaultTrial are for windows of 300 s and blocks of 30 min.
+func DefaultTrial() Trial {
+	return Trial{
+		On:             true,
+		BlockSeconds:   30 * 60, // s: long enough for several windows, short enough for a verdict within hours
+		WashoutSeconds: 5 * 60,  // s: one window; queues and responses of the other arm drain
+		GroupTrial:     2,       // blocks: evidence is fastest at equal shares
+		GroupPromoted:  8,       // blocks: the level and the effect stay known at an eighth of the gain
+
+		FalseShare:         0.05,          // one false promotion in twenty, on average
+		BudgetSeconds:      6 * 3600,      // s: 3 h of treatment; 3, 6, 12 h promote 88, 89, 91 % of the helped in simulation
+		CooldownSeconds:    24 * 3600,     // s: another day, the same hour of it
+		MaxCooldownSeconds: 8 * 24 * 3600, // s: what does not help is tried once a week, and paths do change
+		EvidenceSeconds:    24 * 3600,     // s: over all of its history a turned effect is not seen within a day
+		SecondLookSeconds:  9 * 30 * 60,   // s: nine blocks, a whole group and one more
 	}
 }
 

@@ -29,7 +29,8 @@ func TestDefaultRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	fields(reflect.ValueOf(DefaultRules()), "", func(name string, _ reflect.Value, tag reflect.StructTag) {
-		if tag.Get("yaml") == "" || tag.Get("yaml") != tag.Get("json") {
+		inJSON, _, _ := strings.Cut(tag.Get("json"), ",")
+		if tag.Get("yaml") == "" || tag.Get("yaml") != inJSON {
 			t.Errorf("%s: yaml %q, json %q", name, tag.Get("yaml"), tag.Get("json"))
 		}
 	})
@@ -79,7 +80,7 @@ func TestLoweredCap(t *testing.T) {
 	rows := crowd(40, 0)
 	for w := range int64(8) {
 		in := shift(rows, noon+300*w)
-		b.Replay(in, a.Round(in).Selection)
+		b.Replay(in, a.Round(in).Memory())
 	}
 	in := shift(rows, noon+300*8)
 	before, after := a.Round(in), b.Round(in)

@@ -34,7 +34,8 @@ func letter(t testing.TB, s string) record.Prefix {
 func quiet(start int64, p record.Prefix, n uint32, rate float64) record.Window {
 	return record.Window{Start: start, Prefix: p, Cong: "cubic", Control: true, Conns: n, Eligible: n, RateMeans: n, Bytes: uint64(n) * 1_000_000,
 		RateBytesPerS: [5]float64{rate / 4, rate / 3, rate / 2, rate, 2 * rate}, MinRTTUs: 30_000, SRTTUs: 40_000,
-		RetransShare: 0.0078125, RwndShare: 0.0625, BusyShare: 0.875}
+		RetransShare: 0.0078125, RwndShare: 0.0625, BusyShare: 0.875,
+		LogRateMean: logOf(rate), LogRateVar: 0.4356, EligibleSentBytes: uint64(n) * 1_000_000, EligibleRetransBytes: uint64(n) * 7_812}
 }
 
 // play is one script's engine, its rows and its clock.
@@ -44,6 +45,9 @@ type play struct {
 	engine *Engine
 	rows   []record.Window
 	next   int64 // start of the next window
+
+	under map[record.Prefix]treated // what treatment does, with the experiment
+	plan  []Selected                // after the last round
 }
 
 // TestScripts plays simulated hours that a person can check by hand.
@@ -52,8 +56,13 @@ type play struct {
 //	window    lines "letter NxRATE key=value...": N eligible connections at RATE kB/s in
 //	          each window from here on (0x0: rows without an eligible one)
 //	round     runs them; times= rounds, skip= windows missed before, start= an absolute
-//	          start, unknown= starved= frozen default as in Input
+//	          start, unknown= starved= frozen default stopped as in Input, events: only
+//	          rounds that have some
 //	explain, rows, json
+//
+// With "trial.on true" among the rules, rows follow the plan: a window line's
+// effect= multiplies the rates and tretrans= sets the retransmitted share while the
+// prefix is under treatment. The first block of each group is the control block.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/policy", func(t *testing.T, path string) {
 		p := &play{t: t, rules: DefaultRules(), engine: New(DefaultRules()), next: noon}
@@ -85,6 +94,7 @@ func TestScripts(t *testing.T) {
 
 func (p *play) setRules(d *datadriven.TestData) string {
 	p.rules = DefaultRules()
+	p.rules.Trial.On = false
 	for _, line := range strings.Split(d.Input, "\n") {
 		name, value, _ := strings.Cut(line, " ")
 		doc := value
@@ -100,7 +110,7 @@ func (p *play) setRules(d *datadriven.TestData) string {
 	if err := p.rules.Validate(); err != nil {
 		return err.Error() + "\n"
 	}
-	p.engine, p.next = New(p.rules), noon
+	p.start()
 	return "ok\n"
 }
 
@@ -112,7 +122,7 @@ func reversed(s []string) []string {
 }
 
 func (p *play) window(d *datadriven.TestData) string {
-	p.rows = nil
+	p.rows, p.under = nil, map[record.Prefix]treated{}
 	for _, line := range strings.Split(d.Input, "\n") {
 		if line == "" {
 			continue
@@ -123,6 +133,7 @@ func (p *play) window(d *datadriven.TestData) string {
 		for _, kv := range w[2:] {
 			p.set(&row, kv)
 		}
+		row.EligibleRetransBytes = uint64(row.RetransShare * float64(row.EligibleSentBytes))
 		p.rows = append(p.rows, row)
 	}
 	return fmt.Sprintf("%d rows\n", len(p.rows))
@@ -138,6 +149,9 @@ func (p *play) number(s string) float64 {
 
 func (p *play) set(row *record.Window, kv string) {
 	key, value, _ := strings.Cut(kv, "=")
+	if p.setTreated(row.Prefix, key, value) {
+		return
+	}
 	if key == "arm" {
 		if err := row.Arm.UnmarshalText([]byte(value)); err != nil {
 			p.t.Fatal(err)
@@ -169,19 +183,20 @@ func (p *play) set(row *record.Window, kv string) {
 	}
 }
 
-func (p *play) round(d *datadriven.TestData) string {
+func (p *play) round(args *datadriven.TestData) string {
 	times, skip := int64(1), int64(0)
 	for key, v := range map[string]*int64{"times": &times, "skip": &skip, "start": &p.next} {
-		if d.HasArg(key) {
-			d.ScanArgs(p.t, key, v)
+		if args.HasArg(key) {
+			args.ScanArgs(p.t, key, v)
 		}
 	}
 	p.next += skip * p.rules.WindowSeconds
 	var lines []string
 	for range times {
-		in := Input{Start: p.next, RoundStart: p.next + p.rules.WindowSeconds, Frozen: d.HasArg("frozen"), TreatmentIsDefault: d.HasArg("default")}
+		in := Input{Start: p.next, RoundStart: p.next + p.rules.WindowSeconds, Frozen: args.HasArg("frozen"), TreatmentIsDefault: args.HasArg("default"),
+			Stopped: args.HasArg("stopped")}
 		for key, v := range map[string]*string{"unknown": &in.Unknown, "starved": &in.Starved} {
-			for _, a := range d.CmdArgs {
+			for _, a := range args.CmdArgs {
 				if a.Key == key {
 					*v = strings.ReplaceAll(strings.Join(a.Vals, " "), "_", " ")
 				}
@@ -189,9 +204,13 @@ func (p *play) round(d *datadriven.TestData) string {
 		}
 		for _, r := range p.rows {
 			r.Start += p.next
-			in.Rows = append(in.Rows, r)
+			in.Rows = append(in.Rows, p.asPlanned(r))
 		}
-		lines = append(lines, clockText(in.RoundStart)+decisionText(p.engine.Round(in)))
+		d := p.engine.Round(in)
+		p.plan = d.Selection
+		if !args.HasArg("events") || len(d.Events) > 0 {
+			lines = append(lines, clockText(in.RoundStart)+decisionText(d))
+		}
 		p.next += p.rules.WindowSeconds
 	}
 	return collapse(lines)

@@ -71,7 +71,7 @@ func (e *Engine) judgeAll(d *Decision) (free []candidate) {
 
 // candidate says whether level and history would select t, and what its guards say.
 func (e *Engine) candidate(t *track) (c candidate, ok bool) {
-	if t.chosen != nil || len(t.history) < e.rules.MinKnown {
+	if t.chosen != nil || len(t.history) < e.rules.MinKnown || e.isCooling(t.prefix, e.start(e.now)+e.rules.WindowSeconds) {
 		return c, false
 	}
 	c = candidate{t: t, s: t.standing()}
@@ -91,9 +91,16 @@ func compareCandidates(a, b candidate) int {
 	return cmp.Or(cmp.Compare(b.s.duty(), a.s.duty()), cmp.Compare(a.t.last, b.t.last), cmp.Compare(a.t.prefix, b.t.prefix))
 }
 
+// compareStaying puts those first whose treatment is shown to help.
+func compareStaying(a, b candidate) int {
+	return cmp.Or(compareBools(a.t.chosen.State == StatePromoted, b.t.chosen.State == StatePromoted), compareCandidates(a, b))
+}
+
 func (e *Engine) choose(c candidate, d *Decision) {
-	c.t.chosen = &Selected{Prefix: c.t.prefix, Since: d.RoundStart, Duty: c.s.duty(), Flap: c.s.flap(), PerfBytesPerS: c.t.last,
+	s := &Selected{Prefix: c.t.prefix, Since: d.RoundStart, Duty: c.s.duty(), Flap: c.s.flap(), PerfBytesPerS: c.t.last,
 		Reason: fmt.Sprintf("duty %.2f flap %.2f perf %s n=%d", c.s.duty(), c.s.flap(), rateText(c.t.last), c.s.known)}
+	e.enter(s, d.RoundStart)
+	e.put(c.t, s)
 	d.New++
 	e.tell(d, EventSelected, c.t, "", c.t.chosen.Reason)
 }
@@ -120,13 +127,13 @@ func (e *Engine) release(d *Decision) {
 		}
 		if reason, guard := e.leave(t); reason != "" {
 			e.drop(t, guard, reason, d)
-		} else {
+		} else if !e.advance(t, d) {
 			stay = append(stay, candidate{t: t, s: t.standing()})
 		}
 	}
 	// Only a cap that was lowered makes more of them than there may be.
 	if len(stay) > e.rules.MaxSelected {
-		slices.SortFunc(stay, compareCandidates)
+		slices.SortFunc(stay, compareStaying)
 		for _, c := range stay[e.rules.MaxSelected:] {
 			e.drop(c.t, "", fmt.Sprintf("more than %d selected", e.rules.MaxSelected), d)
 		}
@@ -134,7 +141,8 @@ func (e *Engine) release(d *Decision) {
 }
 
 func (e *Engine) drop(t *track, guard, reason string, d *Decision) {
-	t.chosen = nil
+	e.keepRow(t, d.RoundStart)
+	e.put(t, nil)
 	d.Released++
 	e.tell(d, EventReleased, t, guard, reason)
 }
@@ -150,7 +158,7 @@ func (e *Engine) leave(t *track) (reason, guard string) {
 		return defaultReason, ""
 	case e.silent(t):
 		return fmt.Sprintf("nothing seen of it for %s: no evidence left", durationText(e.rules.MaxAgeSeconds)), ""
-	case s.known >= e.rules.MinKnown && s.duty() < e.rules.ReleaseDuty:
+	case t.chosen.State != StatePromoted && s.known >= e.rules.MinKnown && s.duty() < e.rules.ReleaseDuty:
 		return fmt.Sprintf("duty %.2f below %.2f over %d known windows", s.duty(), e.rules.ReleaseDuty, s.known), ""
 	}
 	return "", ""

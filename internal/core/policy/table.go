@@ -35,6 +35,7 @@ func (e *Engine) store(all []sighting) (dropped int) {
 		}
 		t.bytes += s.bytes
 		t.put(s.slot, e.rules.lookback())
+		e.file(t, s.rows)
 	})
 	if over := len(e.tracks) + len(fresh) - e.rules.MaxTracked; over > 0 {
 		out := e.least(fresh, over)

@@ -20,6 +20,7 @@ type track struct {
 	recent  []slot  // by window number modulo the lookback
 	refused string  // the guards that kept it out, as last told in an event
 	chosen  *Selected
+	trial   *trial // beside chosen, with the experiment only
 }
 
 // slot is what one window told about a prefix. float32 halves it; limits are
@@ -128,7 +129,7 @@ func (t *track) push(e entry, limit int) {
 
 // setBack forgets what was measured in number and later windows, seen from now.
 // The last known performance is then that of the history.
-func (t *track) setBack(number, now uint32) {
+func (t *track) setBack(number, now uint32, windowSeconds, blockSeconds int64) {
 	ahead := int64(now - number)
 	t.history = slices.DeleteFunc(t.history, func(e entry) bool { return e.age(now) <= ahead })
 	for i := range t.recent {
@@ -137,6 +138,7 @@ func (t *track) setBack(number, now uint32) {
 		}
 	}
 	t.seen = min(t.seen, number)
+	t.trial.setBack(int64(number)*windowSeconds, blockSeconds)
 	if t.lastN == 0 || t.lastAt < number {
 		return
 	}
@@ -151,6 +153,7 @@ func (t *track) setBack(number, now uint32) {
 func (t *track) clear() {
 	t.history, t.recent = nil, nil
 	t.last, t.lastAt, t.lastN = 0, 0, 0
+	t.trial.setBack(math.MinInt64, 0)
 }
 
 // standing is the history in three numbers.

@@ -50,6 +50,7 @@ func (r Rules) Validate() error {
 	f.want(r.MaxTracked >= r.MaxSelected && r.MaxTracked >= 1 && r.MaxTracked <= maxRank, "max_tracked", r.MaxTracked,
 		fmt.Sprintf("write at least max_selected, %d, and at most %d prefixes", r.MaxSelected, maxRank))
 	r.Guards.check(&f)
+	r.checkExperiment(&f)
 	return errors.Join(f...)
 }
 

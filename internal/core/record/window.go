@@ -36,6 +36,11 @@ type Window struct {
 	MinRTTUs      float64    // median over the eligible
 	SRTTUs        float64    // median over the eligible
 
+	// What pairs of blocks are made of. Rates multiply, so it is logarithms that
+	// have means: of ln(rate in bytes/s) over the eligible, the variance by N.
+	LogRateMean, LogRateVar                 float64 // 0 and 0 when Eligible is 0, and in rows of before schema 4
+	EligibleSentBytes, EligibleRetransBytes uint64  // of the eligible; sent includes retransmitted
+
 	// Shares, 0..1, pooled over the row's connections that moved >= the threshold
 	// (over all of them when none did).
 	RetransShare    float64 // bytes_retrans / bytes_sent

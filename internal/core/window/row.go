@@ -23,7 +23,8 @@ type row struct {
 	bytes                      uint64
 
 	sums
-	samples []sample
+	eligibleSent, eligibleRetrans uint64
+	samples                       []sample
 }
 
 type sums struct {
@@ -81,6 +82,7 @@ func (a *Aggregator) joinRows(p *pane) {
 
 func (r *row) join(o *row) {
 	r.conns, r.eligible, r.rateMeans, r.bytes = r.conns+o.conns, r.eligible+o.eligible, r.rateMeans+o.rateMeans, r.bytes+o.bytes
+	r.eligibleSent, r.eligibleRetrans = r.eligibleSent+o.eligibleSent, r.eligibleRetrans+o.eligibleRetrans
 	r.samples = append(r.samples, o.samples...)
 	if o.big != r.big {
 		if o.big {
@@ -94,6 +96,8 @@ func (r *row) join(o *row) {
 
 func (r *row) addEligible(c *record.Conn) {
 	r.eligible++
+	r.eligibleSent += c.WinBytesSent
+	r.eligibleRetrans += c.WinBytesRetrans
 	if c.RateSource == record.RateMean {
 		r.rateMeans++
 	}
@@ -106,6 +110,7 @@ func (a *Aggregator) finish(p *pane, prefix record.Prefix, r *row) record.Window
 		Conns: r.conns, Eligible: r.eligible, RateMeans: r.rateMeans, Bytes: r.bytes,
 		RetransShare: share(r.retrans, r.sent), RwndShare: share(r.rwndUs, r.busyUs),
 		BusyShare: share(r.busyUs, r.elapsedUs), AppLimitedShare: share(r.limited, r.limited+r.rateSamples),
+		EligibleSentBytes: r.eligibleSent, EligibleRetransBytes: r.eligibleRetrans,
 	}
 	rates := column(r.samples, func(s sample) float64 { return float64(s.rate) })
 	if len(rates) > 0 {
@@ -113,6 +118,7 @@ func (a *Aggregator) finish(p *pane, prefix record.Prefix, r *row) record.Window
 			w.RateBytesPerS[i] = stat.Sorted(rates, q)
 		}
 	}
+	w.LogRateMean, w.LogRateVar = logMoments(rates)
 	w.MinRTTUs = median(column(r.samples, func(s sample) float64 { return float64(s.minRttUs) }))
 	w.SRTTUs = median(column(r.samples, func(s sample) float64 { return float64(s.srttUs) }))
 	return w
@@ -162,6 +168,21 @@ func column(samples []sample, get func(sample) float64) []float64 {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// logMoments gives mean and variance (by N) of the logarithms. The values come
+// sorted, so that the sums do not depend on the order of arrival; the second pass
+// over the differences keeps the digits that a sum of squares would lose.
+func logMoments(sorted []float64) (mean, variance float64) {
+	n := float64(len(sorted))
+	for _, v := range sorted {
+		mean += math.Log(v) / n
+	}
+	for _, v := range sorted {
+		d := math.Log(v) - mean
+		variance += d * d / n
+	}
+	return mean, variance
 }
 
 func median(sorted []float64) float64 {

@@ -128,6 +128,10 @@ func showFlush(rows []record.Window, st Stats) string {
 		fmt.Fprintf(&b, ": conns=%d eligible=%d means=%d bytes=%d\n", w.Conns, w.Eligible, w.RateMeans, w.Bytes)
 		fmt.Fprintf(&b, "  rate=%v minrtt=%v srtt=%v retrans=%.4g rwnd=%.4g busy=%.4g app-limited=%.4g\n",
 			w.RateBytesPerS, w.MinRTTUs, w.SRTTUs, w.RetransShare, w.RwndShare, w.BusyShare, w.AppLimitedShare)
+		if w.Eligible > 0 {
+			fmt.Fprintf(&b, "  eligible: ln rate mean %.4f variance %.4f, %d bytes sent, %d of them again\n",
+				w.LogRateMean, w.LogRateVar, w.EligibleSentBytes, w.EligibleRetransBytes)
+		}
 	}
 	fmt.Fprintf(&b, "records=%d internal=%d no-prefix=%d unknown=%d late=%d eligible=%d prefixes=%d evicted=%d/%d/%d\n",
 		st.Records, st.NotClientFacing, st.NoPrefix, st.Unknown, st.Late, st.Eligible, st.Prefixes,
@@ -203,6 +207,18 @@ func slowRow(conns []*record.Conn, minBytes uint64) (w record.Window) {
 			rates = append(rates, c.RateBytesPerS)
 		}
 	}
+	for _, c := range elig {
+		w.EligibleSentBytes += c.WinBytesSent
+		w.EligibleRetransBytes += c.WinBytesRetrans
+	}
+	var sum, squares float64
+	for _, r := range rates {
+		sum += math.Log(r)
+		squares += math.Log(r) * math.Log(r)
+	}
+	if n := float64(len(rates)); n > 0 {
+		w.LogRateMean, w.LogRateVar = sum/n, squares/n-sum/n*sum/n
+	}
 	slices.Sort(rates)
 	for i, q := range record.RateQuantiles {
 		if len(rates) == 0 {
@@ -235,7 +251,11 @@ func TestAgainstSlowRow(t *testing.T) {
 		}
 		for _, r := range rows {
 			want := slowRow(groups[fmt.Sprint(r.Start, r.Prefix, r.Arm, r.Cong, r.Carryover, r.Control)], 100000)
-			got := record.Window{Conns: r.Conns, Eligible: r.Eligible, Bytes: r.Bytes, RateBytesPerS: r.RateBytesPerS, RetransShare: r.RetransShare}
+			got := record.Window{Conns: r.Conns, Eligible: r.Eligible, Bytes: r.Bytes, RateBytesPerS: r.RateBytesPerS, RetransShare: r.RetransShare,
+				LogRateMean: want.LogRateMean, LogRateVar: want.LogRateVar, EligibleSentBytes: r.EligibleSentBytes, EligibleRetransBytes: r.EligibleRetransBytes}
+			if math.Abs(r.LogRateMean-want.LogRateMean) > 1e-9 || math.Abs(r.LogRateVar-want.LogRateVar) > 1e-9 {
+				t.Fatalf("ln rate %v variance %v, want %v and %v", r.LogRateMean, r.LogRateVar, want.LogRateMean, want.LogRateVar)
+			}
 			for i := range got.RateBytesPerS {
 				if math.Abs(got.RateBytesPerS[i]-want.RateBytesPerS[i]) < 1e-6 {
 					got.RateBytesPerS[i] = want.RateBytesPerS[i]

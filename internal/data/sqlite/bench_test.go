@@ -15,6 +15,7 @@ func benchRows(rng *rand.Rand, start int64, n int) []record.Window {
 	for i := range rows {
 		w := &rows[i]
 		w.Conns, w.Bytes, w.Cong = rng.Uint32N(300), rng.Uint64N(1<<32), "cubic"
+		w.EligibleSentBytes, w.EligibleRetransBytes = rng.Uint64N(1<<32), rng.Uint64N(1<<24)
 	}
 	return rows
 }

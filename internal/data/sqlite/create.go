@@ -63,7 +63,7 @@ func inMemory(ctx context.Context, do func(*sql.Conn) error) (err error) {
 }
 
 func fillEmpty(ctx context.Context, conn *sql.Conn, o Options) error {
-	setup := schemaV2 + schemaV3 + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion)
+	setup := schemaV2 + schemaV3 + schemaV4 + dropV3 + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion)
 	if _, err := conn.ExecContext(ctx, setup); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 var steps = map[int]func(ctx context.Context, tx *sql.Tx) error{
 	1: step1to2,
 	2: step2to3,
+	3: step3to4,
 }
 
 // migrate copies an older store aside, proves the copy, and lifts the schema

@@ -47,7 +47,7 @@ func mustPrefix(t *testing.T, s string) record.Prefix {
 
 func TestMigrateV1(t *testing.T) {
 	path := storeV1(t, "")
-	if _, err := Open(bg, path, Options{ReadOnly: true}); !errors.Is(err, ErrOlder) || !strings.Contains(err.Error(), "schema 1, this congctl reads 3") {
+	if _, err := Open(bg, path, Options{ReadOnly: true}); !errors.Is(err, ErrOlder) || !strings.Contains(err.Error(), "schema 1, this congctl reads 4") {
 		t.Errorf("read-only open of schema 1: %v", err)
 	}
 	s := openTest(t, path, opts)
@@ -112,7 +112,7 @@ func TestFailedMigrationLeavesTheOldStore(t *testing.T) {
 	}
 	for range 2 {
 		_, err := Open(bg, path, opts)
-		if err == nil || !strings.Contains(err.Error(), "migrate schema 1 to 3") || !strings.Contains(err.Error(), "write 203.0.113.0/24") {
+		if err == nil || !strings.Contains(err.Error(), "migrate schema 1 to 4") || !strings.Contains(err.Error(), "write 203.0.113.0/24") {
 			t.Errorf("migration of a bad prefix: %v", err)
 		}
 	}
@@ -139,7 +139,7 @@ func TestMigrateV2(t *testing.T) {
 	want := []record.Window{{Start: first, Prefix: mustPrefix(t, "203.0.113.0/24"), Cong: "cubic", Control: true, Conns: 12, Eligible: 7, MinRTTUs: 41000},
 		{Start: first, Prefix: mustPrefix(t, "203.0.113.0/24"), Cong: "cubic", Carryover: true, Conns: 2}}
 	for i := range want {
-		if err := putRows(bg, db, want[i:i+1]); err != nil {
+		if err := put(bg, db, "INSERT", "windows", appendWindow(nil, &want[i])[:columnsV3-1]...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,6 +162,51 @@ func TestMigrateV2(t *testing.T) {
 	_ = s.Close()
 	openTest(t, path, Options{ReadOnly: true})
 	if _, err := os.Stat(path + ".backup-v2-2026-01-02"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMigrateV3 keeps good rows and does not make a damaged one pass for good.
+func TestMigrateV3(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "congctl.db")
+	db, err := sql.Open("sqlite", path+"?_pragma=journal_mode(WAL)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(schemaV2 + schemaV3 + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 3;", applicationID)); err != nil {
+		t.Fatal(err)
+	}
+	rows := []record.Window{{Start: first, Prefix: mustPrefix(t, "203.0.113.0/24"), Arm: record.ArmControl, Cong: "cubic", Control: true, Conns: 12, Eligible: 7, MinRTTUs: 41000},
+		{Start: first + 300, Prefix: mustPrefix(t, "203.0.113.0/24"), Arm: record.ArmTreatment, Cong: "bbr", Conns: 2}}
+	for i := range rows {
+		if err := put(bg, db, "INSERT", "windows", appendWindow(nil, &rows[i])[:columnsV3-1]...); err != nil {
+			t.Fatal(err)
+		}
+		if err := putHead(bg, db, Head{Start: rows[i].Start, Rows: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := db.Exec("UPDATE windows SET conns = 3 WHERE start = ?", first+300); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := openTest(t, path, opts)
+	var got []record.Window
+	keep := func(w *record.Window) error { got = append(got, *w); return nil }
+	if err := s.Windows(bg, first, first+300, keep); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(rows[:1], got); d != "" {
+		t.Errorf("good row after the migration:\n%s", d)
+	}
+	if err := s.Windows(bg, first+300, first+600, keep); !errors.Is(err, ErrDamaged) {
+		t.Errorf("damaged row after the migration: %v, want damaged", err)
+	}
+	_ = s.Close()
+	openTest(t, path, Options{ReadOnly: true})
+	if _, err := os.Stat(path + ".backup-v3-2026-01-02"); err != nil {
 		t.Error(err)
 	}
 }

@@ -54,6 +54,9 @@ type copyV1 struct {
 	prefix      int
 }
 
+// columnsV2 of each table, sum included.
+var columnsV2 = map[string]int{"window_heads": 4, "windows": 23, "rounds": 13, "events": 7, "plans": 5, "settings": 3}
+
 var copiesV1 = []copyV1{
 	{"window_heads", `SELECT start, (SELECT count(*) FROM v1_windows w WHERE w.start = s.start),
 		coalesce((SELECT reason FROM v1_notes n WHERE n.start = s.start), '')
@@ -73,7 +76,7 @@ func copyRows(ctx context.Context, tx *sql.Tx, c copyV1) error {
 		return err
 	}
 	defer rows.Close()
-	values := make([]any, columnsOf[c.table]-1, columnsOf[c.table])
+	values := make([]any, columnsV2[c.table]-1, columnsV2[c.table])
 	targets := make([]any, len(values))
 	for i := range values {
 		targets[i] = &values[i]

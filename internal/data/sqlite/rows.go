@@ -9,7 +9,7 @@ import (
 
 // Columns of each table, sum included: the order is the schema's.
 var columnsOf = map[string]int{
-	"window_heads": 4, "windows": 23, "rounds": 13, "events": 7, "plans": 5, "settings": 3,
+	"window_heads": 4, "windows": 27, "rounds": 13, "events": 7, "plans": 5, "settings": 3,
 }
 
 // conn is what a transaction, a pool and a single connection share.

@@ -55,6 +55,7 @@ func someWindows(rng *rand.Rand, start int64, n int) []record.Window {
 			Conns: rng.Uint32(), Eligible: rng.Uint32N(99), RateMeans: rng.Uint32N(99), Bytes: rng.Uint64(),
 			MinRTTUs: math.Floor(rng.Float64() * 1e5), SRTTUs: rng.Float64() * 1e5,
 			RetransShare: rng.Float64(), RwndShare: rng.Float64(), BusyShare: 1, AppLimitedShare: math.Copysign(0, -1),
+			LogRateMean: rng.NormFloat64(), LogRateVar: rng.Float64(), EligibleSentBytes: rng.Uint64(), EligibleRetransBytes: rng.Uint64(),
 		}
 		for q := range w.RateBytesPerS {
 			w.RateBytesPerS[q] = rng.ExpFloat64() * 1e6

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -53,7 +54,7 @@ func (s *Store) Windows(ctx context.Context, from, to int64, row func(*record.Wi
 	err = each(ctx, tx, "windows", "windows WHERE start >= ? AND start < ? ORDER BY start, prefix, arm, cong, carryover, control", []any{from, to},
 		func(r []any) error {
 			setWindow(&w, r)
-			if err := count.saw(w.Start); err != nil {
+			if err := count.saw(&w); err != nil {
 				return err
 			}
 			return row(&w)
@@ -65,13 +66,16 @@ func (s *Store) Windows(ctx context.Context, from, to int64, row func(*record.Wi
 }
 
 // counter holds the rows of a scan against the heads: a page that lost rows
-// without breaking the tree would go unseen otherwise.
+// without breaking the tree would go unseen otherwise. So would a page that stands
+// in another's place with as many rows, but for the order of the keys.
 type counter struct {
 	heads []Head
 	seen  int
+	last  record.Window // its key
 }
 
-func (c *counter) saw(start int64) error {
+func (c *counter) saw(w *record.Window) error {
+	start := w.Start
 	for len(c.heads) > 0 && c.heads[0].Start < start {
 		if err := c.leave(); err != nil {
 			return err
@@ -80,8 +84,18 @@ func (c *counter) saw(start int64) error {
 	if len(c.heads) == 0 || c.heads[0].Start != start {
 		return fmt.Errorf("window %d: %w: it has rows and no head; %s", start, ErrDamaged, damagedHint)
 	}
+	if c.seen > 0 && compareKeys(&c.last, w) >= 0 {
+		return fmt.Errorf("window %d: %w: its rows are out of order; %s", start, ErrDamaged, damagedHint)
+	}
 	c.seen++
+	c.last = *w
 	return nil
+}
+
+// compareKeys orders rows of one window as the table does.
+func compareKeys(a, b *record.Window) int {
+	return cmp.Or(cmp.Compare(int64(a.Prefix), int64(b.Prefix)), cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Cong, b.Cong),
+		cmp.Compare(flag(a.Carryover), flag(b.Carryover)), cmp.Compare(flag(a.Control), flag(b.Control)))
 }
 
 func (c *counter) end() error {
@@ -125,7 +139,8 @@ func appendWindow(dst []any, w *record.Window) []any {
 	for _, r := range w.RateBytesPerS {
 		dst = append(dst, r)
 	}
-	dst = append(dst, w.MinRTTUs, w.SRTTUs, w.RetransShare, w.RwndShare, w.BusyShare, w.AppLimitedShare)
+	dst = append(dst, w.MinRTTUs, w.SRTTUs, w.RetransShare, w.RwndShare, w.BusyShare, w.AppLimitedShare,
+		w.LogRateMean, w.LogRateVar, int64(w.EligibleSentBytes), int64(w.EligibleRetransBytes))
 	return append(dst, sumOf("windows", dst[from:]))
 }
 
@@ -138,6 +153,7 @@ func setWindow(w *record.Window, r []any) {
 		Conns: uint32(n(7)), Eligible: uint32(n(8)), RateMeans: uint32(n(9)), Bytes: uint64(n(10)),
 		RateBytesPerS: [5]float64{f(11), f(12), f(13), f(14), f(15)}, MinRTTUs: f(16), SRTTUs: f(17),
 		RetransShare: f(18), RwndShare: f(19), BusyShare: f(20), AppLimitedShare: f(21),
+		LogRateMean: f(22), LogRateVar: f(23), EligibleSentBytes: uint64(n(24)), EligibleRetransBytes: uint64(n(25)),
 	}
 }
 
@@ -149,7 +165,8 @@ func checkWindow(w *record.Window, start int64) error {
 	if !w.Prefix.Valid() {
 		return fmt.Errorf("field Prefix: %s; take it from record.PrefixOf", w.Prefix)
 	}
-	values := append(w.RateBytesPerS[:], w.MinRTTUs, w.SRTTUs, w.RetransShare, w.RwndShare, w.BusyShare, w.AppLimitedShare)
+	values := append(w.RateBytesPerS[:], w.MinRTTUs, w.SRTTUs, w.RetransShare, w.RwndShare, w.BusyShare, w.AppLimitedShare,
+		w.LogRateMean, w.LogRateVar)
 	for i, v := range values {
 		if math.IsNaN(v) {
 			return fmt.Errorf("field %s: NaN in the row of %s; leave it 0 where nothing was measured", realFields[i], w.Prefix)
@@ -159,4 +176,5 @@ func checkWindow(w *record.Window, start int64) error {
 }
 
 var realFields = [...]string{"RateBytesPerS[Q05]", "RateBytesPerS[Q10]", "RateBytesPerS[Q20]", "RateBytesPerS[Q50]",
-	"RateBytesPerS[Q80]", "MinRTTUs", "SRTTUs", "RetransShare", "RwndShare", "BusyShare", "AppLimitedShare"}
+	"RateBytesPerS[Q80]", "MinRTTUs", "SRTTUs", "RetransShare", "RwndShare", "BusyShare", "AppLimitedShare",
+	"LogRateMean", "LogRateVar"}

@@ -1,0 +1,190 @@
+package controller
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/congctl/congctl/internal/app/agent"
+	"github.com/congctl/congctl/internal/core/plan"
+	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// tried is window under the plan in force: rows carry the plan's arms, and treatment
+// multiplies the rate of slow prefix i by effect[i].
+func tried(b *bench, effect [5]float64) agent.Out {
+	o := window(b.now)
+	for i := range o.Rows {
+		w := &o.Rows[i]
+		w.LogRateMean, w.LogRateVar = math.Log(w.RateBytesPerS[record.Q50]), 0.4
+		w.EligibleSentBytes, w.EligibleRetransBytes = 10_000_000, 100_000
+		if b.plan == nil {
+			continue
+		}
+		arm, in := b.plan.ArmAt(w.Prefix, b.now)
+		if !in {
+			continue
+		}
+		w.Arm, w.Washout = arm, (arm == record.ArmTreatment || arm == record.ArmControl) && b.plan.InWashout(b.now)
+		w.Control = arm != record.ArmTreatment && !w.Washout
+		if arm == record.ArmTreatment {
+			w.Cong = "bbr"
+			w.LogRateMean += math.Log(effect[i])
+		}
+	}
+	return o
+}
+
+func (b *bench) try(n int, effect [5]float64) {
+	b.t.Helper()
+	for range n {
+		o := tried(b, effect)
+		b.now += 300
+		if err := b.Round(b.t.Context(), o); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+func states(p *plan.Plan) map[string]int {
+	m := map[string]int{}
+	for _, e := range p.Entries {
+		m[e.State]++
+	}
+	return m
+}
+
+func (b *bench) told(kind policy.EventKind) (n int) {
+	for _, e := range b.s.events {
+		if e.Kind == string(kind) {
+			n++
+		}
+	}
+	return n
+}
+
+// noon of a day, so that blocks and groups begin with the first window.
+const noon = int64(1_795_176_000)
+
+func TestPlanFollowsTheTrial(t *testing.T) {
+	r := policy.DefaultRules()
+	hold, _ := record.PrefixOf(netip.MustParseAddr("198.18.3.1"))
+	aa, _ := record.PrefixOf(netip.MustParseAddr("198.18.4.1"))
+	r.HoldoutPrefixes, r.AAPrefixes = []netip.Prefix{hold.Netip()}, []netip.Prefix{aa.Netip()}
+	b := newBenchBy(t, fresh(), &machine{}, noon, r)
+	effect := [5]float64{4, 0.2, 1, 4, 4}
+	b.try(12, effect)
+	p := lastPlan(t, b.m)
+	if want := map[string]int{"trial": 3, "holdout": 1, "aa": 1}; !maps.Equal(states(p), want) || p.Experiment != "on" || p.HoldoutPermille != 0 || p.AAPermille != 0 {
+		t.Fatalf("plan %v, experiment %s, %d and %d permille", states(p), p.Experiment, p.HoldoutPermille, p.AAPermille)
+	}
+	b.try(30, effect)
+	if p = lastPlan(t, b.m); !maps.Equal(states(p), map[string]int{"promoted": 1, "trial": 1, "holdout": 1, "aa": 1}) || b.told(policy.EventDemoted) != 1 {
+		t.Errorf("after two pairs: %v", states(p))
+	}
+	if e, _ := p.Find(p.Entries[0].Prefix); e.State != "promoted" || e.Since <= noon+12*300 || e.Reason[:4] != "rate" {
+		t.Errorf("promoted entry %+v", e)
+	}
+	b.try(60, effect)
+	if p = lastPlan(t, b.m); !maps.Equal(states(p), map[string]int{"promoted": 1, "holdout": 1}) || b.told(policy.EventRetired) != 2 {
+		t.Errorf("after the budget: %v", states(p))
+	}
+}
+
+func TestBrakeStopsUntilResume(t *testing.T) {
+	r := policy.DefaultRules()
+	r.Trial.BudgetSeconds = 12 * 3600
+	harm := [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}
+	b := newBenchBy(t, fresh(), &machine{}, noon, r)
+	for b.told(policy.EventBrake) == 0 && b.now < noon+12*3600 {
+		b.try(1, harm)
+	}
+	if p := lastPlan(t, b.m); !b.m.killed || len(p.Entries) != 0 || string(b.s.settings["killed"]) != "1" || b.told(policy.EventBrake) != 1 {
+		t.Fatalf("killed %t, plan %v, setting %q, %d events", b.m.killed, states(p), b.s.settings["killed"], b.told(policy.EventBrake))
+	}
+	again := newBenchBy(t, b.s, &machine{}, b.now, r)
+	again.try(3, harm)
+	if p := lastPlan(t, again.m); !again.m.killed || len(p.Entries) != 0 {
+		t.Errorf("after a restart: killed %t, plan %v", again.m.killed, states(p))
+	}
+	if err := again.Resume(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	again.try(1, harm)
+	if p := lastPlan(t, again.m); again.m.killed || len(p.Entries) != 5 {
+		t.Errorf("after resume: killed %t, plan %v", again.m.killed, states(p))
+	}
+}
+
+// TestBrakeWithAFullStore: what cannot be kept is done all the same.
+func TestBrakeWithAFullStore(t *testing.T) {
+	r := policy.DefaultRules()
+	r.Trial.BudgetSeconds = 12 * 3600
+	harm := [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}
+	b := newBenchBy(t, fresh(), &machine{}, noon, r)
+	b.try(13, harm)
+	for !b.m.killed && b.now < noon+12*3600 {
+		// The store fills up for the last window of each hour.
+		b.s.full = (b.now+300)%3600 == 0
+		o := tried(b, harm)
+		b.now += 300
+		if err := b.Round(t.Context(), o); b.s.full != errors.Is(err, errFull) {
+			t.Fatal(err)
+		}
+	}
+	if !b.s.full || string(b.s.settings["killed"]) == "1" {
+		t.Errorf("store full %t, setting %q", b.s.full, b.s.settings["killed"])
+	}
+}
+
+func TestRestartInTheMiddleOfATrial(t *testing.T) {
+	r := policy.DefaultRules()
+	effect := [5]float64{4, 0.2, 1, 1, 1.2}
+	for _, after := range []int{14, 25, 40, 50, 100} {
+		b := newBenchBy(t, fresh(), &machine{}, noon, r)
+		b.try(after, effect)
+		copied := &store{commits: slices.Clone(b.s.commits), events: slices.Clone(b.s.events), settings: maps.Clone(b.s.settings)}
+		again := newBenchBy(t, copied, &machine{}, b.now, r)
+		for _, row := range b.engine.Rows() {
+			x, _ := b.engine.Explain(row.Prefix)
+			y, _ := again.engine.Explain(row.Prefix)
+			p, _ := json.Marshal(x)
+			q, _ := json.Marshal(y)
+			if string(p) != string(q) {
+				t.Errorf("restart after %d: %s\n%s\nwant\n%s", after, row.Prefix, q, p)
+			}
+		}
+		b.try(40, effect)
+		again.try(40, effect)
+		if a, c := lastPlan(t, b.m), lastPlan(t, again.m); a.Hash() != c.Hash() {
+			t.Errorf("restart after %d: %s", after, plan.Compare(a, c).Text())
+		}
+	}
+}
+
+// TestCooldownOutlivesItsWindows: a restart knows of a cool-down whose trial is long
+// out of the windows that are replayed.
+func TestCooldownOutlivesItsWindows(t *testing.T) {
+	r := policy.DefaultRules()
+	r.Trial.CooldownSeconds = 3 * 86400
+	none := [5]float64{1, 1, 1, 1, 1}
+	b := newBenchBy(t, fresh(), &machine{}, noon, r)
+	b.try(12*50, none)
+	if n := b.told(policy.EventRetired); n != 5 {
+		t.Fatalf("%d retired", n)
+	}
+	again := newBenchBy(t, b.s, &machine{}, b.now, r)
+	again.try(6, none)
+	if p := lastPlan(t, again.m); len(p.Entries) != 0 {
+		t.Errorf("tried again after two days: %v", states(p))
+	}
+	again.try(12*30, none)
+	if p := lastPlan(t, again.m); len(p.Entries) != 5 {
+		t.Errorf("not tried again after three days: %v", states(p))
+	}
+}

@@ -1,0 +1,113 @@
+package policy
+
+import (
+	"math/rand/v2"
+
+	"github.com/congctl/congctl/internal/core/plan"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// triedCity is a city whose rows follow the plan of an experiment. What treatment
+// does to a prefix follows from its number and the seed.
+type triedCity struct{ city }
+
+func cityDraws() Draws { return plan.NewDraws([]byte("sixteen bytes or"), 120, 120) }
+
+// triedRules are so short that states turn over many times.
+func triedRules() Rules {
+	r := cityRules()
+	r.MaxSelected, r.MaxNewPerRound = 12, 3
+	r.Trial = Trial{On: true, BlockSeconds: 600, WashoutSeconds: 300, GroupTrial: 2, GroupPromoted: 4, FalseShare: 0.2,
+		BudgetSeconds: 6000, CooldownSeconds: 4500, MaxCooldownSeconds: 12000, EvidenceSeconds: 12000, SecondLookSeconds: 2400}
+	return r
+}
+
+// wideRules try half of the city, so that harm on the whole can show.
+func wideRules() Rules {
+	r := triedRules()
+	r.GroupShare, r.SelectDuty, r.MaxSelected, r.MaxNewPerRound = 0.6, 0.5, 40, 10
+	r.Trial.EvidenceSeconds = 48000
+	return r
+}
+
+// under is what treatment does to prefix i: helped, harmed, costly, or nothing; for
+// some it turns after a while.
+func (c triedCity) under(i, w int) treated {
+	if c.seed%4 == 0 { // harm on the whole
+		return treated{effect: 0.3}
+	}
+	turned := i%3 == 0 && w > 90
+	switch (i + int(c.seed%5)) % 5 {
+	case 0:
+		if turned {
+			return treated{effect: 0.8}
+		}
+		return treated{effect: 6}
+	case 1:
+		return treated{effect: 0.2}
+	case 2:
+		return treated{effect: 0.8, retrans: 0.2}
+	case 3:
+		if turned {
+			return treated{effect: 1}
+		}
+		return treated{effect: 4}
+	}
+	return treated{}
+}
+
+func (c triedCity) rows(w int, start int64, inPlan []Selected, r Trial, draws Draws) (rows []record.Window) {
+	for i := range c.prefixes {
+		rng := rand.New(rand.NewPCG(c.seed, uint64(w)<<20|uint64(i)))
+		base := c.row(i, w, start, rng)
+		if base.Conns == 0 {
+			continue
+		}
+		base.LogRateMean += rng.NormFloat64() * 0.1
+		own := planned(base, inPlan, r, draws, c.under(i, w))
+		rows = append(rows, own)
+		if rng.IntN(8) == 0 { // a second namespace with another default, or connections switched earlier
+			other := own
+			other.Cong, other.Carryover = "reno", rng.IntN(2) == 0
+			other.Control = own.Control && !other.Carryover
+			other.Eligible, other.Conns = uint32(rng.IntN(4)), 4
+			other.Bytes += 100_000 * uint64(other.Eligible)
+			rows = append(rows, other)
+		}
+	}
+	rng := rand.New(rand.NewPCG(c.seed, 1<<40|uint64(w)))
+	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	return rows
+}
+
+// input is window w with what may befall a host, the kill switch included.
+func (c triedCity) input(w int, inPlan []Selected, r Trial, draws Draws) Input {
+	in := c.city.input(w, true, nil)
+	if in.Rows != nil {
+		in.Rows = c.rows(w, in.Start, inPlan, r, draws)
+	}
+	rng := rand.New(rand.NewPCG(c.seed, 1<<53|uint64(w/4)))
+	in.Stopped = rng.IntN(60) == 0
+	return in
+}
+
+// run plays the city in a closed loop and calls each after every round. A brake
+// stops the treatment for some windows.
+func (c triedCity) run(r Rules, windows int, each func(w int, e *Engine, in Input, d Decision)) {
+	draws := cityDraws()
+	e := NewExperiment(r, cityDraws())
+	var inPlan []Selected
+	stopped := 0
+	for w := range windows {
+		if c.skips(w) {
+			continue
+		}
+		in := c.input(w, inPlan, r.Trial, draws)
+		in.Stopped = in.Stopped || w < stopped
+		d := e.Round(in)
+		each(w, e, in, d)
+		if inPlan = d.Selection; d.Brake != "" {
+			stopped = w + 5
+		}
+	}
+}

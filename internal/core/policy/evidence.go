@@ -1,0 +1,196 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/congctl/congctl/internal/core/effect"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// Evidence is weighed when a block has ended, and carried out in the first round
+// that may decide: at once, but for a frozen plan or an unknown window. The next
+// block then runs under the new state.
+//
+// Pairs are both arms of one prefix in one group of blocks, the newest
+// EvidenceSeconds of them. What a prefix shows is judged by a sequence that may
+// be looked at any time (core/effect), so that a look at each block's end is free.
+// Promotion is decided over all prefixes on trial together (e-BH): of two hundred
+// with nothing to gain, one in twenty would look as if.
+
+// verdict is what evidence says should happen; the zero value is nothing.
+type verdict struct {
+	kind   EventKind
+	reason string
+}
+
+// weigh renews everybody's evidence if a block has ended since it was last done.
+func (e *Engine) weigh(round int64) {
+	if !e.rules.Trial.On || e.blockOf(round) == e.weighed {
+		return
+	}
+	e.weighed = e.blockOf(round)
+	var judged []*track
+	var all []effect.Pair
+	for _, t := range e.tracks {
+		if t.trial != nil && t.chosen.Role != record.ArmHoldout {
+			t.trial.pairs = e.pairs(t, round)
+			judged, all = append(judged, t), append(all, t.trial.pairs...)
+		}
+	}
+	e.noise = effect.EstimateNoise(all)
+	for _, t := range judged {
+		t.trial.evidence = effect.Judge(t.trial.pairs, e.noise)
+		t.trial.verdict = e.exit(t, round)
+	}
+	e.promotions(judged, record.ArmNone)
+	e.promotions(judged, record.ArmAA)
+	e.weighFleet(judged, round)
+}
+
+// pairs of whole groups, oldest first.
+func (e *Engine) pairs(t *track, round int64) []effect.Pair {
+	r := e.rules.Trial
+	t.trial.forget(e.blockOf(max(round-r.EvidenceSeconds, 0)) - int64(r.GroupPromoted))
+	var out []effect.Pair
+	list := t.trial.blocks
+	for len(list) > 0 {
+		groupLen, group := list[0].group()
+		n := 1
+		for n < len(list) {
+			if l, g := list[n].group(); l != groupLen || g != group {
+				break
+			}
+			n++
+		}
+		p := pairOf(t.prefix, list[:n])
+		p.Group, p.End = group, (group+1)*int64(groupLen)*r.BlockSeconds
+		if groupLen > 0 && p.Usable() && p.End <= round && p.End > round-r.EvidenceSeconds {
+			out = append(out, p)
+		}
+		list = list[n:]
+	}
+	return out
+}
+
+func (b block) group() (groupLen int, number int64) {
+	if b.groupLen == 0 {
+		return 0, b.number
+	}
+	return b.groupLen, b.number / int64(b.groupLen)
+}
+
+// pairOf joins the blocks of one group. Its share is that of the blocks that have
+// data: the prefix may have come in the middle of the group.
+func pairOf(p record.Prefix, blocks []block) effect.Pair {
+	pair := effect.Pair{Prefix: p}
+	treated := 0
+	for _, b := range blocks {
+		if b.arm == record.ArmControl {
+			pair.C = pair.C.Join(b.Block)
+			continue
+		}
+		treated++
+		pair.T = pair.T.Join(b.Block)
+	}
+	pair.P = float64(treated) / float64(treated+1)
+	return pair
+}
+
+// needed is ln of the evidence that one prefix needs by itself.
+var needed = -math.Log(effect.Alpha)
+
+// exit says whether the evidence ends the present state of a prefix.
+func (e *Engine) exit(t *track, round int64) verdict {
+	l := t.trial
+	if l.evidence.LogEHarm >= needed {
+		return verdict{EventDemoted, "harm: " + effectText(l.evidence)}
+	}
+	if harm, why := effect.FastHarm(e.costPairs(t), e.noise); harm {
+		return verdict{EventDemoted, "cost: " + why}
+	}
+	if t.chosen.State != StatePromoted {
+		return verdict{}
+	}
+	if !evident(l.pairs, e.noise) {
+		return verdict{EventRetired, fmt.Sprintf("benefit not evident in the last %s: %s",
+			durationText(e.rules.Trial.EvidenceSeconds), effectText(l.evidence))}
+	}
+	if slower, why := e.secondLook(t, round); slower {
+		return verdict{EventRetrial, why}
+	}
+	return verdict{}
+}
+
+// costPairs are those that the cost is judged by: of a trial all, since there are
+// few; of a promoted prefix the last one, since the cost may be new.
+func (e *Engine) costPairs(t *track) []effect.Pair {
+	p := t.trial.pairs
+	if t.chosen.State == StatePromoted && len(p) > 1 {
+		return p[len(p)-1:]
+	}
+	return p
+}
+
+// evident says whether benefit was shown at any pair: evidence once above the bound
+// is evidence, or a prefix that just passed it would leave with its next dull pair.
+func evident(pairs []effect.Pair, n effect.Noise) bool {
+	for k := range pairs {
+		if effect.Judge(pairs[:k+1], n).LogEBenefit >= needed {
+			return true
+		}
+	}
+	return false
+}
+
+// secondLook compares the control block that has just ended with the treated
+// blocks of the last SecondLookSeconds. Evidence of a day is slow to turn; this is
+// not, and what it costs is a new trial, not the treatment.
+func (e *Engine) secondLook(t *track, round int64) (slower bool, why string) {
+	ended := e.blockOf(round) - 1
+	first := ended + 1 - e.rules.Trial.SecondLookSeconds/e.rules.Trial.BlockSeconds
+	var treated, control effect.Block
+	for _, b := range t.trial.blocks {
+		switch {
+		case b.groupLen == 0 || b.number < first || b.number > ended:
+		case b.arm != record.ArmControl:
+			treated = treated.Join(b.Block)
+		case b.number == ended:
+			control = b.Block
+		}
+	}
+	if min(treated.N, control.N) < e.rules.MinSamples || treated.MeanLog > control.MeanLog {
+		return false, ""
+	}
+	return true, fmt.Sprintf("treated blocks of the last %s not faster than the control block just ended: rate x %.2f, %d and %d connections",
+		durationText(e.rules.Trial.SecondLookSeconds), math.Exp(treated.MeanLog-control.MeanLog), treated.N, control.N)
+}
+
+// promotions judges all on trial in one role together. A/A prefixes are judged
+// among themselves: what can gain nothing must not cost the others their evidence.
+func (e *Engine) promotions(judged []*track, role record.Arm) {
+	var list []*track
+	var logE []float64
+	for _, t := range judged {
+		if t.chosen.Role == role && t.chosen.State == StateTrial {
+			list, logE = append(list, t), append(logE, t.trial.evidence.LogEBenefit)
+		}
+	}
+	for i, yes := range effect.EBH(logE, e.rules.Trial.FalseShare) {
+		if l := list[i].trial; yes && l.verdict.kind == "" {
+			l.verdict = verdict{EventPromoted, effectText(l.evidence)}
+		}
+	}
+}
+
+// effectText prints an estimate with its bounds.
+func effectText(v effect.Evidence) string {
+	if v.Pairs < 2 {
+		return fmt.Sprintf("%s, two needed to say anything", count(v.Pairs, "pair"))
+	}
+	rate, pairs := fmt.Sprintf("rate x %.2f", math.Exp(v.LogRatio)), count(v.Pairs, "pair")
+	if math.IsInf(v.High, 1) {
+		return rate + " (no bounds yet, " + pairs + ")"
+	}
+	return rate + fmt.Sprintf(" (%.2f to %.2f, %s)", math.Exp(v.Low), math.Exp(v.High), pairs)
+}

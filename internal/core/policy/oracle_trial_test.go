@@ -1,0 +1,405 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/congctl/congctl/internal/core/effect"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// triedOracle is the experiment a second time, on the level's oracle: it keeps the
+// state of every prefix in every window and puts all pairs together from the rows
+// again each time. It shares names and the statistics of core/effect with the
+// engine, and no code.
+type triedOracle struct {
+	*oracle
+	draws   Draws
+	during  map[record.Prefix]map[int64]Selected // by window start: what it was when the window was measured
+	due     map[record.Prefix]EventKind
+	known   map[record.Prefix][]effect.Pair // as last weighed
+	cooling map[record.Prefix]Cooling
+	left    []effect.Pair
+	fleet   effect.Fleet
+	weighed int64
+}
+
+func newTriedOracle(r Rules) *triedOracle {
+	return &triedOracle{oracle: newOracle(r), draws: cityDraws(), during: map[record.Prefix]map[int64]Selected{},
+		due: map[record.Prefix]EventKind{}, known: map[record.Prefix][]effect.Pair{}, cooling: map[record.Prefix]Cooling{}, weighed: -1}
+}
+
+// blocks gives the connections of each block by arm and group length; a block with
+// two lengths is left out.
+func (o *triedOracle) blocks(p record.Prefix) (list []block) {
+	t, now := o.rules.Trial, o.plan[p]
+	lengths := map[int64]int{}
+	sums := map[int64]*block{}
+	for _, start := range slices.Sorted(maps.Keys(o.during[p])) {
+		s, number := o.during[p][start], start/t.BlockSeconds
+		if number*t.BlockSeconds < now.From || start%t.BlockSeconds < t.WashoutSeconds {
+			continue
+		}
+		length := map[State]int{StateTrial: t.GroupTrial, StatePromoted: t.GroupPromoted}[s.State]
+		b := block{number: number, groupLen: length, arm: o.draws.Arm(p, length, number)}
+		for _, w := range o.rows[p][start] {
+			mine := w.Arm == b.arm
+			if s.Role == record.ArmAA {
+				mine = w.Arm == record.ArmAA || w.Arm == record.ArmNone
+			}
+			if mine && !w.Carryover && !w.Washout && w.Eligible > 0 {
+				b.Block = b.Join(effect.Block{N: int(w.Eligible), MeanLog: w.LogRateMean, VarLog: w.LogRateVar,
+					SentBytes: w.EligibleSentBytes, RetransBytes: w.EligibleRetransBytes, SRTTUs: w.SRTTUs, MinRTTUs: w.MinRTTUs})
+			}
+		}
+		if b.N == 0 {
+			continue
+		}
+		if old := sums[number]; old != nil {
+			b.Block = old.Join(b.Block)
+			if lengths[number] != length {
+				lengths[number] = -1
+			}
+		} else {
+			lengths[number] = length
+		}
+		sums[number] = &b
+	}
+	for _, number := range slices.Sorted(maps.Keys(sums)) {
+		if lengths[number] > 0 {
+			list = append(list, *sums[number])
+		}
+	}
+	return list
+}
+
+func (o *triedOracle) pairs(p record.Prefix, round int64) (out []effect.Pair) {
+	t := o.rules.Trial
+	type key struct{ end, length int64 }
+	groups := map[key][]block{}
+	for _, b := range o.blocks(p) {
+		length := int64(b.groupLen)
+		groups[key{(b.number/length + 1) * length * t.BlockSeconds, length}] = append(groups[key{(b.number/length + 1) * length * t.BlockSeconds, length}], b)
+	}
+	keys := slices.SortedFunc(maps.Keys(groups), func(a, b key) int {
+		return cmp.Or(cmp.Compare(groups[a][0].number, groups[b][0].number))
+	})
+	for _, k := range keys {
+		pair := effect.Pair{Prefix: p, End: k.end}
+		n := 0
+		for _, b := range groups[k] {
+			if b.arm == record.ArmControl {
+				pair.C = b.Block
+			} else {
+				pair.T = pair.T.Join(b.Block)
+				n++
+			}
+		}
+		pair.P = float64(n) / float64(n+1)
+		if pair.T.N > 0 && pair.C.N > 0 && k.end <= round && k.end > round-t.EvidenceSeconds {
+			out = append(out, pair)
+		}
+	}
+	return out
+}
+
+func (o *triedOracle) weigh(round int64) {
+	if round/o.rules.Trial.BlockSeconds == o.weighed {
+		return
+	}
+	o.weighed = round / o.rules.Trial.BlockSeconds
+	o.left = slices.DeleteFunc(o.left, func(p effect.Pair) bool { return p.End <= round-o.rules.Trial.EvidenceSeconds })
+	clear(o.due)
+	clear(o.known)
+	var all []effect.Pair
+	fleet := slices.Clone(o.left)
+	prefixes := slices.Sorted(maps.Keys(o.plan))
+	for _, p := range prefixes {
+		if o.plan[p].Role != record.ArmHoldout {
+			o.known[p] = o.pairs(p, round)
+			all = append(all, o.known[p]...)
+		}
+		if o.plan[p].Role == record.ArmNone {
+			fleet = append(fleet, o.known[p]...)
+		}
+	}
+	noise := effect.EstimateNoise(all)
+	o.fleet = effect.WholeFleet(fleet)
+	for _, role := range []record.Arm{record.ArmNone, record.ArmAA} {
+		var trying []record.Prefix
+		var logE []float64
+		for _, p := range prefixes {
+			if o.plan[p].Role != role {
+				continue
+			}
+			o.due[p] = o.exit(p, noise, round)
+			if o.plan[p].State == StateTrial {
+				trying, logE = append(trying, p), append(logE, effect.Judge(o.known[p], noise).LogEBenefit)
+			}
+		}
+		for i, yes := range effect.EBH(logE, o.rules.Trial.FalseShare) {
+			if yes && o.due[trying[i]] == "" {
+				o.due[trying[i]] = EventPromoted
+			}
+		}
+	}
+}
+
+func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) EventKind {
+	pairs, promoted := o.known[p], o.plan[p].State == StatePromoted
+	cost := pairs
+	if promoted && len(pairs) > 0 {
+		cost = pairs[len(pairs)-1:]
+	}
+	costly, _ := effect.FastHarm(cost, noise)
+	if costly || effect.Judge(pairs, noise).LogEHarm >= 2.995732273553991 { // ln 20
+		return EventDemoted
+	}
+	if !promoted {
+		return ""
+	}
+	shown := false
+	for k := range pairs {
+		shown = shown || effect.Judge(pairs[:k+1], noise).LogEBenefit >= 2.995732273553991
+	}
+	switch {
+	case !shown:
+		return EventRetired
+	case o.slower(p, round):
+		return EventRetrial
+	}
+	return ""
+}
+
+// slower is the second look.
+func (o *triedOracle) slower(p record.Prefix, round int64) bool {
+	t := o.rules.Trial
+	var treated, control effect.Block
+	for _, b := range o.blocks(p) {
+		end := (b.number + 1) * t.BlockSeconds
+		recent := end <= round/t.BlockSeconds*t.BlockSeconds && end > round/t.BlockSeconds*t.BlockSeconds-t.SecondLookSeconds
+		switch {
+		case b.arm == record.ArmTreatment && recent:
+			treated = treated.Join(b.Block)
+		case b.arm == record.ArmControl && end == round/t.BlockSeconds*t.BlockSeconds:
+			control = b.Block
+		}
+	}
+	return treated.N >= o.rules.MinSamples && control.N >= o.rules.MinSamples && treated.MeanLog <= control.MeanLog
+}
+
+func (o *triedOracle) wait(row int) int64 {
+	w := o.rules.Trial.CooldownSeconds
+	for range row - 1 {
+		w = min(2*w, o.rules.Trial.MaxCooldownSeconds)
+	}
+	return w
+}
+
+func (o *triedOracle) next(unix int64) int64 {
+	for b := o.rules.Trial.BlockSeconds; unix%b != 0; {
+		unix++
+	}
+	return unix
+}
+
+// out takes a prefix from the plan; what its pairs say of all stays.
+func (o *triedOracle) out(p record.Prefix) {
+	if o.plan[p].Role == record.ArmNone {
+		o.left = append(o.left, o.known[p]...)
+	}
+	delete(o.known, p)
+	delete(o.due, p)
+	delete(o.plan, p)
+	delete(o.during, p)
+}
+
+func (o *triedOracle) begin(p record.Prefix, round int64) {
+	s := o.plan[p]
+	o.out(p)
+	s.State, s.Since, s.From = StateTrial, round, o.next(round)
+	o.plan[p] = s
+}
+
+func (o *triedOracle) round(in Input) (r oracleRound, told []string, brake bool) {
+	if in.Unknown == "" {
+		o.observe(in, &r)
+		for p, s := range o.plan {
+			if o.during[p] == nil {
+				o.during[p] = map[int64]Selected{}
+			}
+			if !in.Stopped && s.Role != record.ArmHoldout {
+				o.during[p][in.Start] = s
+			}
+		}
+	}
+	o.weigh(in.RoundStart)
+	harm, _ := o.fleet.Brake()
+	switch {
+	case in.Stopped:
+		for p := range o.plan {
+			o.begin(p, in.RoundStart)
+		}
+		o.left, o.fleet = nil, effect.Fleet{}
+	case harm && in.Unknown == "":
+		r.released, brake = len(o.plan), true
+		clear(o.plan)
+		clear(o.during)
+	case !in.Frozen && in.Unknown == "":
+		told = o.decide(in, &r)
+	}
+	if len(o.plan) == 0 {
+		o.left, o.fleet = nil, effect.Fleet{}
+	}
+	for p, c := range o.cooling {
+		if in.RoundStart >= c.Until+o.wait(c.Row) {
+			delete(o.cooling, p)
+		}
+	}
+	return r, told, brake
+}
+
+func (o *triedOracle) decide(in Input, r *oracleRound) (told []string) {
+	say := func(kind EventKind, p record.Prefix) { told = append(told, fmt.Sprint(kind, " ", p)) }
+	for _, p := range slices.Sorted(maps.Keys(o.plan)) {
+		s := o.plan[p]
+		h := o.history(p, in.RoundStart)
+		duty, _ := dutyAndFlap(h)
+		late := s.State == StateTrial && in.RoundStart-s.Since >= o.rules.Trial.BudgetSeconds && r.released < o.rules.MaxNewPerRound
+		due := o.due[p]
+		switch {
+		case in.TreatmentIsDefault, o.stated(p), !o.seen(p, in.RoundStart),
+			s.State != StatePromoted && len(h) >= o.rules.MinKnown && duty < o.rules.ReleaseDuty:
+			if o.out(p); s.Retired > 0 {
+				o.cooling[p] = Cooling{p, in.RoundStart, s.Retired}
+			}
+			r.released++
+			say(EventReleased, p)
+		case s.Role == record.ArmHoldout:
+		case due == EventPromoted:
+			s.State, s.Since, s.Retired = StatePromoted, in.RoundStart, 0
+			o.plan[p] = s
+			delete(o.due, p)
+			say(due, p)
+		case due == EventRetrial:
+			o.begin(p, in.RoundStart)
+			say(due, p)
+		case due != "", late:
+			if due == "" {
+				due = EventRetired
+			}
+			o.out(p)
+			o.cooling[p] = Cooling{p, in.RoundStart + o.wait(s.Retired+1), s.Retired + 1}
+			r.released++
+			say(due, p)
+		}
+	}
+	if !in.TreatmentIsDefault {
+		told = append(told, o.choose(in, r)...)
+	}
+	return told
+}
+
+func (o *triedOracle) choose(in Input, r *oracleRound) (told []string) {
+	var free []Selected
+	for p := range o.rows {
+		h := o.history(p, in.RoundStart)
+		duty, flap := dutyAndFlap(h)
+		if _, in0 := o.plan[p]; in0 || len(h) < o.rules.MinKnown || duty < o.rules.SelectDuty || flap > o.rules.SelectFlap || in.RoundStart < o.cooling[p].Until {
+			continue
+		}
+		blocked, seen := o.guarded(p, in.RoundStart)
+		last, _ := o.lastKnown(p, in.RoundStart)
+		switch {
+		case blocked || seen && in.Starved != "":
+			r.refused++
+		case seen:
+			free = append(free, Selected{Prefix: p, Since: in.RoundStart, Duty: duty, Flap: flap, PerfBytesPerS: last,
+				State: StateTrial, Role: o.draws.Role(p), From: o.next(in.RoundStart), Retired: o.cooling[p].Row})
+		}
+	}
+	slices.SortFunc(free, func(a, b Selected) int {
+		return cmp.Or(-cmp.Compare(a.Duty, b.Duty), cmp.Compare(a.PerfBytesPerS, b.PerfBytesPerS), cmp.Compare(a.Prefix, b.Prefix))
+	})
+	for _, s := range free {
+		if r.fresh < o.rules.MaxNewPerRound && len(o.plan) < o.rules.MaxSelected {
+			o.plan[s.Prefix] = s
+			delete(o.cooling, s.Prefix)
+			r.fresh++
+			told = append(told, fmt.Sprint(EventSelected, " ", s.Prefix))
+		}
+	}
+	return told
+}
+
+// TestTriedOracle runs engine and oracle side by side in random cities.
+func TestTriedOracle(t *testing.T) {
+	kinds := map[string]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		c := triedCity{city{seed: rapid.Uint64Range(0, 1<<40).Draw(rt, "seed"), prefixes: rapid.IntRange(6, 40).Draw(rt, "prefixes")}}
+		rules := triedRules()
+		if rapid.Bool().Draw(rt, "wide") {
+			rules = wideRules()
+		}
+		o := newTriedOracle(rules)
+		c.run(rules, rapid.IntRange(40, 160).Draw(rt, "windows"), func(w int, e *Engine, in Input, d Decision) {
+			want, told, brake := o.round(in)
+			got := oracleRound{d.Known, d.Ranked, d.InGroup, d.New, d.Released, d.Refused, want.boundary}
+			if got != want || brake != (d.Brake != "") {
+				rt.Fatalf("window %d: got %+v brake %q, want %+v brake %t", w, got, d.Brake, want, brake)
+			}
+			if got, want := toldText(d.Events), sortedText(told); got != want {
+				rt.Fatalf("window %d: told\n%s\nwant\n%s", w, got, want)
+			}
+			if got, want := memoryText(d.Memory()), memoryText(Memory{slices.Collect(maps.Values(o.plan)), slices.Collect(maps.Values(o.cooling)), in.Stopped}); got != want {
+				rt.Fatalf("window %d:\n%s\nwant\n%s", w, got, want)
+			}
+			for _, line := range told {
+				kind, _, _ := strings.Cut(line, " ")
+				kinds[kind]++
+			}
+			if brake {
+				kinds["brake"]++
+			}
+		})
+	})
+	t.Logf("%v", kinds)
+	for _, kind := range []EventKind{EventSelected, EventPromoted, EventRetrial, EventDemoted, EventRetired, EventReleased, EventBrake} {
+		if kinds[string(kind)] == 0 {
+			t.Errorf("too quiet a city: nobody was %s", kind)
+		}
+	}
+}
+
+func toldText(events []Event) string {
+	var lines []string
+	for _, ev := range events {
+		switch ev.Kind {
+		case EventSelected, EventPromoted, EventRetrial, EventDemoted, EventRetired, EventReleased:
+			lines = append(lines, fmt.Sprint(ev.Kind, " ", ev.Prefix))
+		}
+	}
+	return sortedText(lines)
+}
+
+func sortedText(lines []string) string {
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func memoryText(m Memory) string {
+	var lines []string
+	for _, s := range m.Selected {
+		lines = append(lines, fmt.Sprint(s.Prefix, " ", s.State, " ", s.Role, " since ", s.Since, " from ", s.From, " retired ", s.Retired, " perf ", s.PerfBytesPerS))
+	}
+	for _, c := range m.Cooling {
+		lines = append(lines, fmt.Sprint(c.Prefix, " cooling until ", c.Until, " row ", c.Row))
+	}
+	return sortedText(lines)
+}

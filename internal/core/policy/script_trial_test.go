@@ -1,0 +1,106 @@
+package policy
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// treated is what treatment does to a prefix of a script.
+type treated struct {
+	effect  float64 // on rates; 0 is 1
+	retrans float64 // retransmitted share; 0: as without
+}
+
+// firstBlock draws the first block of each group for control, and nobody for a role.
+type firstBlock struct{}
+
+func (firstBlock) Role(record.Prefix) record.Arm { return record.ArmNone }
+
+func (firstBlock) Arm(_ record.Prefix, groupLen int, block int64) record.Arm {
+	if block%int64(groupLen) == 0 {
+		return record.ArmControl
+	}
+	return record.ArmTreatment
+}
+
+func logOf(rate float64) float64 {
+	if rate <= 0 {
+		return 0
+	}
+	return math.Log(rate)
+}
+
+// start makes the engine of the present rules.
+func (p *play) start() {
+	p.engine, p.next, p.plan = New(p.rules), noon, nil
+	if p.rules.Trial.On {
+		p.engine = NewExperiment(p.rules, firstBlock{})
+	}
+}
+
+func (p *play) setTreated(prefix record.Prefix, key, value string) bool {
+	v, err := strconv.ParseFloat(value, 64)
+	u := p.under[prefix]
+	switch {
+	case err != nil:
+		return false
+	case key == "effect":
+		u.effect = v
+	case key == "tretrans":
+		u.retrans = v
+	default:
+		return false
+	}
+	p.under[prefix] = u
+	return true
+}
+
+// asPlanned is a prefix's row under the plan in force: in its arm, and with what the
+// treatment does there.
+func (p *play) asPlanned(w record.Window) record.Window {
+	if p.rules.Trial.On {
+		return planned(w, p.plan, p.rules.Trial, firstBlock{}, p.under[w.Prefix])
+	}
+	return w
+}
+
+func planned(w record.Window, plan []Selected, r Trial, draws Draws, under treated) record.Window {
+	for i := range plan {
+		s := &plan[i]
+		switch {
+		case s.Prefix != w.Prefix:
+			continue
+		case s.Role != record.ArmNone:
+			w.Arm = s.Role
+			return w
+		}
+		groupLen := r.GroupTrial
+		if s.State == StatePromoted {
+			groupLen = r.GroupPromoted
+		}
+		w.Arm = draws.Arm(w.Prefix, groupLen, w.Start/r.BlockSeconds)
+		w.Washout = w.Start%r.BlockSeconds < r.WashoutSeconds
+		w.Control = w.Arm == record.ArmControl && !w.Washout
+		if w.Arm == record.ArmTreatment {
+			w = under.apply(w)
+		}
+	}
+	return w
+}
+
+func (u treated) apply(w record.Window) record.Window {
+	w.Cong = "bbr"
+	if u.effect > 0 {
+		for q := range w.RateBytesPerS {
+			w.RateBytesPerS[q] *= u.effect
+		}
+		w.LogRateMean += math.Log(u.effect)
+	}
+	if u.retrans > 0 {
+		w.RetransShare = u.retrans
+		w.EligibleRetransBytes = uint64(u.retrans * float64(w.EligibleSentBytes))
+	}
+	return w
+}
