@@ -1,0 +1,141 @@
+package simulate
+
+import (
+	"math"
+
+	"github.com/congctl/congctl/internal/core/stat"
+)
+
+// CityReport is how the loop did, beside what could have been done. Shares are of 1;
+// a figure of nobody is left out (null).
+type CityReport struct {
+	Seed       uint64 `json:"seed"`
+	Prefixes   int    `json:"prefixes"`
+	Hours      int    `json:"hours"`
+	Experiment bool   `json:"experiment"`
+
+	Helped            int      `json:"helped"`                  // truly: factor above 1.5, in the true bottom fifth, and not held out
+	HelpedInForce     *float64 `json:"helped_in_force"`         // of them, promoted at the end; without an experiment, selected
+	HelpedTraffic     *float64 `json:"helped_in_force_traffic"` // the same, weighted by eligible connections
+	ReleasesPerHelped *float64 `json:"releases_per_helped"`
+
+	SelectionHoursP50 *float64 `json:"start_to_selection_hours_p50"` // of the helped that were selected
+	PromotionHoursP50 *float64 `json:"selection_to_promotion_hours_p50"`
+	PromotionHoursP90 *float64 `json:"selection_to_promotion_hours_p90"`
+
+	ChangesPerRound float64 `json:"changes_per_round"` // added and released, after the first day
+	Tried           int     `json:"tried"`             // prefixes that were ever in the plan and may be treated
+	TriedOften      int     `json:"tried_3_times"`     // of them, three times or more
+
+	PromotedUseless int `json:"promoted_useless"` // ever, though the factor is below 1.05
+	PromotedHarmed  int `json:"promoted_harmed"`  // ever, though the factor is below 1
+
+	P10Gain       float64 `json:"p10_gain"`        // of all eligible connections of the last day, against nobody treated
+	P10GainOracle float64 `json:"p10_gain_oracle"` // with just the helped treated
+	P10GainAll    float64 `json:"p10_gain_all"`    // with everybody treated
+	P10GainFaster float64 `json:"p10_gain_faster"` // with everybody treated whose factor is above 1
+
+	BoundaryMbit   float64 `json:"boundary_mbit_per_s"` // mean of the last day
+	BoundaryChange float64 `json:"boundary_change"`     // against the same city without any effect
+	BoundaryDrift  float64 `json:"boundary_drift"`      // against the same city with nobody treated: what treating does to the ranking
+
+	HarmedTried int      `json:"harmed_tried"`
+	HarmedHours *float64 `json:"harmed_hours"` // of treatment, mean of those tried
+
+	NullTried    int    `json:"null_tried"`    // in the city without any effect
+	NullPromoted int    `json:"null_promoted"` // of them, ever promoted
+	Braked       string `json:"braked,omitempty"`
+}
+
+// often is how many tries are too many for days.
+const often = 3
+
+func report(o CityOptions, real, null, idle *tally) CityReport {
+	r := CityReport{Seed: o.Seed, Prefixes: o.Prefixes, Hours: o.Hours, Experiment: o.Rules.Trial.On,
+		ChangesPerRound: real.changesPerRound(), Braked: real.braked,
+		P10Gain: real.p10(worldLoop), P10GainOracle: real.p10(worldOracle), P10GainAll: real.p10(worldAll), P10GainFaster: real.p10(worldGain),
+		BoundaryMbit: real.boundary.Value() * 8e-6, BoundaryChange: real.boundary.Value()/null.boundary.Value() - 1,
+		BoundaryDrift: real.boundary.Value()/idle.boundary.Value() - 1,
+	}
+	r.helped(real)
+	r.others(real)
+	for i, l := range null.lives {
+		if l.entries > 0 && null.force.treatable(i) {
+			r.NullTried++
+			r.NullPromoted += one(l.trusted > 0)
+		}
+	}
+	return r
+}
+
+func (t *tally) hours(rounds float64) float64 {
+	return rounds * float64(t.o.Rules.WindowSeconds) / 3600
+}
+
+func (t *tally) changesPerRound() float64 { return float64(t.changes) / float64(max(t.rounds, 1)) }
+
+// p10 is the gain of a world at the tenth percentile of all eligible connections.
+func (t *tally) p10(world int) float64 {
+	return math.Exp(t.worlds[world].quantile(0.1)-t.worlds[worldNone].quantile(0.1)) - 1
+}
+
+func (r *CityReport) helped(t *tally) {
+	var inForce, traffic, releases stat.Mean
+	var selection, promotion []float64
+	for i, l := range t.lives {
+		p := &t.city.Places[i]
+		if !p.Helped() || !t.force.treatable(i) {
+			continue
+		}
+		r.Helped++
+		now := l.promoted || l.in && !t.o.Rules.Trial.On
+		inForce.Add(float64(one(now)), 1)
+		traffic.Add(float64(one(now)), p.Conns)
+		releases.Add(float64(l.left), 1)
+		if l.selected > 0 {
+			selection = append(selection, t.hours(float64(l.selected)))
+		}
+		if l.trusted > 0 {
+			promotion = append(promotion, t.hours(float64(l.wait)))
+		}
+	}
+	r.HelpedInForce, r.HelpedTraffic, r.ReleasesPerHelped = known(inForce.Value()), known(traffic.Value()), known(releases.Value())
+	r.SelectionHoursP50 = known(stat.Quantile(selection, 0.5))
+	r.PromotionHoursP50, r.PromotionHoursP90 = known(stat.Quantile(promotion, 0.5)), known(stat.Quantile(promotion, 0.9))
+}
+
+func (r *CityReport) others(t *tally) {
+	var harmed stat.Mean
+	for i, l := range t.lives {
+		p := &t.city.Places[i]
+		if l.entries == 0 || !t.force.treatable(i) {
+			continue
+		}
+		r.Tried++
+		r.TriedOften += one(l.entries >= often)
+		r.PromotedUseless += one(l.trusted > 0 && p.Factor < useless)
+		r.PromotedHarmed += one(l.trusted > 0 && p.Harmed())
+		if p.Harmed() {
+			r.HarmedTried++
+			harmed.Add(t.hours(float64(l.given)), 1)
+		}
+	}
+	r.HarmedHours = known(harmed.Value())
+}
+
+// useless: an effect that nobody would notice.
+const useless = 1.05
+
+func one(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+func known(v float64) *float64 {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,160 @@
+package simulate
+
+import (
+	"math"
+
+	"github.com/congctl/congctl/internal/core/city"
+	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/core/stat"
+)
+
+// tally is what is counted while a city is walked.
+type tally struct {
+	o        CityOptions
+	city     *city.City
+	force    *force
+	lives    []life
+	late     bool // the last day, or the second half of a shorter run, has begun
+	lateFrom int64
+
+	changes  int // added and released, while late or after the first day
+	rounds   int
+	boundary stat.Mean // bytes/s, while late
+	braked   string
+
+	gain   []float64 // by place: ln of what the treatment makes of its rate
+	now    []bool    // by place: treated in the present window
+	worlds [len(worldNames)]rates
+}
+
+// life is what became of one place. Times are in rounds, 0 is never.
+type life struct {
+	in, promoted         bool
+	entered              int64 // the last time
+	selected, trusted    int64 // the first time
+	wait                 int64 // from the selection before it to the first promotion
+	entries, left, given int   // times; windows of treatment
+}
+
+// The worlds whose connections are compared: the loop's, and four that know more or
+// less than it. All have the same connections.
+const (
+	worldLoop = iota
+	worldNone
+	worldOracle
+	worldAll
+	worldGain
+)
+
+var worldNames = [...]string{worldLoop: "the loop", worldNone: "nobody", worldOracle: "the helped", worldAll: "everybody", worldGain: "where it is faster"}
+
+func newTally(o CityOptions, c *city.City, f *force) *tally {
+	t := &tally{o: o, city: c, force: f, lives: make([]life, len(c.Places)), now: make([]bool, len(c.Places))}
+	day := 86400 / o.Rules.WindowSeconds
+	windows := int64(o.Hours) * 3600 / o.Rules.WindowSeconds
+	t.lateFrom = max(windows-day, windows/2)
+	for i := range c.Places {
+		t.gain = append(t.gain, math.Log(c.Places[i].Factor))
+	}
+	return t
+}
+
+// begin is called before window n, from 0.
+func (t *tally) begin(n int64) {
+	if n >= t.lateFrom && !t.late {
+		t.late = true
+		t.city.Seen = t.seen
+	}
+}
+
+func (t *tally) serve(place int, s city.Served) {
+	t.now[place] = s.Arm == record.ArmTreatment
+	if t.now[place] {
+		t.lives[place].given++
+	}
+}
+
+// seen files one connection in every world.
+func (t *tally) seen(place int, lnRate float64) {
+	p := &t.city.Places[place]
+	for world, treated := range [...]bool{
+		worldLoop: t.now[place], worldNone: false, worldOracle: p.Helped(), worldAll: true, worldGain: p.Factor > 1} {
+		v := lnRate
+		if treated {
+			v += t.gain[place]
+		}
+		t.worlds[world].add(v)
+	}
+}
+
+// round files a decision; n counts from 1.
+func (t *tally) round(n int64, d policy.Decision) {
+	if t.late {
+		t.boundary.Add(d.BoundaryBytesPerS, 1)
+	}
+	if d.Brake != "" && t.braked == "" {
+		t.braked = d.Brake
+	}
+	changed := 0
+	for i := range t.lives {
+		if t.lives[i].step(n, t.force.in[i]) {
+			changed++
+		}
+	}
+	if n*t.o.Rules.WindowSeconds > min(86400, int64(t.o.Hours)*1800) {
+		t.changes += changed
+		t.rounds++
+	}
+}
+
+// step follows one place into the state after a round, and says whether it came into
+// the plan or left it.
+func (l *life) step(n int64, s *policy.Selected) (changed bool) {
+	in := s != nil
+	changed = in != l.in
+	switch {
+	case changed && in:
+		l.entries++
+		l.entered = n
+		if l.selected == 0 {
+			l.selected = n
+		}
+	case changed:
+		l.left++
+	}
+	l.in, l.promoted = in, in && s.State == policy.StatePromoted
+	if l.promoted && l.trusted == 0 {
+		l.trusted, l.wait = n, n-l.entered
+	}
+	return changed
+}
+
+// rates is a histogram of ln(rate): bins of 0.001 tell a quantile to 0.1 %.
+type rates struct {
+	counts [rateBins]uint32
+	n      uint64
+}
+
+const (
+	rateBins   = 20_000
+	rateBin    = 0.001
+	rateLowest = 4 // ln: 55 bytes/s; the highest is e^24, 212 Gbit/s
+)
+
+func (r *rates) add(ln float64) {
+	i := int((ln - rateLowest) / rateBin)
+	r.counts[min(max(i, 0), rateBins-1)]++
+	r.n++
+}
+
+// quantile gives ln of the rate below which a share of the connections are.
+func (r *rates) quantile(q float64) float64 {
+	want, seen := q*float64(r.n), 0.0
+	for i, c := range r.counts {
+		if seen += float64(c); seen >= want && c > 0 {
+			return rateLowest + rateBin*(float64(i+1)-(seen-want)/float64(c))
+		}
+	}
+	return math.NaN()
+}
