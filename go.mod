@@ -5,12 +5,13 @@ go 1.26.0
 // What each is for: ebpf loads and reads the kernel programs; netlink and netns make
 // links, routes, qdiscs and namespaces; sqlite is the store (pure Go, so the binary
 // stays static); cobra the command line; yaml the configuration; protobuf the wire
-// contract; x/sys the system calls. For tests: datadriven golden scripts, go-cmp
+// contract; maxminddb reads databases of autonomous systems; x/sys the system calls. For tests: datadriven golden scripts, go-cmp
 // diffs, rapid properties.
 require (
 	github.com/cilium/ebpf v0.22.0
 	github.com/cockroachdb/datadriven v1.0.3-0.20250407164829-2945557346d5
 	github.com/google/go-cmp v0.7.0
+	github.com/oschwald/maxminddb-golang/v2 v2.9.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	github.com/vishvananda/netlink v1.3.1

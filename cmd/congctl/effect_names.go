@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/congctl/congctl/internal/app/config"
+	names "github.com/congctl/congctl/internal/app/networks"
+	"github.com/congctl/congctl/internal/core/comparison"
+	"github.com/congctl/congctl/internal/core/network"
+	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/data/asn"
+)
+
+// groupingOf opens what --by needs. done closes it.
+func groupingOf(cfg config.Config, by string, b *comparison.Builder) (g comparison.Grouping, done func() error, err error) {
+	done = func() error { return nil }
+	switch by {
+	case "class":
+		g.Of = b.Class
+	case "tenant":
+		g.Tenants = true
+		if cfg.Names.Tenants == "" {
+			return g, done, usage(errors.New("--by tenant: no tenants are named; set names.tenants in the configuration"))
+		}
+	case "network":
+		g.Of, done, err = namesOf(cfg)
+	}
+	return g, done, err
+}
+
+// namesOf asks the file of networks first, then the database of autonomous systems.
+func namesOf(cfg config.Config) (of func(record.Prefix) string, done func() error, err error) {
+	done = func() error { return nil }
+	if cfg.Names.Networks == "" && cfg.Names.ASN == "" {
+		return nil, done, usage(errors.New("--by network: no networks are named; set names.networks or names.asn in the configuration"))
+	}
+	var table *network.Table
+	if cfg.Names.Networks != "" {
+		if table, err = names.ReadNetworks(cfg.Names.Networks); err != nil {
+			return nil, done, usage(fmt.Errorf("names.networks: %w", err))
+		}
+	}
+	if cfg.Names.ASN == "" {
+		return table.Of, done, nil
+	}
+	db, err := asn.Open(cfg.Names.ASN)
+	if err != nil {
+		return nil, done, usage(fmt.Errorf("names.asn: %w", err))
+	}
+	return func(p record.Prefix) string {
+		if name := table.Of(p); name != "" {
+			return name
+		}
+		return db.Of(p)
+	}, db.Close, nil
+}

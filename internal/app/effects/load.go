@@ -1,0 +1,90 @@
+package effects
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/accesslog"
+	"github.com/congctl/congctl/internal/core/comparison"
+	"github.com/congctl/congctl/internal/core/goodput"
+	"github.com/congctl/congctl/internal/core/journal"
+	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// History is what the store gives.
+type History interface {
+	Heads(ctx context.Context, from, to int64) ([]journal.Head, error)
+	Windows(ctx context.Context, from, to int64, row func(*record.Window) error) error
+	Rounds(ctx context.Context, n int) ([]journal.Round, error)
+}
+
+// Responses is where goodput rows are kept. torn lines were lost in a crash.
+type Responses interface {
+	Read(from, to int64, row func(*goodput.Row), settled func(*goodput.Batch)) (torn int, err error)
+}
+
+// Log is what became of the lines of access logs.
+type Log struct {
+	Tally    accesslog.Tally
+	BadLines uint64
+	Dropped  uint64
+	Torn     int
+	Rows     int
+}
+
+// lookBack before the first window: what networks did before they were chosen.
+const lookBack = 3 * 3600
+
+// Load fills a builder from the stores.
+func Load(ctx context.Context, c comparison.Config, h History, r Responses) (*comparison.Builder, Log, error) {
+	b := comparison.New(c)
+	if err := loadRounds(ctx, b, c, h); err != nil {
+		return nil, Log{}, err
+	}
+	heads, err := h.Heads(ctx, c.From-lookBack, c.To)
+	if err != nil {
+		return nil, Log{}, err
+	}
+	for _, head := range heads {
+		if head.Note != "" {
+			b.Skip(head.Start)
+		}
+	}
+	err = h.Windows(ctx, c.From-lookBack, c.To, func(w *record.Window) error {
+		b.Window(w)
+		return nil
+	})
+	if err != nil {
+		return nil, Log{}, err
+	}
+	var log Log
+	log.Torn, err = r.Read(c.From, c.To, func(row *goodput.Row) {
+		log.Rows++
+		b.Goodput(row)
+	}, func(end *goodput.Batch) {
+		log.Tally.Add(end.Tally)
+		log.BadLines += end.BadLine
+		log.Dropped += end.Dropped
+	})
+	return b, log, err
+}
+
+// loadRounds gives the builder who was chosen, from the round before the first window on.
+func loadRounds(ctx context.Context, b *comparison.Builder, c comparison.Config, h History) error {
+	n := int((c.To-c.From+lookBack)/c.WindowSeconds) + 2
+	rounds, err := h.Rounds(ctx, n)
+	if err != nil {
+		return err
+	}
+	for _, r := range slices.Backward(rounds) {
+		var m policy.Memory
+		if err := json.Unmarshal(r.SelectionJSON, &m); err != nil {
+			return fmt.Errorf("read round %d: %w", r.RoundStart, err)
+		}
+		b.Round(r.RoundStart, m.Selected)
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package weblog
+
+import (
+	"errors"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/congctl/congctl/internal/core/accesslog"
+	"github.com/congctl/congctl/internal/core/goodput"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// Options are the meter's numbers and files.
+type Options struct {
+	Logs                   []string // paths of access logs; none: only acknowledged bytes are counted
+	Format                 accesslog.Format
+	Window, Block, Washout time.Duration
+	MinBytes               uint64
+	// ShowLines lets what stands in a bad line into the log: it may hold a client's address.
+	ShowLines bool
+}
+
+// Sink keeps batches.
+type Sink interface {
+	Append(goodput.Batch) error
+}
+
+// Tenants names a response's or a connection's tenant; "" for none.
+type Tenants interface {
+	Of(host string, server netip.AddrPort) string
+}
+
+// Meter follows logs and takes the agent's records. Record and Window may be called
+// while Run runs.
+type Meter struct {
+	opt     Options
+	sink    Sink
+	tenants Tenants
+	alarm   func(kind, text string)
+	log     *slog.Logger
+	tails   []*Tail
+	windows chan int64
+
+	mu      sync.Mutex // guards all below
+	matcher *accesslog.Matcher
+	rows    *goodput.Aggregator
+	bad     uint64 // lines since the last batch
+	told    map[string]string
+}
+
+// New makes a meter; Run starts it.
+func New(o Options, s Sink, t Tenants, alarm func(kind, text string), log *slog.Logger) *Meter {
+	m := &Meter{
+		opt: o, sink: s, tenants: t, alarm: alarm, log: log, windows: make(chan int64, 4), told: map[string]string{},
+		matcher: accesslog.NewMatcher(accesslog.MatchConfig{WindowSeconds: seconds(o.Window), MinBytes: o.MinBytes}),
+		rows:    goodput.New(goodput.Config{BlockSeconds: seconds(o.Block), WashoutSeconds: seconds(o.Washout), MinBytes: o.MinBytes}),
+	}
+	for _, path := range o.Logs {
+		m.tails = append(m.tails, NewTail(path, accesslog.MaxLine))
+	}
+	return m
+}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }
+
+// Record takes one connection record; it is not kept.
+func (m *Meter) Record(c *record.Conn) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rows.Conn(c, m.tenants.Of("", c.Local))
+	if len(m.tails) > 0 {
+		m.matcher.Conn(c)
+	}
+}
+
+// Window says that all records of window start are in. It does not wait: should the
+// disk be that slow, the next window settles this one, too.
+func (m *Meter) Window(start int64) {
+	select {
+	case m.windows <- start:
+	default:
+	}
+}
+
+// readEvery: the lines of a second at 50,000 responses a second are 15 MB.
+const readEvery = time.Second
+
+// Run reads and settles until stop is closed.
+func (m *Meter) Run(stop <-chan struct{}) error {
+	tick := time.NewTicker(readEvery)
+	defer tick.Stop()
+	m.read() // where reading begins
+	for {
+		select {
+		case <-stop:
+			return m.close()
+		case <-tick.C:
+			m.read()
+		case start := <-m.windows:
+			m.read()
+			m.settle(start - seconds(m.opt.Window))
+		}
+	}
+}
+
+func (m *Meter) close() error {
+	var errs []error
+	for _, t := range m.tails {
+		errs = append(errs, t.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (m *Meter) read() {
+	for _, t := range m.tails {
+		missing, err := t.Read(func(n int64, line []byte) { m.line(t.path, n, line) })
+		switch {
+		case err != nil:
+			m.tell("access-log", err.Error())
+		case missing:
+			m.tell("access-log", "access log "+t.path+" is not there; goodput is not measured until it is")
+		default:
+			m.calm("access-log")
+		}
+	}
+}
+
+func (m *Meter) line(path string, number int64, line []byte) {
+	r, err := m.opt.Format.Decode(number, line)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err == nil {
+		m.matcher.Response(r)
+		return
+	}
+	m.bad++
+	var f *accesslog.Fault
+	if errors.As(err, &f) && !m.opt.ShowLines {
+		err = f.Redacted()
+	}
+	if m.bad == 1 { // of each window, one is named
+		m.log.Warn("access log line not understood", "file", path, "format", m.opt.Format, "err", err)
+	}
+}
+
+// settle makes the batch of a window.
+func (m *Meter) settle(start int64) {
+	m.mu.Lock()
+	matched, tally := m.matcher.Settle(start)
+	for i := range matched {
+		r := &matched[i]
+		m.rows.Response(r, m.tenants.Of(r.Host, r.Server))
+	}
+	b := goodput.Batch{Window: start, Tally: tally, BadLine: m.bad}
+	b.Rows, b.Dropped = m.rows.Flush()
+	m.bad = 0
+	m.mu.Unlock()
+
+	if err := m.sink.Append(b); err != nil {
+		m.tell("goodput", "goodput of window not kept: "+err.Error())
+		return
+	}
+	m.calm("goodput")
+	m.judge(&b)
+}
+
+// Shares above which somebody should look: a log of another format, or of another host.
+const (
+	badShare       = 0.01
+	unmatchedShare = 0.5 // a proxy in between matches nobody; a restart, a half at most
+	fewestLines    = 100
+)
+
+func (m *Meter) judge(b *goodput.Batch) {
+	unmatched, lines := b.Tally.UnmatchedTotal(), b.Tally.Responses+b.BadLine
+	if lines < fewestLines {
+		return
+	}
+	if float64(b.BadLine) > badShare*float64(lines) {
+		m.tell("access-log-lines", "lines of the access log are not in the format "+string(m.opt.Format)+"; see docs/format/access-log.md")
+	} else {
+		m.calm("access-log-lines")
+	}
+	if settled := unmatched + b.Tally.Matched; float64(unmatched) > unmatchedShare*float64(settled) {
+		m.tell("access-log-match", "most responses of the access log belong to no measured connection: "+mainReason(&b.Tally))
+	} else {
+		m.calm("access-log-match")
+	}
+}
+
+func mainReason(t *accesslog.Tally) string {
+	main := accesslog.None
+	for r := range accesslog.Reasons {
+		if t.Unmatched[r] > t.Unmatched[main] {
+			main = r
+		}
+	}
+	return main.String()
+}
+
+// tell raises an alarm once until it is calm again.
+func (m *Meter) tell(kind, text string) {
+	if m.told[kind] == text {
+		return
+	}
+	m.told[kind] = text
+	m.log.Warn("alarm", "kind", kind, "text", text)
+	m.alarm(kind, text)
+}
+
+func (m *Meter) calm(kind string) { delete(m.told, kind) }

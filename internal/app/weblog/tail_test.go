@@ -1,0 +1,131 @@
+package weblog
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tailed is a Tail and the file that it follows.
+type tailed struct {
+	t    *testing.T
+	path string
+	tail *Tail
+}
+
+func newTailed(t *testing.T, before string) *tailed {
+	x := &tailed{t: t, path: filepath.Join(t.TempDir(), "access.log")}
+	if before != "-" {
+		x.write(before)
+	}
+	x.tail = NewTail(x.path, 20)
+	t.Cleanup(func() { x.tail.Close() })
+	return x
+}
+
+func (x *tailed) write(text string) {
+	x.t.Helper()
+	f, err := os.OpenFile(x.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// want reads and compares "number:line" words.
+func (x *tailed) want(lines ...string) {
+	x.t.Helper()
+	var got []string
+	if _, err := x.tail.Read(func(n int64, line []byte) { got = append(got, fmt.Sprintf("%d:%s", n, line)) }); err != nil {
+		x.t.Fatal(err)
+	}
+	if strings.Join(got, " ") != strings.Join(lines, " ") {
+		x.t.Fatalf("%q, want %q", got, lines)
+	}
+}
+
+func (x *tailed) must(err error) {
+	x.t.Helper()
+	if err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func TestAppend(t *testing.T) {
+	x := newTailed(t, "old\n")
+	x.want()
+	x.write("a\nb\nhal")
+	x.want("1:a", "2:b")
+	x.want()
+	x.write("f\n\n")
+	x.want("3:half", "4:")
+}
+
+// The first look falls into the middle of a line: its rest is no line.
+func TestBeginsInALine(t *testing.T) {
+	x := newTailed(t, "ol")
+	x.want()
+	x.write("d\nnew\n")
+	x.want("1:new")
+}
+
+func TestLongLineIsCut(t *testing.T) {
+	x := newTailed(t, "")
+	x.want()
+	x.write(strings.Repeat("x", 3*chunk) + "\nnext\n")
+	x.want("1:"+strings.Repeat("x", 21), "2:next")
+}
+
+// logrotate: the file moves away, the server writes to it a little longer, then a new one comes.
+func TestRotate(t *testing.T) {
+	x := newTailed(t, "")
+	x.want()
+	x.write("a\n")
+	old := x.path + ".1"
+	x.must(os.Rename(x.path, old))
+	x.want("1:a")
+	f, err := os.OpenFile(old, os.O_APPEND|os.O_WRONLY, 0)
+	x.must(err)
+	defer f.Close()
+	_, err = f.WriteString("b\n")
+	x.must(err)
+	x.want("2:b")
+	_, err = f.WriteString("c\n")
+	x.must(err)
+	x.write("d\n")
+	x.want("3:c", "1:d")
+	x.write("e\n")
+	x.want("2:e")
+}
+
+func TestTruncate(t *testing.T) {
+	x := newTailed(t, "")
+	x.want()
+	x.write("aaaa\nbb")
+	x.want("1:aaaa")
+	x.must(os.Truncate(x.path, 0))
+	x.write("c\n")
+	x.want("2:c")
+}
+
+// A file that comes later is new from its first line.
+func TestMissing(t *testing.T) {
+	x := newTailed(t, "-")
+	if missing, err := x.tail.Read(nil); !missing || err != nil {
+		t.Fatal(missing, err)
+	}
+	x.write("a\n")
+	x.want("1:a")
+}
+
+func TestNoFile(t *testing.T) {
+	tail := NewTail(t.TempDir(), 20)
+	if _, err := tail.Read(nil); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,63 @@
+package comparison
+
+import (
+	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// span is a time in which a network was chosen in one state.
+type span struct {
+	from, to int64 // Unix seconds; to is open for the last
+	state    policy.State
+	role     record.Arm
+	counts   int64 // start of the first block that counts
+}
+
+const forever = 1<<63 - 1
+
+// spans keep who was chosen when: what rounds tell, cut to its changes.
+type spans struct {
+	of   map[record.Prefix][]span
+	open map[record.Prefix]bool
+}
+
+func newSpans() spans {
+	return spans{of: map[record.Prefix][]span{}, open: map[record.Prefix]bool{}}
+}
+
+// round takes the choice of one round, in the order of time.
+func (s *spans) round(start int64, chosen []policy.Selected) {
+	still := make(map[record.Prefix]bool, len(chosen))
+	for i := range chosen {
+		c := &chosen[i]
+		still[c.Prefix] = true
+		next := span{from: start, to: forever, state: c.State, role: c.Role, counts: c.From}
+		list := s.of[c.Prefix]
+		if n := len(list); n > 0 && s.open[c.Prefix] {
+			last := &list[n-1]
+			if last.state == next.state && last.role == next.role && last.counts == next.counts {
+				continue
+			}
+			last.to = start
+		}
+		s.of[c.Prefix], s.open[c.Prefix] = append(list, next), true
+	}
+	for p := range s.open {
+		if !still[p] {
+			list := s.of[p]
+			list[len(list)-1].to = start
+			delete(s.open, p)
+		}
+	}
+}
+
+// whole gives the span that covers all of a block from its start to its end.
+func (s *spans) whole(p record.Prefix, start, end int64) (span, bool) {
+	list := s.of[p]
+	for i := len(list) - 1; i >= 0; i-- {
+		if sp := list[i]; sp.from <= start && start < sp.to {
+			return sp, sp.to >= end && start >= sp.counts
+		}
+	}
+	return span{}, false
+}
