@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/congctl/congctl/internal/app/control"
+	"github.com/congctl/congctl/internal/app/effects"
+	"github.com/congctl/congctl/internal/app/simulate"
 	"github.com/congctl/congctl/internal/app/sockets"
 	"github.com/congctl/congctl/internal/core/journal"
 	"github.com/congctl/congctl/internal/core/plan"
@@ -34,11 +36,13 @@ var pageSections = []string{"Synopsis", "What it does", "Options", "Output", "Ex
 var answers = map[string][]reflect.Type{
 	"prefixes": {reflect.TypeFor[control.PrefixRow]()},
 	"explain":  {reflect.TypeFor[policy.Explanation]()},
+	"effect":   {reflect.TypeFor[effects.View]()},
 	"rounds":   {reflect.TypeFor[journal.Round]()},
 	"events":   {reflect.TypeFor[control.Event]()},
 	"plan":     {reflect.TypeFor[control.PlanFile](), reflect.TypeFor[plan.Diff]()},
 	"status":   {reflect.TypeFor[control.Status]()},
 	"sockets":  {reflect.TypeFor[sockets.Summary]()},
+	"simulate": {reflect.TypeFor[simulate.Round](), reflect.TypeFor[simulate.CityReport]()},
 }
 
 // verbPages gives the text of docs/verb by verb.

@@ -22,7 +22,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/kernel/guest"
-	"github.com/congctl/congctl/internal/kernel/world"
 )
 
 // Exit codes, the same for every verb.
@@ -53,7 +52,7 @@ var version = "devel"
 
 func main() {
 	if guest.IsGuest() { // of a machine that `lab run` started
-		guest.Main(world.RunJob)
+		guest.Main(runGuestJob)
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -111,5 +110,6 @@ Exit codes: 0 done; 1 could not; 2 wrong usage or configuration; 3 not found;
 
 // verbs are the constructors of all verbs, in the order that help lists them.
 var verbs = []func(*global) *cobra.Command{
-	newUp, newSockets, newPrefixes, newExplain, newRounds, newEvents, newPlan, newStop, newResume, newStatus, newRecords, newConfig, newLab,
+	newUp, newSockets, newPrefixes, newExplain, newRounds, newEffect, newEvents, newPlan, newStop, newResume, newStatus, newRecords, newConfig, newLab,
+	newSimulate,
 }

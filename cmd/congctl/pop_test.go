@@ -1,0 +1,60 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/congctl/congctl/internal/app/config"
+	"github.com/congctl/congctl/internal/core/pop"
+	kernelpop "github.com/congctl/congctl/internal/kernel/pop"
+	days "github.com/congctl/congctl/scenarios/pop"
+)
+
+// TestShippedDays: every shipped day is read, is called after its file, tells its mix,
+// and has a configuration that congctl takes.
+func TestShippedDays(t *testing.T) {
+	if len(days.Names()) == 0 {
+		t.Fatal("no days")
+	}
+	for _, name := range days.Names() {
+		text, _ := days.Text(name)
+		d, err := pop.Parse(name+".yml", text)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if d.Name != name || d.Notes == "" || len(d.About) > 100 {
+			t.Errorf("%s calls itself %s, about %d letters, notes %q", name, d.Name, len(d.About), d.Notes)
+		}
+		if n := len(d.World(1).Networks); n < 20 {
+			t.Errorf("%s: %d networks, 20 are needed to rank", name, n)
+		}
+		for _, policy := range policies {
+			if _, err := popPolicy(policy, d); err != nil {
+				t.Errorf("%s under %s: %v", name, policy, err)
+			}
+		}
+	}
+}
+
+func TestPolicyOfADay(t *testing.T) {
+	d := &pop.Day{Name: "x", WindowUs: 120e6, Congctl: "poll: 12s"}
+	p, err := popPolicy(policyObserve, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Parse([]byte(p.Product.Config))
+	if err != nil || cfg.Window.Minutes() != 2 || cfg.Poll.Seconds() != 12 || cfg.Tier != config.TierObserve ||
+		cfg.StateDir != kernelpop.StateDir || cfg.Socket != kernelpop.Socket {
+		t.Errorf("%v: %s", err, p.Product.Config)
+	}
+	for policy, want := range map[string]string{policyStatic: "names no networks", "best": "use cubic, bbr"} {
+		if _, err := popPolicy(policy, d); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", policy, err)
+		}
+	}
+	d.Congctl = "window: 1m"
+	if _, err := popPolicy(policyLoop, d); err == nil || !strings.Contains(err.Error(), "window") {
+		t.Errorf("a key that the lab sets: %v", err)
+	}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	kernelpop "github.com/congctl/congctl/internal/kernel/pop"
+)
+
+// A day of two minutes in windows of five seconds: one network of four is lossy, and
+// the loop has time to select it and to treat it for a while.
+const shortDay = `
+name: short
+about: for tests
+window: 5s
+length: 2m
+static: [lossy]
+congctl: |
+  poll: 1s
+  experiment: {mode: "off"} # a trial treats every second block, and there are four
+  policy: {min_ranked: 4, min_known: 4, min_samples: 2, group_share: 0.1}
+traffic: {fetches: 1.5, large: 130kB-150kB, pages: 0.5, smalls: 1, think: 100ms, http2: 25%}
+networks:
+  - {name: fibre, count: 3, path: {rate: 20mbit, rtt: 20ms}}
+  - {name: lossy, path: {rate: 20mbit, rtt: 60ms, loss: 2%}}
+faults:
+  - {at: 100s, do: kill}
+  - {at: 105s, do: start}
+`
+
+// popInto runs the short day as a user would.
+func popInto(t *testing.T, policy, seed string) string {
+	t.Helper()
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "short.yml"), filepath.Join(dir, "out")
+	check(t, os.WriteFile(file, []byte(shortDay), 0o600))
+	args := []string{"lab", "pop", file, "--policy", policy, "--seed", seed, "--cache", os.Getenv(labCacheEnv), "--out", out}
+	var said bytes.Buffer
+	if code := run(args, &said, &said); code != exitOK {
+		t.Fatalf("congctl %s: exit code %d:\n%s", strings.Join(args, " "), code, &said)
+	}
+	t.Logf("%s: %s", policy, &said)
+	return out
+}
+
+func responsesOf(t *testing.T, dir string) (all []kernelpop.Response) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, responsesFile))
+	check(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	check(t, err)
+	for d := json.NewDecoder(z); ; {
+		var r kernelpop.Response
+		if err := d.Decode(&r); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+}
+
+// TestLabPop: under the loop exactly the lossy network is treated, all is measured, and
+// the same seed gives the same folder on a busy host; without congctl the same is asked
+// for at the same times.
+func TestLabPop(t *testing.T) {
+	needMachine(t)
+	loop := popInto(t, policyLoop, "1")
+	stop := busyHost(t)
+	again := popInto(t, policyLoop, "1")
+	stop()
+	first, second := labFiles(t, loop), labFiles(t, again)
+	for name := range first {
+		if first[name] != second[name] {
+			t.Errorf("%s differs: %d and %d bytes", name, len(first[name]), len(second[name]))
+		}
+	}
+	if log := first[logFile]; !strings.Contains(log, "tier=good") || strings.Contains(log, "alarm") || strings.Count(log, "msg=up ") != 2 {
+		t.Errorf("log:\n%s", log)
+	}
+	if len(first[storeFile]) < 10_000 {
+		t.Errorf("store of %d bytes", len(first[storeFile]))
+	}
+	treated := map[int]int{}
+	responses := responsesOf(t, loop)
+	for _, r := range responses {
+		if r.Trouble != "" || r.Got != r.Asked || r.FirstUs < r.StartUs || r.EndUs < r.FirstUs || r.SentBytes < r.Got {
+			t.Errorf("%+v", r)
+		}
+		if r.Cong == "bbr" {
+			treated[r.Network]++
+		}
+	}
+	t.Logf("treated responses by network: %v", treated)
+	if treated[3] < 3 || len(treated) != 1 {
+		t.Errorf("treated responses by network: %v", treated)
+	}
+	sameRequests(t, responses, responsesOf(t, popInto(t, policyCubic, "1")))
+}
+
+// sameRequests: what is asked for does not depend on the policy. A slow session may
+// have its last requests still before it when the day ends.
+func sameRequests(t *testing.T, loop, plain []kernelpop.Response) {
+	t.Helper()
+	type key struct{ session, request int }
+	asked := map[key]kernelpop.Response{}
+	for _, r := range loop {
+		asked[key{int(r.Session), int(r.Request)}] = r
+	}
+	common := 0
+	for _, r := range plain {
+		if r.Cong != "cubic" {
+			t.Errorf("without congctl: %+v", r)
+		}
+		o, ok := asked[key{int(r.Session), int(r.Request)}]
+		if !ok {
+			continue // counted below
+		}
+		common++
+		if r.Asked != o.Asked || r.Network != o.Network || r.HTTP2 != o.HTTP2 {
+			t.Errorf("%+v\n%+v", r, o)
+		}
+	}
+	if most := max(len(loop), len(plain)); common < most-most/50 {
+		t.Errorf("%d and %d responses, %d of them to the same requests", len(loop), len(plain), common)
+	}
+}

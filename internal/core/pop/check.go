@@ -1,0 +1,118 @@
+package pop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxNetworks is what the benchmark range has room for.
+	maxNetworks = 500
+	// minRate: below, a packet of full size takes more than a second and a half.
+	minRate = 8_000
+	// maxRTT: two seconds are worse than a satellite.
+	maxRTTUs = 2e6
+	// maxSessions of a day: 200 bytes each.
+	maxSessions = 2_000_000
+	maxBurst    = 1 << 30
+)
+
+var deeds = []string{Kill, Stop, Start, StepClock, EmptyStore}
+
+func (p *parser) check(root *node) {
+	d := &p.day
+	if d.EndUs == 0 {
+		d.EndUs = d.LengthUs
+	}
+	for _, rule := range []struct {
+		broken         bool
+		field, problem string
+	}{
+		{d.Name == "", "name", "missing; write the file's name without .yml"},
+		{d.About == "" || strings.Contains(d.About, "\n"), "about", "missing; write one line on what is in the day"},
+		{d.WindowUs == 0 || d.WindowUs%1e6 != 0, "window", "missing; write whole seconds, as in 2m"},
+		{d.LengthUs == 0 || d.WindowUs > 0 && d.LengthUs%d.WindowUs != 0, "length", "missing; write whole windows, as in 4h"},
+		{d.EndUs > d.LengthUs || d.WindowUs > 0 && d.EndUs%d.WindowUs != 0, "end", "above length, or not whole windows; write a multiple of window"},
+		{d.Qdisc != "fq" && d.Qdisc != "pfifo_fast", "qdisc", "unknown; write fq or pfifo_fast"},
+		{len(d.Classes) == 0, "networks", "missing; write at least one, as in - {name: fibre, path: {rate: 40mbit, rtt: 12ms}}"},
+		{d.sessions() > maxSessions, "traffic", fmt.Sprintf("%.0f sessions in a day; at most %d", d.sessions(), maxSessions)},
+		{d.count() > maxNetworks, "networks", fmt.Sprintf("%d of them; at most %d", d.count(), maxNetworks)},
+	} {
+		if rule.broken {
+			p.r.Fault(root, rule.field, "", rule.problem)
+		}
+	}
+	for _, name := range d.Static {
+		if !slices.ContainsFunc(d.Classes, func(c Class) bool { return c.Name == name }) {
+			p.r.Fault(root, "static", name, "no networks of that name; write one of networks.name")
+		}
+	}
+	for _, f := range d.Faults {
+		if f.AtUs >= d.LengthUs {
+			p.r.Fault(root, "faults.at", f.Do, "after the day's end; write less than length")
+		}
+	}
+}
+
+func (d *Day) count() (n int) {
+	for _, c := range d.Classes {
+		n += c.Count
+	}
+	return n
+}
+
+// sessions that are to be expected.
+func (d *Day) sessions() (n float64) {
+	for _, c := range d.Classes {
+		n += float64(c.Count) * float64(c.Traffic.FetchesPPM+c.Traffic.PagesPPM) / 1e6 * float64(d.LengthUs) / float64(max(d.WindowUs, 1))
+	}
+	return n
+}
+
+func (p *parser) checkFault(n *node, f *Fault) {
+	switch {
+	case !slices.Contains(deeds, f.Do):
+		p.r.Fault(n, "faults.do", f.Do, "unknown; write "+strings.Join(deeds, ", "))
+	case (f.Do == StepClock) != (f.ByUs != 0):
+		p.r.Fault(n, "faults.by", "", "goes with step_clock and no other; write do: step_clock, by: 10m")
+	}
+}
+
+func (p *parser) checkClass(n *node, c *Class) {
+	bad := func(field, problem string) { p.r.Fault(n, "networks."+field, "", c.Name+": "+problem) }
+	if c.Name == "" {
+		bad("name", "missing; write one word")
+	}
+	if slices.ContainsFunc(p.day.Classes, func(o Class) bool { return o.Name == c.Name }) {
+		bad("name", "a second one of this name; write another")
+	}
+	if c.Count < 1 {
+		bad("count", "none; write 1 or more")
+	}
+	if c.Path.RateBitPerS < minRate {
+		bad("path.rate", "missing, or too little; write 8kbit or more")
+	}
+	if c.Path.RTTUs > maxRTTUs || c.Path.JitterUs > c.Path.RTTUs/2 {
+		bad("path.rtt", "above 2s, or less than twice the jitter; write it as in 30ms")
+	}
+	if c.Path.Policer != (c.Path.BurstBytes >= frame && c.Path.BurstBytes <= maxBurst) {
+		bad("path.burst", "goes with policer: on and no other; write it as in 30kB, a full packet at least")
+	}
+	if c.Vary.SDPPM > 0 && (c.Vary.EveryUs < 1e6 || c.Vary.MemoryUs == 0 || c.Path.Policer) {
+		bad("vary", "oftener than a second, without memory, or of a policer; write every: 5s, memory: 1m")
+	}
+	for _, w := range c.Whens {
+		switch {
+		case w.ForUs < 1e6 || w.EveryUs > 0 && w.EveryUs <= w.ForUs:
+			bad("when.for", "missing, less than a second, or not shorter than every; write how long it lasts")
+		case w.RateBitPerS == nil && w.RTTUs == nil && w.LossPPM == nil:
+			bad("when", "changes nothing; write rate, rtt or loss")
+		case w.RateBitPerS != nil && (c.Path.Policer || *w.RateBitPerS < minRate):
+			bad("when.rate", "of a policer, or less than 8kbit")
+		}
+	}
+	if t := &c.Traffic; t.Larges < 1 || t.Smalls < 1 || t.Larges > 100 || t.Smalls > 100 {
+		bad("traffic", "larges and smalls are 1 to 100")
+	}
+}

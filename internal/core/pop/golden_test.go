@@ -1,0 +1,77 @@
+package pop
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestGolden: what a file says, and what a person reads when it is wrong.
+//
+//	day                the classes
+//	world seed=N       the networks, and how much happens in them
+//	faults             the error
+func TestGolden(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			day, err := Parse("a.yml", []byte(d.Input))
+			switch {
+			case err != nil:
+				return err.Error() + "\n"
+			case d.Cmd == "world":
+				var seed uint64
+				d.ScanArgs(t, "seed", &seed)
+				return worldText(day.World(seed))
+			}
+			return dayText(day)
+		})
+	})
+}
+
+func dayText(d *Day) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: window %d us, length %d us, end %d us, %s, static %v, faults %v\n", d.Name, d.WindowUs, d.LengthUs, d.EndUs, d.Qdisc, d.Static, d.Faults)
+	for _, c := range d.Classes {
+		fmt.Fprintf(&b, "%s x%d spread %d: %+v\n  vary %+v\n  traffic %+v\n", c.Name, c.Count, c.SpreadPPM, c.Path, c.Vary, c.Traffic)
+		for _, w := range c.Whens {
+			fmt.Fprintf(&b, "  when from %d for %d every %d: %s\n", w.FromUs, w.ForUs, w.EveryUs, whenText(w))
+		}
+	}
+	return b.String()
+}
+
+func whenText(w When) (s string) {
+	if w.RateBitPerS != nil {
+		s += fmt.Sprintf("rate %d ", *w.RateBitPerS)
+	}
+	if w.RTTUs != nil {
+		s += fmt.Sprintf("rtt %d ", *w.RTTUs)
+	}
+	if w.LossPPM != nil {
+		s += fmt.Sprintf("loss %d", *w.LossPPM)
+	}
+	return strings.TrimSpace(s)
+}
+
+func worldText(w *World) string {
+	var b strings.Builder
+	for i, n := range w.Networks {
+		sessions, requests, bytes := 0, 0, uint64(0)
+		for _, s := range w.Sessions {
+			if s.Network == i {
+				sessions++
+				for _, q := range s.Requests {
+					requests++
+					bytes += q.Bytes
+				}
+			}
+		}
+		fmt.Fprintf(&b, "%s %s/%d: %d bit/s, %d sessions, %d requests, %d bytes\n", n.Prefix, n.Class, n.Number, n.Path.RateBitPerS, sessions, requests, bytes)
+	}
+	for _, c := range w.Changes {
+		fmt.Fprintf(&b, "at %d: network %d: %d bit/s, %d us, loss %d\n", c.AtUs, c.Network, c.Path.RateBitPerS, c.Path.RTTUs, c.Path.LossPPM)
+	}
+	return b.String()
+}

@@ -1,0 +1,40 @@
+package pop
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// World expands the day with a seed.
+func (d *Day) World(seed uint64) *World {
+	w := &World{}
+	for i := range d.Classes {
+		for n := range d.Classes[i].Count {
+			w.add(d, &d.Classes[i], n, seed)
+		}
+	}
+	w.Changes = slices.DeleteFunc(w.Changes, func(c Change) bool { return c.AtUs >= d.EndUs })
+	w.Sessions = slices.DeleteFunc(w.Sessions, func(s Session) bool { return s.AtUs >= d.EndUs })
+	slices.SortStableFunc(w.Changes, func(a, b Change) int { return cmp.Compare(a.AtUs, b.AtUs) })
+	slices.SortStableFunc(w.Sessions, func(a, b Session) int { return cmp.Compare(a.AtUs, b.AtUs) })
+	return w
+}
+
+func (w *World) add(d *Day, c *Class, n int, seed uint64) {
+	i := len(w.Networks)
+	path := c.Path
+	path.RateBitPerS = scaled(path.RateBitPerS, newDice(seed, i, streamSpread).normal()*float64(c.SpreadPPM)/1e6)
+	changes := changesOf(c, path, i, d.LengthUs, newDice(seed, i, streamVary))
+	if len(changes) > 0 && changes[0].AtUs == 0 {
+		path, changes = changes[0].Path, changes[1:]
+	}
+	w.Networks = append(w.Networks, Network{Class: c.Name, Number: n + 1, Prefix: PrefixOf(i), Path: path, Traffic: c.Traffic})
+	w.Changes = append(w.Changes, changes...)
+	w.Sessions = append(w.Sessions, sessionsOf(d, &c.Traffic, i, seed)...)
+}
+
+// scaled is a rate times e^x, a multiple of 8 bit/s as tc has it.
+func scaled(bitPerS uint64, x float64) uint64 {
+	return max(uint64(float64(bitPerS)*math.Exp(x))/8*8, minRate)
+}

@@ -1,0 +1,134 @@
+package pop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/kernel/netns"
+)
+
+const (
+	serverPort = 80
+	// mostBytes of a response: a piece of one array.
+	mostBytes = 8 << 20
+	// tick of an application that hands out slowly.
+	tick = 100 * time.Millisecond
+)
+
+// edge serves GET /N: N bytes, and GET /N?rate=R: N bytes at R bytes/s.
+type edge struct {
+	http *http.Server
+	body []byte
+
+	mu    sync.Mutex // guards conns
+	conns map[netip.AddrPort]*net.TCPConn
+}
+
+// serve starts the server in the edge's namespace.
+func serve(ctx context.Context, s *star) (*edge, error) {
+	e := &edge{body: make([]byte, mostBytes), conns: map[netip.AddrPort]*net.TCPConn{}}
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	e.http = &http.Server{Handler: e, Protocols: protocols, ConnState: e.follow, DisableGeneralOptionsHandler: true}
+	for _, a := range []netip.Addr{netns.EdgeAddr4, netns.EdgeAddr6} {
+		l, err := s.edge.ns.Listen(ctx, nil, netip.AddrPortFrom(a, serverPort))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("listen on the edge: %w", err), e.http.Close())
+		}
+		go e.http.Serve(l) // ends with Close
+	}
+	return e, nil
+}
+
+// follow keeps the connections by their clients' addresses.
+func (e *edge) follow(c net.Conn, state http.ConnState) {
+	conn, ok := c.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch at := remoteOf(c); state {
+	case http.StateNew:
+		e.conns[at] = conn
+	case http.StateClosed, http.StateHijacked:
+		delete(e.conns, at)
+	}
+}
+
+func remoteOf(c net.Conn) netip.AddrPort {
+	a := c.RemoteAddr().(*net.TCPAddr).AddrPort()
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+}
+
+// ServeHTTP answers. Whatever is wrong with a request is wrong with the schedule.
+func (e *edge) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	n, err := strconv.Atoi(strings.TrimPrefix(q.URL.Path, "/"))
+	if err != nil || n < 0 || n > mostBytes {
+		http.Error(w, "a number of bytes, at most 8 MiB", http.StatusBadRequest)
+		return
+	}
+	w.Header()["Content-Type"] = []string{"application/octet-stream"}
+	w.Header()["Content-Length"] = []string{strconv.Itoa(n)}
+	if rate, _ := strconv.Atoi(q.URL.Query().Get("rate")); rate > 0 {
+		e.trickle(w, n, rate)
+		return
+	}
+	_, _ = w.Write(e.body[:n]) // a client that went away is in the client's book
+}
+
+// trickle is an application that has its bytes at a rate of its own.
+func (e *edge) trickle(w http.ResponseWriter, n, rate int) {
+	flush := http.NewResponseController(w)
+	for step := max(rate/int(time.Second/tick), 1); n > 0; n -= step {
+		if _, err := w.Write(e.body[:min(step, n)]); err != nil {
+			return
+		}
+		_ = flush.Flush()
+		if n > step {
+			time.Sleep(tick)
+		}
+	}
+}
+
+// socketState is what the edge's kernel says of a connection.
+type socketState struct {
+	cong          string
+	sent, retrans uint64
+	minRTTUs      uint32
+}
+
+// look reads the edge's end of a client's connection; false where there is none.
+func (e *edge) look(client netip.AddrPort) (s socketState, ok bool) {
+	e.mu.Lock()
+	conn := e.conns[client]
+	e.mu.Unlock()
+	if conn == nil {
+		return s, false
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return s, false
+	}
+	err = raw.Control(func(fd uintptr) {
+		name, err1 := unix.GetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+		info, err2 := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		if ok = err1 == nil && err2 == nil; ok {
+			s = socketState{strings.TrimRight(name, "\x00"), info.Bytes_sent, info.Bytes_retrans, info.Min_rtt}
+		}
+	})
+	return s, ok && err == nil
+}
+
+func (e *edge) close() { _ = e.http.Close() } // of connections that the day cut anyway

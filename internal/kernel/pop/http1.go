@@ -1,0 +1,129 @@
+package pop
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// HTTP/1.1 as the clients speak it. The body is thrown away in the kernel (MSG_TRUNC),
+// and the client wakes up once for many packets (SO_RCVLOWAT): both cost instructions,
+// which are time in a machine that counts them.
+
+const (
+	requestWithin = 60 * time.Second
+	// lowat in bytes: eleven packets, a quarter of the smallest window that a client
+	// announces, so what waits to be read never closes it.
+	lowat   = 16 << 10
+	maxHead = 4 << 10
+)
+
+// get asks for n bytes and waits for the last; got are those of the body that came.
+func (s *socket) get(target string, n uint64, first func()) (got uint64, err error) {
+	if err := s.SetDeadline(time.Now().Add(requestWithin)); err != nil {
+		return 0, err
+	}
+	if _, err := fmt.Fprintf(s, "GET %s HTTP/1.1\r\nHost: edge\r\n\r\n", target); err != nil {
+		return 0, err
+	}
+	length, got, err := s.head(first)
+	if err != nil || length != n {
+		return got, errors.Join(err, fmt.Errorf("read head: %d bytes announced, %d asked for", length, n))
+	}
+	for got < n {
+		more, err := s.discard(n - got)
+		if err != nil {
+			return got, err
+		}
+		got += more
+	}
+	return got, nil
+}
+
+// head reads up to the end of the header; what came of the body is counted.
+func (s *socket) head(first func()) (length, body uint64, err error) {
+	var text [maxHead]byte
+	if err := s.setLowat(1); err != nil {
+		return 0, 0, err
+	}
+	for have := 0; have < len(text); {
+		n, err := s.Read(text[have:])
+		if err != nil {
+			return 0, 0, err
+		}
+		if have == 0 {
+			first()
+		}
+		have += n
+		if head, rest, ok := bytes.Cut(text[:have], []byte("\r\n\r\n")); ok {
+			length, err = contentLength(head)
+			return length, uint64(len(rest)), err
+		}
+	}
+	return 0, 0, fmt.Errorf("read head: no end in %d bytes", maxHead)
+}
+
+var lengthKey = []byte("\r\nContent-Length: ")
+
+func contentLength(head []byte) (uint64, error) {
+	if !bytes.HasPrefix(head, []byte("HTTP/1.1 200 ")) {
+		line, _, _ := bytes.Cut(head, []byte("\r\n"))
+		return 0, fmt.Errorf("read head: %q", line)
+	}
+	_, value, _ := bytes.Cut(head, lengthKey)
+	value, _, _ = bytes.Cut(value, []byte("\r\n"))
+	n, err := strconv.ParseUint(string(value), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read head: content length: %w", err)
+	}
+	return n, nil
+}
+
+// discard waits for some of the left bytes and throws them away.
+func (s *socket) discard(left uint64) (n uint64, err error) {
+	if err := s.setLowat(int(min(left, lowat))); err != nil {
+		return 0, err
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var sink [1]byte
+	var failed error
+	err = raw.Read(func(fd uintptr) (done bool) {
+		// The length says how much to take: with MSG_TRUNC nothing is written there.
+		got, errno := recvTrunc(int(fd), &sink[0], int(min(left, 1<<20)))
+		switch {
+		case errno == unix.EAGAIN:
+			return false
+		case errno != 0:
+			failed = errno
+		case got == 0:
+			failed = io.ErrUnexpectedEOF
+		}
+		n = uint64(got)
+		return true
+	})
+	return n, errors.Join(err, failed)
+}
+
+func (s *socket) setLowat(n int) error {
+	if n == s.lowat || s.lowat == 0 {
+		return nil
+	}
+	s.lowat = n
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, n)
+	})
+	return errors.Join(err, failed)
+}

@@ -1,0 +1,120 @@
+package pop
+
+import (
+	"fmt"
+
+	"github.com/congctl/congctl/internal/core/pop"
+	"github.com/congctl/congctl/internal/kernel/qdisc"
+)
+
+// path is the way to one network:
+//
+//	hub [c0]  root netem (loss) -> netem (delay, jitter, rate, queue) -> [n0] clients
+//
+// or, with a policer, no rate there, and [n0] drops what comes in above it. One netem for
+// delay and rate sets one timer a packet, a token bucket behind it would set a second. Its
+// limit counts what is under way as well: while the link is busy, and only then can the
+// queue be full, that is rate x delay. The root's drops include its child's: the
+// difference is the loss.
+type path struct {
+	tc      *qdisc.Conn // of the hub
+	police  *qdisc.Conn // of the clients; nil without a policer
+	out, in int
+	now     pop.Path
+}
+
+const (
+	lossHandle = 1
+	linkHandle = 2
+	// endless in packets: never drops for want of room. 12 Gbit/s for a second.
+	endless = 1_000_000
+	// inOrder in bytes/s: a rate makes netem keep the order of packets, also where jitter
+	// or a change would have one overtake. 0.12 us a packet.
+	inOrder = 12_500_000_000
+	frame   = 1514 // bytes of a full packet as tc counts it
+)
+
+func (s *star) newPath(out, in string, want pop.Path) (p *path, err error) {
+	p = &path{tc: s.hub.tc, now: want}
+	if p.out, err = s.hub.index(out); err != nil {
+		return p, err
+	}
+	if p.in, err = s.clients.index(in); err != nil {
+		return p, err
+	}
+	if err := p.tc.Replace(p.lossAt(), lossOf(want)); err != nil {
+		return p, err
+	}
+	if err := p.tc.Replace(p.linkAt(), linkOf(want)); err != nil || !want.Policer {
+		return p, err
+	}
+	p.police = s.clients.tc
+	return p, p.police.Replace(qdisc.At{Link: p.in}, qdisc.Police{RateBytesPerS: qdisc.BytesPerS(want.RateBitPerS), BurstBytes: uint32(want.BurstBytes)})
+}
+
+func (p *path) lossAt() qdisc.At {
+	return qdisc.At{Link: p.out, Parent: qdisc.Root, Handle: qdisc.Handle(lossHandle)}
+}
+
+func (p *path) linkAt() qdisc.At {
+	return qdisc.At{Link: p.out, Parent: qdisc.Child(qdisc.Handle(lossHandle)), Handle: qdisc.Handle(linkHandle)}
+}
+
+func lossOf(p pop.Path) qdisc.Netem { return qdisc.Netem{LimitPackets: endless, LossPPM: p.LossPPM} }
+
+func linkOf(p pop.Path) qdisc.Netem {
+	n := qdisc.Netem{LimitPackets: endless, DelayNs: int64(p.RTTUs) * 1000, JitterNs: int64(p.JitterUs) * 1000, RateBytesPerS: inOrder}
+	if !p.Policer {
+		n.RateBytesPerS = qdisc.BytesPerS(p.RateBitPerS)
+		underWay := p.RateBitPerS / 8 * p.RTTUs / 1e6
+		n.LimitPackets = uint32((underWay + p.Buffer.Bytes(p.RateBitPerS) + frame - 1) / frame)
+	}
+	return n
+}
+
+// change makes the path another one.
+func (p *path) change(to pop.Path) (err error) {
+	if n := lossOf(to); n != lossOf(p.now) {
+		err = p.tc.Change(p.lossAt(), n)
+	}
+	if n := linkOf(to); err == nil && n != linkOf(p.now) {
+		err = p.tc.Change(p.linkAt(), n)
+	}
+	if err != nil {
+		return fmt.Errorf("change path: %w", err)
+	}
+	p.now = to
+	return nil
+}
+
+// PathCount is what the qdiscs of a path counted.
+type PathCount struct {
+	Packets    uint64 `json:"packets"` // that came through
+	Bytes      uint64 `json:"bytes"`
+	Lost       uint64 `json:"lost"`       // by chance
+	Overflowed uint64 `json:"overflowed"` // the bottleneck had no room
+	Policed    uint64 `json:"policed,omitempty"`
+}
+
+func (p *path) count() (c PathCount, err error) {
+	all, err := p.tc.List(p.out)
+	if err != nil {
+		return c, err
+	}
+	for _, s := range all {
+		switch s.At.Handle {
+		case qdisc.Handle(lossHandle):
+			c.Lost += s.Drops
+			c.Packets, c.Bytes = s.Packets, s.Bytes
+		case qdisc.Handle(linkHandle):
+			c.Overflowed = s.Drops
+			c.Lost -= min(c.Lost, s.Drops)
+		}
+	}
+	if p.police == nil {
+		return c, nil
+	}
+	got, err := p.police.PoliceStat(p.in)
+	c.Packets, c.Bytes, c.Policed = got.Packets, got.Bytes, got.Drops
+	return c, err
+}

@@ -1,0 +1,138 @@
+package pop
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/kernel/netns"
+)
+
+// Product is the process that runs beside the server, as its operator would start it.
+type Product struct {
+	Args   []string `json:"args"`   // after the program's name
+	Config string   `json:"config"` // text of the file at ConfigPath
+	Store  string   `json:"store"`  // file that is handed back
+}
+
+// Places of the product in a machine of our own. The configuration must say so.
+const (
+	ConfigPath = "/etc/congctl.yml"
+	StateDir   = "/run/congctl/state"
+	Socket     = "/run/congctl/congctl.sock"
+	logPath    = "/run/congctl/log"
+)
+
+const (
+	readyWithin = 60 * time.Second
+	endWithin   = 30 * time.Second
+)
+
+// product is that process, or the place where it was.
+type product struct {
+	Product
+	ns    *netns.NS
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when cmd ended
+	// Cost of all its lives.
+	cpu   time.Duration
+	lives int
+}
+
+func (p *product) running() bool {
+	if p.cmd == nil {
+		return false
+	}
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// start starts it and waits until it answers.
+func (p *product) start() error {
+	if p.running() {
+		return errors.New("start product: it runs")
+	}
+	p.reap()
+	if err := errors.Join(os.MkdirAll(StateDir, 0o700), os.MkdirAll(filepath.Dir(ConfigPath), 0o755),
+		os.WriteFile(ConfigPath, []byte(p.Config), 0o600)); err != nil {
+		return fmt.Errorf("start product: %w", err)
+	}
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("start product: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command("/proc/self/exe", p.Args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := p.ns.Start(cmd, nil); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	p.cmd, p.ended = cmd, ended
+	p.lives++
+	go func() { _ = cmd.Wait(); close(ended) }() // how it ended is in its state
+	return p.answers()
+}
+
+func (p *product) answers() error {
+	for end := time.Now().Add(readyWithin); time.Now().Before(end) && p.running(); time.Sleep(100 * time.Millisecond) {
+		conn, err := net.Dial("unix", Socket)
+		if err == nil {
+			return conn.Close()
+		}
+	}
+	return fmt.Errorf("start product: no answer on its socket; it says:\n%s", p.tail())
+}
+
+// end signals it and waits. One that is not there is ended.
+func (p *product) end(sig syscall.Signal) error {
+	if !p.running() {
+		p.reap()
+		return nil
+	}
+	_ = p.cmd.Process.Signal(sig) // it may have ended
+	select {
+	case <-p.ended:
+		p.reap()
+		return nil
+	case <-time.After(endWithin):
+		return fmt.Errorf("end product: still there after %s", endWithin)
+	}
+}
+
+// reap adds what an ended life cost.
+func (p *product) reap() {
+	if p.cmd != nil {
+		p.cpu += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+		p.cmd = nil
+	}
+}
+
+func (p *product) empty() error {
+	if err := p.end(unix.SIGTERM); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(StateDir); err != nil {
+		return fmt.Errorf("empty store: %w", err)
+	}
+	return p.start()
+}
+
+// logTail in bytes: what a day's log has, at two lines a round.
+const logTail = 256 << 10
+
+func (p *product) tail() []byte {
+	b, _ := os.ReadFile(logPath)
+	return b[max(0, len(b)-logTail):]
+}

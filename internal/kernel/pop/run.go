@@ -1,0 +1,160 @@
+package pop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/core/pop"
+	"github.com/congctl/congctl/internal/kernel/world"
+)
+
+// Policy is what the edge does about congestion control.
+type Policy struct {
+	Name    string   `json:"name"`
+	Cong    string   `json:"cong"`              // default of the edge
+	OnRoute []string `json:"on_route"`          // classes whose routes name Treatment
+	Treated string   `json:"treated,omitempty"` // the congestion control on those
+	Product *Product `json:"product,omitempty"`
+}
+
+// congs may be a namespace's default.
+const congs = "reno cubic bbr"
+
+const (
+	// startAfter: the product needs some seconds of a machine's clock to start.
+	startAfter = 20 * time.Second
+	// drainWithin: sessions that are open at the day's end may go on for so long.
+	drainWithin = 30 * time.Second
+	// lastRound: the last window goes out 300 ms after its end.
+	lastRound = 5 * time.Second
+)
+
+// day is one run.
+type day struct {
+	world    *pop.World
+	star     *star
+	edge     *edge
+	clients  *clients
+	product  *product // nil without
+	book     *book
+	progress func(string)
+	began    time.Time
+}
+
+// Run runs a day with a seed on this machine, which must be all ours, and gives what it
+// saw. What was seen before an error is in the result.
+func Run(ctx context.Context, d *pop.Day, seed uint64, policy Policy, progress func(string)) (res *Result, err error) {
+	if err := world.OwnMachine(congs); err != nil {
+		return nil, fmt.Errorf("run day %s: %w", d.Name, err)
+	}
+	w := d.World(seed)
+	run := &day{world: w, book: &book{}, progress: progress}
+	defer func() { err = errors.Join(err, run.close()) }()
+	if err := run.open(ctx, d, policy); err != nil {
+		return nil, fmt.Errorf("run day %s: %w", d.Name, err)
+	}
+	res, err = run.all(d)
+	if err != nil {
+		err = fmt.Errorf("run day %s: %w", d.Name, err)
+	}
+	res.Facts.Day, res.Facts.Seed, res.Facts.Policy = d.Name, seed, policy.Name
+	return res, err
+}
+
+// open builds everything and starts the product.
+func (d *day) open(ctx context.Context, of *pop.Day, policy Policy) (err error) {
+	onRoute := map[int]string{}
+	for i := range d.world.Networks {
+		for _, class := range policy.OnRoute {
+			if d.world.Networks[i].Class == class {
+				onRoute[i] = policy.Treated
+			}
+		}
+	}
+	if d.star, err = build(d.world, edgeOptions{of.Qdisc, policy.Cong, onRoute}); err != nil {
+		return err
+	}
+	if d.edge, err = serve(ctx, d.star); err != nil {
+		return err
+	}
+	d.clients = &clients{world: d.world, dialer: newDialer(d.star.clients.ns), edge: d.edge, book: d.book, quit: make(chan struct{})}
+	if policy.Product == nil {
+		return nil
+	}
+	d.product = &product{Product: *policy.Product, ns: d.star.edge.ns}
+	return d.product.start()
+}
+
+// all is the order of events: wait for a window's start, let the day pass, wait for
+// what is still open, end the product.
+func (d *day) all(of *pop.Day) (*Result, error) {
+	res := &Result{}
+	window := time.Duration(of.WindowUs) * time.Microsecond
+	d.began = time.Now().Add(startAfter + window).Truncate(window)
+	time.Sleep(time.Until(d.began))
+	d.began = time.Now() // with its monotonic clock
+	d.clients.began = d.began
+	res.Facts.BeganUnixS = d.began.Unix()
+	busy, err := world.Busy()
+	if err != nil {
+		return res, err
+	}
+	err = d.live(of)
+	host, busyErr := busy()
+	res.Facts.BusyShare, res.Facts.SoftnetDropped, res.Facts.DurationUs = host.BusyShare, host.SoftnetDropped, host.DurationUs
+	return res, errors.Join(err, busyErr, d.collect(res))
+}
+
+// live is the day from its first moment to its last.
+func (d *day) live(of *pop.Day) error {
+	passed := make(chan error, 1)
+	d.clients.wg.Go(d.clients.come)
+	go func() { passed <- d.pass(d.timeline(of.Faults)) }()
+	length := time.Duration(of.EndUs) * time.Microsecond
+	for at := tellEvery; at < length; at += tellEvery {
+		time.Sleep(time.Until(d.began.Add(at)))
+		all, large, trouble := d.book.count()
+		d.progress(fmt.Sprintf("%s of %s: %d responses, %d large, %d broken", at, length, all, large, trouble))
+	}
+	time.Sleep(time.Until(d.began.Add(length)))
+	d.drain()
+	err := <-passed
+	time.Sleep(lastRound)
+	if d.product != nil {
+		err = errors.Join(err, d.product.end(unix.SIGTERM))
+	}
+	return err
+}
+
+const tellEvery = 10 * time.Minute
+
+// drain waits for open sessions; those that still wait for their next request end.
+func (d *day) drain() {
+	close(d.clients.quit)
+	gone := make(chan struct{})
+	go func() { d.clients.wg.Wait(); close(gone) }()
+	select {
+	case <-gone:
+	case <-time.After(drainWithin):
+	}
+}
+
+func (d *day) close() (err error) {
+	if d.product != nil {
+		err = d.product.end(unix.SIGKILL)
+	}
+	if d.edge != nil {
+		d.edge.close()
+	}
+	if d.clients != nil {
+		d.clients.dialer.close()
+	}
+	if d.star != nil {
+		err = errors.Join(err, d.star.close())
+	}
+	return err
+}
