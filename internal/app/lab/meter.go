@@ -3,29 +3,20 @@ package lab
 import (
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/congctl/congctl/internal/core/outcome"
 )
 
-const (
-	barCells = 24                     // characters
-	redraw   = 200 * time.Millisecond // a terminal over a slow line keeps up with five lines a second
-)
-
 // Meter tells how far a scenario is: on a terminal a bar that is drawn over, else
 // a line for each finished run.
 type Meter struct {
-	name     string
-	out      io.Writer
-	terminal bool
-	now      func() time.Time
+	name string
 
-	mu         sync.Mutex
+	mu         sync.Mutex // guards all below
+	screen     screen
 	began      time.Time
-	drawn      time.Time
 	done, left int
 	invalid    int
 	ran        int           // of done: those not kept from before
@@ -35,7 +26,7 @@ type Meter struct {
 
 // NewMeter starts to measure.
 func NewMeter(name string, out io.Writer, terminal bool, now func() time.Time) *Meter {
-	return &Meter{name: name, out: out, terminal: terminal, now: now, began: now(), live: map[turn]time.Duration{}}
+	return &Meter{name: name, screen: screen{out: out, terminal: terminal, now: now}, began: now(), live: map[turn]time.Duration{}}
 }
 
 // begin notes a run and gives what its world is to call.
@@ -44,13 +35,13 @@ func (m *Meter) begin(t turn, left int) func(time.Duration) {
 	defer m.mu.Unlock()
 	m.left = left
 	m.live[t] = 0
-	m.draw(false)
+	m.screen.draw(false, m.picture)
 	return func(virtual time.Duration) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if _, ok := m.live[t]; ok {
 			m.live[t] = virtual
-			m.draw(false)
+			m.screen.draw(false, m.picture)
 		}
 	}
 }
@@ -69,26 +60,23 @@ func (m *Meter) end(t turn, r outcome.Result, facts Facts, left int) {
 	if facts.Wall > 0 {
 		m.ran++
 	}
-	if !m.terminal || !r.Valid {
-		m.line("%s seed %d: %s", r.Cell, r.Seed, verdict(r, facts))
+	if !m.screen.terminal || !r.Valid {
+		m.screen.stay("%d/%d %s seed %d: %s", m.done, m.done+m.left, r.Cell, r.Seed, verdict(r, facts))
 	}
-	m.draw(true)
+	m.screen.draw(true, m.picture)
 }
 
 // Close leaves the last state on the terminal and ends its line.
 func (m *Meter) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.terminal {
-		m.draw(true)
-		fmt.Fprintln(m.out)
-	}
+	m.screen.end(m.picture)
 }
 
 func verdict(r outcome.Result, f Facts) string {
 	text := "kept from before"
 	if f.Wall > 0 {
-		text = fmt.Sprintf("%s virtual in %s (%s real time)", short(f.Virtual), short(f.Wall), times(f.Virtual, f.Wall))
+		text = f.words()
 	}
 	if r.Valid {
 		return text
@@ -101,36 +89,28 @@ func verdict(r outcome.Result, f Facts) string {
 	return text
 }
 
-// line prints one that stays.
-func (m *Meter) line(format string, args ...any) {
-	if m.terminal {
-		fmt.Fprint(m.out, "\r\033[K")
-	}
-	fmt.Fprintf(m.out, "%d/%d ", m.done, m.done+m.left)
-	fmt.Fprintf(m.out, format+"\n", args...)
-}
-
-func (m *Meter) draw(now bool) {
-	if at := m.now(); m.terminal && (now || at.Sub(m.drawn) >= redraw) {
-		m.drawn = at
-		fmt.Fprint(m.out, "\r\033[K"+m.state(at.Sub(m.began)))
-	}
-}
-
-// state is the bar. What is left to do takes as long for each run as those done did.
-func (m *Meter) state(real time.Duration) string {
-	virtual := m.virtual
+// picture is the bar. What is left to do takes as long for each run as those done did.
+func (m *Meter) picture(at time.Time) string {
+	real, virtual := at.Sub(m.began), m.virtual
 	for _, v := range m.live {
 		virtual += v
 	}
-	full := barCells * m.done / max(m.done+m.left, 1)
-	text := fmt.Sprintf("%s [%s%s] %d/%d runs, %s virtual, %s real time", m.name, strings.Repeat("#", full), strings.Repeat(".", barCells-full),
+	text := fmt.Sprintf("%s %s %d/%d runs, %s virtual, %s real time", m.name, bar(float64(m.done)/float64(max(m.done+m.left, 1))),
 		m.done, m.done+m.left, short(virtual), times(virtual, real))
 	if m.invalid > 0 {
 		text += fmt.Sprintf(", %d INVALID", m.invalid)
 	}
 	if m.ran > 0 && m.left > 0 {
 		text += fmt.Sprintf(", about %s left", short(real/time.Duration(m.ran)*time.Duration(m.left)))
+	}
+	return text
+}
+
+// words are what a run cost.
+func (f Facts) words() string {
+	text := fmt.Sprintf("%s virtual in %s (%s real time)", short(f.Virtual), short(f.Wall), times(f.Virtual, f.Wall))
+	if f.CPU > 0 {
+		text += fmt.Sprintf(", %s of CPU", short(f.CPU))
 	}
 	return text
 }

@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/congctl/congctl/internal/core/outcome"
@@ -27,7 +26,6 @@ type Runner struct {
 // finished is a run on its way from its goroutine to the runner's.
 type finished struct {
 	turn  turn
-	cpu   int
 	run   *outcome.Run
 	facts Facts
 }
@@ -39,38 +37,16 @@ type shift struct {
 	scenario *scenario.Scenario
 	kept     map[turn]outcome.Result
 	queue    *queue
-	free     []int
 	running  int
-	results  chan finished
+	end      time.Time // of the budget
 }
 
 // Run runs what the scenario asks for, but for what was kept from before. A run
 // that its world failed to make is kept like any other, with its error, and the
 // rest goes on. When ctx ends, the runs in progress are dropped and its cause returned.
 func (r *Runner) Run(ctx context.Context, s *scenario.Scenario, kept []outcome.Result) error {
-	sh := &shift{Runner: r, scenario: s, kept: turns(s, kept), queue: newQueue(s), free: slices.Clone(r.CPUs), results: make(chan finished)}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	for end := r.Now().Add(r.Budget); ; {
-		if r.Budget > 0 && !r.Now().Before(end) {
-			sh.queue.onlyFirst()
-		}
-		sh.start(ctx)
-		if sh.running == 0 {
-			return context.Cause(ctx)
-		}
-		f := <-sh.results
-		sh.running--
-		sh.free = append(sh.free, f.cpu)
-		if ctx.Err() != nil {
-			continue // what was cut short is no result
-		}
-		if err := r.Keep(f.run, f.facts); err != nil {
-			cancel(fmt.Errorf("keep run of %s: %w", f.run.Cell, err))
-			continue
-		}
-		sh.take(f.turn, outcome.Judge(s, &s.Cells[f.turn.cell], f.run), f.facts)
-	}
+	sh := &shift{Runner: r, scenario: s, kept: turns(s, kept), queue: newQueue(s), end: r.Now().Add(r.Budget)}
+	return sideBySide(ctx, r.CPUs, sh.next, sh.keep)
 }
 
 func turns(s *scenario.Scenario, kept []outcome.Result) map[turn]outcome.Result {
@@ -87,25 +63,27 @@ func turns(s *scenario.Scenario, kept []outcome.Result) map[turn]outcome.Result 
 	return at
 }
 
-// start begins runs until no CPU is free or nothing is due.
-func (sh *shift) start(ctx context.Context) {
-	for len(sh.free) > 0 && ctx.Err() == nil {
+// next begins the run that is due.
+func (sh *shift) next() (func(context.Context, int) finished, bool) {
+	if sh.Budget > 0 && !sh.Now().Before(sh.end) {
+		sh.queue.onlyFirst()
+	}
+	for {
 		t, ok := sh.queue.next()
 		if !ok {
-			return
+			return nil, false
 		}
 		if r, ok := sh.kept[t]; ok {
 			sh.take(t, r, Facts{})
 			continue
 		}
-		cpu := sh.free[0]
-		sh.free = sh.free[1:]
 		sh.running++
-		job := Job{Cell: sh.queue.cell(t), Seed: sh.queue.seed(t), CPU: cpu, Limit: sh.Limit, Progress: sh.Meter.begin(t, sh.left())}
-		go func() {
+		job := Job{Cell: sh.queue.cell(t), Seed: sh.queue.seed(t), Limit: sh.Limit, Progress: sh.Meter.begin(t, sh.left())}
+		return func(ctx context.Context, cpu int) finished {
+			job.CPU = cpu
 			run, facts := sh.runOne(ctx, job)
-			sh.results <- finished{t, cpu, run, facts}
-		}()
+			return finished{t, run, facts}
+		}, true
 	}
 }
 
@@ -120,6 +98,16 @@ func (sh *shift) runOne(ctx context.Context, job Job) (*outcome.Run, Facts) {
 		run.Error = err.Error()
 	}
 	return &run, facts
+}
+
+// keep writes a finished run and takes its result.
+func (sh *shift) keep(f finished) error {
+	sh.running--
+	if err := sh.Keep(f.run, f.facts); err != nil {
+		return fmt.Errorf("keep run of %s: %w", f.run.Cell, err)
+	}
+	sh.take(f.turn, outcome.Judge(sh.scenario, &sh.scenario.Cells[f.turn.cell], f.run), f.facts)
+	return nil
 }
 
 func (sh *shift) take(t turn, r outcome.Result, facts Facts) {
