@@ -132,7 +132,4 @@ func (p *product) empty() error {
 // logTail in bytes: what a day's log has, at two lines a round.
 const logTail = 256 << 10
 
-func (p *product) tail() []byte {
-	b, _ := os.ReadFile(logPath)
-	return b[max(0, len(b)-logTail):]
-}
+func (p *product) tail() []byte { return logEnd(logTail) }

@@ -115,11 +115,7 @@ func (d *day) live(of *pop.Day) error {
 	d.clients.wg.Go(d.clients.come)
 	go func() { passed <- d.pass(d.timeline(of.Faults)) }()
 	length := time.Duration(of.EndUs) * time.Microsecond
-	for at := tellEvery; at < length; at += tellEvery {
-		time.Sleep(time.Until(d.began.Add(at)))
-		all, large, trouble := d.book.count()
-		d.progress(fmt.Sprintf("%s of %s: %d responses, %d large, %d broken", at, length, all, large, trouble))
-	}
+	d.tell(length)
 	time.Sleep(time.Until(d.began.Add(length)))
 	d.drain()
 	err := <-passed
@@ -129,8 +125,6 @@ func (d *day) live(of *pop.Day) error {
 	}
 	return err
 }
-
-const tellEvery = 10 * time.Minute
 
 // drain waits for open sessions; those that still wait for their next request end.
 func (d *day) drain() {
