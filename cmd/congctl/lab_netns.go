@@ -24,7 +24,7 @@ func (p *labPlace) openNetns(m *report.Manifest) (site labSite, err error) {
 	if p.image != "" || p.modules != "" {
 		return site, errors.New("--kernel, --modules: --world netns runs on this host's own kernel; leave them out, or use --world vm")
 	}
-	if site.cpus, err = p.slots(1, "cells in real time would disturb each other"); err != nil {
+	if site.cpus, err = p.slots("--jobs", 1, "cells in real time would disturb each other"); err != nil {
 		return site, err
 	}
 	s, err := lab.Scenario(m)

@@ -83,11 +83,16 @@ func (l *labRun) flags(f *pflag.FlagSet) {
 	f.DurationVar(&l.budget, "budget", 0, "wall time after which no cell gets another seed (default none)")
 	f.DurationVar(&l.limit, "limit", defaultLimit, "wall time after which a cell is ended as hung")
 	f.StringVar(&l.place.world, "world", worldVM, "vm (QEMU, virtual time) or netns (this kernel, real time, root)")
-	f.StringVar(&l.place.image, "kernel", "", "bzImage to boot (default this host's, else one from the distribution)")
-	f.StringVar(&l.place.modules, "modules", "", "folder with that kernel's modules, lib/modules/RELEASE")
-	f.StringVar(&l.place.cache, "cache", "", "folder for fetched kernels (default congctl/kernels in the user's cache)")
-	f.BoolVar(&l.place.noFetch, "no-fetch", false, "do not download a kernel where none is found")
+	l.place.kernelFlags(f)
 	f.IntVar(&l.place.jobs, "jobs", 0, "machines at once (default and most: one for each CPU; netns: 1)")
+}
+
+// kernelFlags are about the kernel that machines boot.
+func (p *labPlace) kernelFlags(f *pflag.FlagSet) {
+	f.StringVar(&p.image, "kernel", "", "bzImage to boot (default this host's, else one from the distribution)")
+	f.StringVar(&p.modules, "modules", "", "folder with that kernel's modules, lib/modules/RELEASE")
+	f.StringVar(&p.cache, "cache", "", "folder for fetched kernels (default congctl/kernels in the user's cache)")
+	f.BoolVar(&p.noFetch, "no-fetch", false, "do not download a kernel where none is found")
 }
 
 func (l *labRun) run(cmd *cobra.Command, args []string) error {
@@ -213,9 +218,9 @@ func (p *labPlace) open(ctx context.Context, m *report.Manifest) (labSite, error
 }
 
 // slots numbers the runs at once: at most so many.
-func (p *labPlace) slots(most int, why string) (cpus []int, err error) {
+func (p *labPlace) slots(flag string, most int, why string) (cpus []int, err error) {
 	if p.jobs < 0 || p.jobs > most {
-		return nil, fmt.Errorf("--jobs %d: use 1 to %d: %s", p.jobs, most, why)
+		return nil, fmt.Errorf("%s %d: use 1 to %d: %s", flag, p.jobs, most, why)
 	}
 	if p.jobs > 0 {
 		most = p.jobs

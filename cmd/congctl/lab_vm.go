@@ -24,26 +24,37 @@ type vmWorld struct{ kernel vm.Kernel }
 var _ lab.World = vmWorld{}
 
 func (p *labPlace) openVM(ctx context.Context, m *report.Manifest) (site labSite, err error) {
-	var own unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &own); err != nil {
-		return site, fmt.Errorf("count CPUs: %w", err)
-	}
-	if site.cpus, err = p.slots(own.Count(), "a machine needs a CPU to itself"); err != nil {
+	if site.cpus, err = p.ownCPUs("--jobs"); err != nil {
 		return site, err
 	}
 	w := vmWorld{}
-	version, options, err := vm.Emulator(ctx, w.machine(lab.Job{}, nil))
-	if err != nil {
-		return site, err
-	}
-	if w.kernel, err = vm.Find(ctx, vm.Want{Image: p.image, Modules: p.modules, Cache: p.cache, Fetch: !p.noFetch}); err != nil {
-		return site, err
-	}
-	sum, err := hashOf(w.kernel.Image)
-	m.QEMU = &report.QEMU{Version: version, Options: anywhere(options)}
-	m.Kernel = report.Kernel{Release: w.kernel.Release, SHA256: sum, Source: filepath.Base(w.kernel.Image)}
+	w.kernel, err = p.boots(ctx, w.machine(lab.Job{}, nil), m)
 	site.world = w
 	return site, err
+}
+
+// ownCPUs numbers the CPUs that machines get, as many as the flag says.
+func (p *labPlace) ownCPUs(flag string) ([]int, error) {
+	var own unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &own); err != nil {
+		return nil, fmt.Errorf("count CPUs: %w", err)
+	}
+	return p.slots(flag, own.Count(), "a machine needs a CPU to itself")
+}
+
+// boots finds what machines like probe boot with and notes it in m.
+func (p *labPlace) boots(ctx context.Context, probe vm.Machine, m *report.Manifest) (k vm.Kernel, err error) {
+	version, options, err := vm.Emulator(ctx, probe)
+	if err != nil {
+		return k, err
+	}
+	if k, err = vm.Find(ctx, vm.Want{Image: p.image, Modules: p.modules, Cache: p.cache, Fetch: !p.noFetch}); err != nil {
+		return k, err
+	}
+	sum, err := hashOf(k.Image)
+	m.QEMU = &report.QEMU{Version: version, Options: anywhere(options)}
+	m.Kernel = report.Kernel{Release: k.Release, SHA256: sum, Source: filepath.Base(k.Image)}
+	return k, err
 }
 
 // anywhere leaves the folders out of options that are files.

@@ -3,119 +3,152 @@ package main
 import (
 	"archive/tar"
 	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/core/pop"
-	"github.com/congctl/congctl/internal/kernel/vm"
-	"github.com/congctl/congctl/internal/kernel/world"
+	"github.com/congctl/congctl/internal/app/lab"
 	days "github.com/congctl/congctl/scenarios/pop"
 )
 
 // popRun is `lab pop` with its flags.
 type popRun struct {
-	place  labPlace
-	policy string
-	seed   uint64
-	out    string
-	cpu    int
-	limit  time.Duration
-	length string
+	global   *global
+	place    labPlace
+	policies []string
+	seed     uint64
+	seeds    int
+	out      string
+	resume   bool
+	cpu      int
+	limit    time.Duration
+	length   string
 }
 
-// popMemoryMB: two Go programs and what is under way in the network.
-const popMemoryMB = 1024
-
-func newLabPop(*global) *cobra.Command {
-	p := &popRun{}
+func newLabPop(g *global) *cobra.Command {
+	p := &popRun{global: g}
 	cmd := &cobra.Command{
 		Use:   "pop NAME|FILE.yml",
-		Short: "Run a day of a point of presence under one policy",
-		Long: `pop runs a day of a point of presence in one machine: an edge that serves HTTP,
+		Short: "Run a day of a point of presence under one policy or several",
+		Long: `pop runs a day of a point of presence in a machine: an edge that serves HTTP,
 client networks with a path each, requests by a seeded schedule, and, where the
 policy wants it, congctl itself beside the server. The folder gets every response,
-congctl's store and the counters; docs/format/pop.md explains them.`,
-		Example: "  congctl lab pop demo --policy loop --seed 1 --out demo-loop",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.run(cmd, args[0]) },
+congctl's store and the counters; docs/format/pop.md explains them.
+
+Several policies, or seeds, run side by side, each in a machine and a folder of its
+own. A finished run is kept at once; after an interruption the same command with
+--resume goes on.
+
+Exit codes: 0 all days passed; 1 some did not; 2 bad input, or nothing could be run;
+130 interrupted.`,
+		Example: `  congctl lab pop demo --policy loop --seed 1 --out demo-loop
+  congctl lab pop demo --policy cubic,bbr,loop --seeds 2 --out demo`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&p.policy, "policy", policyLoop, strings.Join(policies, ", "))
-	f.Uint64Var(&p.seed, "seed", 1, "seed of the day and of the machine")
-	f.StringVar(&p.out, "out", "", "folder for the results (default NAME-POLICY-SEED.pop)")
+	f.StringSliceVar(&p.policies, "policy", []string{policyLoop}, "one or more of "+strings.Join(policies, ", "))
+	f.Uint64Var(&p.seed, "seed", 1, "first seed of the day and of the machine")
+	f.IntVar(&p.seeds, "seeds", 1, "so many seeds, from the first on")
+	f.StringVar(&p.out, "out", "", "folder for the results (default NAME-POLICY-SEED.pop, NAME.pop for several runs)")
+	f.BoolVar(&p.resume, "resume", false, "keep the runs that the folder has")
 	f.StringVar(&p.length, "length", "", "end the day earlier, as in 20m")
-	f.IntVar(&p.cpu, "cpu", 0, "which of the CPUs that this process may use the machine gets")
-	f.DurationVar(&p.limit, "limit", defaultLimit, "wall time after which the machine is ended as hung")
-	f.StringVar(&p.place.image, "kernel", "", "bzImage to boot (default this host's, else one from the distribution)")
-	f.StringVar(&p.place.modules, "modules", "", "folder with that kernel's modules, lib/modules/RELEASE")
-	f.StringVar(&p.place.cache, "cache", "", "folder for fetched kernels (default congctl/kernels in the user's cache)")
-	f.BoolVar(&p.place.noFetch, "no-fetch", false, "do not download a kernel where none is found")
+	f.IntVar(&p.place.jobs, "cpus", 0, "machines at once (default and most: one for each CPU)")
+	f.IntVar(&p.cpu, "cpu", 0, "which of the CPUs that this process may use the first machine gets")
+	f.DurationVar(&p.limit, "limit", defaultLimit, "wall time after which a machine is ended as hung")
+	p.place.kernelFlags(f)
 	return cmd
 }
 
-func (p *popRun) run(cmd *cobra.Command, arg string) error {
-	if p.seed == 0 {
-		return usage(errors.New("--seed 0: use 1 or more"))
-	}
-	m, err := p.machine(cmd.Context(), arg)
+func (p *popRun) run(cmd *cobra.Command, args []string) error {
+	runs, err := p.runs()
 	if err != nil {
 		return usage(err)
 	}
-	m.Progress = func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) }
-	out, err := vm.Run(cmd.Context(), m)
+	d, err := p.day(args[0])
 	if err != nil {
-		return err
+		return usage(err)
 	}
-	if err := unpackDay(p.out, out.Report); err != nil {
-		return err
+	if p.out == "" {
+		p.out = d.Name + ".pop"
+		if len(runs) == 1 {
+			p.out = d.Name + "-" + runs[0].String() + ".pop"
+		}
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s of the machine's clock in %s, %s of CPU\n", p.out,
-		out.Times.Ended.Round(time.Second), out.Wall.Round(time.Second), out.CPU.Round(time.Second))
-	return nil
+	cpus, err := p.cpus(len(runs))
+	if err != nil {
+		return usage(err)
+	}
+	if err := p.place.opens(cmd.Context(), d); err != nil {
+		return usage(err)
+	}
+	folder, kept, err := lab.OpenDays(p.out, runs, d.manifestOf, p.resume)
+	if errors.Is(err, lab.ErrTaken) {
+		return &coded{exitUsage, again(cmd, args), err}
+	} else if err != nil {
+		return usage(err)
+	}
+	days := lab.Days{World: d, CPUs: cpus, Limit: p.limit, Now: time.Now,
+		Keep: func(r lab.DayRun, archive []byte) error {
+			return folder.Keep(r, func(dir string) error { return unpackDay(dir, archive) })
+		}}
+	switch err := d.pass(cmd, days, runs, kept); {
+	case cmd.Context().Err() != nil:
+		return &coded{exitInterrupted, again(cmd, args), errors.New("interrupted: finished days are kept")}
+	case err != nil:
+		return failed(again(cmd, args), err)
+	}
+	return p.global.popResult(cmd, folder, runs)
 }
 
-// machine is all that there is to boot.
-func (p *popRun) machine(ctx context.Context, arg string) (m vm.Machine, err error) {
+// runs are those that the flags ask for.
+func (p *popRun) runs() ([]lab.DayRun, error) {
+	switch {
+	case p.seed == 0:
+		return nil, errors.New("--seed 0: use 1 or more")
+	case p.seeds < 1:
+		return nil, fmt.Errorf("--seeds %d: use 1 or more", p.seeds)
+	case len(p.policies) == 0:
+		return nil, errors.New("--policy: name one or more of " + strings.Join(policies, ", "))
+	}
+	for i, name := range p.policies {
+		if slices.Contains(p.policies[:i], name) {
+			return nil, fmt.Errorf("--policy %s: twice", name)
+		}
+	}
+	return lab.DayRuns(p.policies, p.seed, p.seeds), nil
+}
+
+// cpus are those that machines get, the first one as the flag says.
+func (p *popRun) cpus(runs int) ([]int, error) {
+	cpus, err := p.place.ownCPUs("--cpus")
+	if err != nil {
+		return nil, err
+	}
+	cpus = cpus[:min(len(cpus), runs)]
+	for i := range cpus {
+		cpus[i] += p.cpu
+	}
+	return cpus, nil
+}
+
+// day reads the day and makes the policies that the runs need.
+func (p *popRun) day(arg string) (*popWorld, error) {
 	name, text, err := dayText(arg)
 	if err != nil {
-		return m, err
+		return nil, err
 	}
 	if p.length != "" {
 		text = append(text, "\n# --length\nend: "+p.length+"\n"...)
 	}
-	d, err := pop.Parse(name, text)
-	if err != nil {
-		return m, err
-	}
-	job := popJob{Name: name, Text: string(text)}
-	if job.Policy, err = popPolicy(p.policy, d); err != nil {
-		return m, err
-	}
-	if p.out == "" {
-		p.out = fmt.Sprintf("%s-%s-%d.pop", d.Name, p.policy, p.seed)
-	}
-	if _, err := os.Stat(p.out); !errors.Is(err, fs.ErrNotExist) {
-		return m, fmt.Errorf("--out %s: there already (%w); name another folder", p.out, errors.Join(err, fs.ErrExist))
-	}
-	m = vm.Machine{Load: world.Modules(), CPU: p.cpu, MemoryMB: popMemoryMB, Wall: p.limit}
-	if m.Job, err = json.Marshal(guestJob{p.seed, &job}); err != nil {
-		return m, fmt.Errorf("encode job: %w", err)
-	}
-	if _, _, err = vm.Emulator(ctx, m); err != nil {
-		return m, err
-	}
-	m.Kernel, err = vm.Find(ctx, vm.Want{Image: p.place.image, Modules: p.place.modules, Cache: p.place.cache, Fetch: !p.place.noFetch})
-	return m, err
+	return newPopWorld(name, text, p.policies)
 }
 
 // dayText finds a day: a shipped one by name, any other by its file.

@@ -52,6 +52,7 @@ const (
 	responsesFile = "responses.jsonl.gz"
 	storeFile     = "store.sqlite"
 	logFile       = "congctl.log"
+	dayFile       = "scenario.yml" // with the manifest
 )
 
 // packDay makes a tar archive of what a day left behind.

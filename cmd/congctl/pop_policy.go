@@ -35,8 +35,8 @@ func popPolicy(name string, d *pop.Day) (p kernelpop.Policy, err error) {
 			return p, fmt.Errorf("--policy %s: %s names no networks in static", name, d.Name)
 		}
 	case policyObserve, policyLoop:
-		text, err := popConfig(d, name)
-		if err != nil {
+		text := popConfigText(d, name)
+		if _, err := popConfig(d, name); err != nil {
 			return p, err
 		}
 		p.Product = &kernelpop.Product{Args: []string{"up", "--config", kernelpop.ConfigPath}, Config: text,
@@ -47,8 +47,8 @@ func popPolicy(name string, d *pop.Day) (p kernelpop.Policy, err error) {
 	return p, nil
 }
 
-// popConfig is congctl.yml in the guest: what the lab sets, then what the day sets.
-func popConfig(d *pop.Day, policy string) (string, error) {
+// popConfigText is congctl.yml in the guest: what the lab sets, then what the day sets.
+func popConfigText(d *pop.Day, policy string) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "pop: %s\nstate_dir: %s\nsocket: %s\nwindow: %s\n", d.Name, kernelpop.StateDir, kernelpop.Socket,
 		time.Duration(d.WindowUs)*time.Microsecond)
@@ -56,11 +56,16 @@ func popConfig(d *pop.Day, policy string) (string, error) {
 		b.WriteString("tier: " + config.TierObserve + "\n")
 	}
 	b.WriteString(d.Congctl + "\n")
-	_, err := config.Parse(b.Bytes())
+	return b.String()
+}
+
+// popConfig is what that text means.
+func popConfig(d *pop.Day, policy string) (config.Config, error) {
+	cfg, err := config.Parse([]byte(popConfigText(d, policy)))
 	if err != nil {
-		return "", fmt.Errorf("congctl of day %s: %w", d.Name, err)
+		return cfg, fmt.Errorf("congctl of day %s: %w", d.Name, err)
 	}
-	return b.String(), nil
+	return cfg, nil
 }
 
 // inFolder tells whether a name is one of a day's files.

@@ -58,3 +58,23 @@ func TestPolicyOfADay(t *testing.T) {
 		t.Errorf("a key that the lab sets: %v", err)
 	}
 }
+
+// TestPopMistakes: what cannot be run is told before anything boots.
+func TestPopMistakes(t *testing.T) {
+	for args, want := range map[string]string{
+		"demo --seed 0":                   "--seed 0: use 1 or more",
+		"demo --seeds 0":                  "--seeds 0: use 1 or more",
+		"demo --policy cubic,loop,cubic":  "--policy cubic: twice",
+		"demo --policy cubic,best":        `--policy "best": use cubic, bbr`,
+		"demo --policy=":                  "--policy: name one or more of cubic",
+		"demo --length 7m":                "end",
+		"demo --cpus 100000":              "--cpus 100000: use 1 to",
+		"nosuch":                          `no day "nosuch": there are`,
+		"demo --policy cubic,loop --cpus": "flag needs an argument",
+	} {
+		var said strings.Builder
+		if code := run(append([]string{"lab", "pop"}, strings.Fields(args)...), &said, &said); code != exitUsage || !strings.Contains(said.String(), want) {
+			t.Errorf("lab pop %s: exit code %d: %s", args, code, said.String())
+		}
+	}
+}

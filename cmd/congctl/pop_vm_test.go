@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
-	"encoding/json"
-	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,20 +49,8 @@ func popInto(t *testing.T, policy, seed string) string {
 
 func responsesOf(t *testing.T, dir string) (all []kernelpop.Response) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, responsesFile))
-	check(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	check(t, err)
-	for d := json.NewDecoder(z); ; {
-		var r kernelpop.Response
-		if err := d.Decode(&r); err == io.EOF {
-			return all
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, r)
-	}
+	check(t, eachResponse(dir, func(r *kernelpop.Response) { all = append(all, *r) }))
+	return all
 }
 
 // TestLabPop: under the loop exactly the lossy network is treated, all is measured, and
@@ -130,5 +116,39 @@ func sameRequests(t *testing.T, loop, plain []kernelpop.Response) {
 	}
 	if most := max(len(loop), len(plain)); common < most-most/50 {
 		t.Errorf("%d and %d responses, %d of them to the same requests", len(loop), len(plain), common)
+	}
+}
+
+// TestLabPopSideBySide: several runs of a day are kept one by one, whatever becomes of the
+// others, and are not run again.
+func TestLabPopSideBySide(t *testing.T) {
+	needMachine(t)
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "short.yml"), filepath.Join(dir, "out")
+	check(t, os.WriteFile(file, []byte(shortDay), 0o600))
+	lab := func(code int, more ...string) string {
+		t.Helper()
+		var said bytes.Buffer
+		args := append([]string{"lab", "pop", file, "--cache", os.Getenv(labCacheEnv), "--out", out, "--length", "10s"}, more...)
+		if got := run(args, &said, &said); got != code {
+			t.Fatalf("congctl %s: exit code %d:\n%s", strings.Join(args, " "), got, &said)
+		}
+		return said.String()
+	}
+	said := lab(exitFailed, "--policy", "cubic,bbr", "--limit", "1ms")
+	if strings.Count(said, "FAILED: run guest: guest hung") != 2 || !strings.Contains(said, "\ntry: congctl lab pop") {
+		t.Errorf("hung:\n%s", said)
+	}
+	lab(exitOK, "--policy", "cubic,bbr")
+	before := labFiles(t, out)
+	said = lab(exitOK, "--policy", "bbr,cubic", "--resume")
+	if after := labFiles(t, out); !maps.Equal(before, after) || len(after) != 8 || strings.Count(said, "kept from before") != 2 {
+		t.Errorf("%d files, then %d:\n%s", len(before), len(after), said)
+	}
+	if said = lab(exitUsage, "--policy", "cubic,bbr"); !strings.Contains(said, "is not empty") {
+		t.Errorf("a folder that is taken: %s", said)
+	}
+	if said = lab(exitUsage, "--policy", "cubic,bbr", "--resume", "--length", "5s"); !strings.Contains(said, "would not compare") {
+		t.Errorf("another day: %s", said)
 	}
 }

@@ -30,4 +30,5 @@ type Facts struct {
 	Wall    time.Duration // from asking for the world to its report
 	Boot    time.Duration // of Wall, until the world's first line; 0 where nothing boots
 	Virtual time.Duration // of the world's clock
+	CPU     time.Duration // of the host, which on a busy one is less than Wall; 0: not measured
 }
