@@ -4,7 +4,7 @@ VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo deve
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 SHELL := /bin/bash
 
-.PHONY: help build cross demo test test-root test-vm bench generate fmt lint clean
+.PHONY: help build cross demo demo-host test test-root test-vm bench generate fmt lint clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -20,8 +20,14 @@ cross: ## binaries for amd64, arm64, arm and riscv64, in dist/
 		GOOS=linux GOARCH=$$arch GOARM=7 $(GOBUILD) -o dist/congctl-linux-$$arch ./cmd/congctl; \
 	done
 
-demo: ## the closed loop on 24 client networks made of namespaces, under three minutes (root)
-	@[ "$$(id -u)" -eq 0 ] || { echo "make demo needs root, for network namespaces and eBPF: sudo make demo" >&2; exit 1; }
+demo: ## a PoP's day without and with congctl, in two machines in virtual time, five minutes, no root (docs/demo.md)
+	@tools/need.sh qemu-system-x86:qemu-system-x86_64
+	@$(MAKE) --no-print-directory build
+	@rm -rf bin/demo
+	bin/congctl lab pop demo --policy cubic,loop --out bin/demo --cache "$${CONGCTL_LAB_CACHE:-.cache/lab}"
+
+demo-host: ## the loop on this host's kernel, 24 client networks made of namespaces, under three minutes (root, docs/demo-host.md)
+	@[ "$$(id -u)" -eq 0 ] || { echo "make demo-host needs root, for network namespaces and eBPF: sudo make demo-host" >&2; exit 1; }
 	@$(MAKE) --no-print-directory build # Go is all it needs: networks come over netlink, eBPF objects are committed
 	$(GOBUILD) -o bin/congctl-demo ./cmd/congctl-demo
 	bin/congctl-demo

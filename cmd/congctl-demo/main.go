@@ -46,7 +46,7 @@ func run(args []string) int {
 	flags := flag.NewFlagSet("congctl-demo", flag.ContinueOnError)
 	binary := flags.String("congctl", besides("congctl"), "the congctl to show")
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "congctl-demo [-congctl PATH]: the closed loop on 24 client networks of this machine (docs/demo.md)\n\nexample: sudo congctl-demo -congctl bin/congctl")
+		fmt.Fprintln(flags.Output(), "congctl-demo [-congctl PATH]: the closed loop on 24 client networks of this machine (docs/demo-host.md)\n\nexample: sudo congctl-demo -congctl bin/congctl")
 		flags.PrintDefaults()
 	}
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
@@ -73,7 +73,7 @@ func besides(name string) string {
 // possible says what is missing before anything is made.
 func possible(binary string) error {
 	if os.Geteuid() != 0 {
-		return errors.New("needs root, for network namespaces and eBPF: sudo make demo")
+		return errors.New("needs root, for network namespaces and eBPF: sudo make demo-host")
 	}
 	if _, err := os.Stat(binary); err != nil {
 		return fmt.Errorf("find congctl: %w; build it with `make build`, or name it with -congctl", err)

@@ -199,6 +199,7 @@ func TestParseCommandRefuses(t *testing.T) {
 		"sudo congctl up -c congctl.yml":                  true,
 		"congctl --version":                               true,
 		"make demo":                                       true,
+		"make demo-host":                                  true,
 		"congctl nosuch":                                  false,
 		"congctl prefixes --nosuch":                       false,
 		"congctl explain":                                 false,
