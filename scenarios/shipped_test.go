@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func (l load) seconds() float64 {
 
 func read(t *testing.T, name string) (*scenario.Scenario, load) {
 	t.Helper()
-	text, ok := Text(name)
+	text, ok := Cells.Text(name)
 	if !ok {
 		t.Fatalf("no file of the name %s", name)
 	}
@@ -57,7 +58,7 @@ func TestShipped(t *testing.T) {
 	datadriven.RunTest(t, "testdata/shipped", func(t *testing.T, _ *datadriven.TestData) string {
 		var b strings.Builder
 		fmt.Fprintf(&b, "%-24s %5s %5s %10s %8s %10s %7s\n", "", "cells", "runs", "packets", "largest", "virtual s", "min")
-		for _, name := range Names() {
+		for _, name := range Cells.Names() {
 			_, l := read(t, name)
 			fmt.Fprintf(&b, "%-24s %5d %5d %10d %8d %10.0f %7.1f\n", name, l.cells, l.runs, l.packets, l.most, l.virtualS, l.seconds()/60)
 		}
@@ -67,7 +68,7 @@ func TestShipped(t *testing.T) {
 
 func TestShippedAreWhatTheySay(t *testing.T) {
 	tables := map[string]bool{"": true, "loss-sweep.csv": true, "rtt-sweep.csv": true, "iot-uplink.csv": true, "tbf-shaping.csv": true}
-	for _, name := range Names() {
+	for _, name := range Cells.Names() {
 		s, l := read(t, name)
 		switch {
 		case s.Name != name:
@@ -88,7 +89,19 @@ func TestShippedAreWhatTheySay(t *testing.T) {
 }
 
 func TestNoSuchFile(t *testing.T) {
-	if text, ok := Text("slow"); ok {
+	if text, ok := Cells.Text("slow"); ok {
 		t.Errorf("slow is %d bytes", len(text))
+	}
+}
+
+// TestShelves: a file is on one shelf only.
+func TestShelves(t *testing.T) {
+	if len(Cells.Names()) < 10 || !slices.Contains(Days.Names(), "demo") {
+		t.Errorf("cells %v, days %v", Cells.Names(), Days.Names())
+	}
+	for shelf, name := range map[Shelf]string{Cells: "demo", Days: "quick"} {
+		if _, ok := shelf.Text(name); ok {
+			t.Errorf("%s is on shelf %v", name, shelf)
+		}
 	}
 }

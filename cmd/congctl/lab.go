@@ -42,8 +42,8 @@ func newLabList(g *global) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var list []shipped
-			for _, name := range scenarios.Names() {
-				text, _ := scenarios.Text(name)
+			for _, name := range scenarios.Cells.Names() {
+				text, _ := scenarios.Cells.Text(name)
 				s, err := scenario.Parse(name+".yml", text)
 				if err != nil {
 					return err
@@ -72,10 +72,10 @@ func leastRuns(s *scenario.Scenario) (n int) {
 // scenarioText finds a scenario: a shipped one by name, any other by its file.
 func scenarioText(arg string) (report.Text, error) {
 	if !strings.ContainsAny(arg, "/.") {
-		text, ok := scenarios.Text(arg)
+		text, ok := scenarios.Cells.Text(arg)
 		if !ok {
 			return report.Text{}, &coded{exitUsage, "congctl lab list", fmt.Errorf(
-				"no scenario %q: there are %s; a file of your own needs its ending or folder", arg, strings.Join(scenarios.Names(), ", "))}
+				"no scenario %q: there are %s; a file of your own needs its ending or folder", arg, strings.Join(scenarios.Cells.Names(), ", "))}
 		}
 		return report.NewText(arg+".yml", text), nil
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/congctl/congctl/internal/app/lab"
-	days "github.com/congctl/congctl/scenarios/pop"
+	"github.com/congctl/congctl/scenarios"
 )
 
 // popRun is `lab pop` with its flags.
@@ -154,9 +154,9 @@ func (p *popRun) day(arg string) (*popWorld, error) {
 // dayText finds a day: a shipped one by name, any other by its file.
 func dayText(arg string) (name string, text []byte, err error) {
 	if !strings.ContainsAny(arg, "/.") {
-		text, ok := days.Text(arg)
+		text, ok := scenarios.Days.Text(arg)
 		if !ok {
-			return "", nil, fmt.Errorf("no day %q: there are %s; a file of your own needs its ending or folder", arg, strings.Join(days.Names(), ", "))
+			return "", nil, fmt.Errorf("no day %q: there are %s; a file of your own needs its ending or folder", arg, strings.Join(scenarios.Days.Names(), ", "))
 		}
 		return arg + ".yml", text, nil
 	}

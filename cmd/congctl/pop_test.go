@@ -7,17 +7,17 @@ import (
 	"github.com/congctl/congctl/internal/app/config"
 	"github.com/congctl/congctl/internal/core/pop"
 	kernelpop "github.com/congctl/congctl/internal/kernel/pop"
-	days "github.com/congctl/congctl/scenarios/pop"
+	"github.com/congctl/congctl/scenarios"
 )
 
 // TestShippedDays: every shipped day is read, is called after its file, tells its mix,
 // and has a configuration that congctl takes.
 func TestShippedDays(t *testing.T) {
-	if len(days.Names()) == 0 {
+	if len(scenarios.Days.Names()) == 0 {
 		t.Fatal("no days")
 	}
-	for _, name := range days.Names() {
-		text, _ := days.Text(name)
+	for _, name := range scenarios.Days.Names() {
+		text, _ := scenarios.Days.Text(name)
 		d, err := pop.Parse(name+".yml", text)
 		if err != nil {
 			t.Error(err)
