@@ -180,7 +180,11 @@ func again(cmd *cobra.Command, args []string) string {
 	words := append([]string{cmd.CommandPath()}, args...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name != "resume" {
-			words = append(words, "--"+f.Name+"="+f.Value.String())
+			value := f.Value.String()
+			if list, ok := f.Value.(pflag.SliceValue); ok { // which prints itself in brackets
+				value = strings.Join(list.GetSlice(), ",")
+			}
+			words = append(words, "--"+f.Name+"="+value)
 		}
 	})
 	for i, w := range words[1:] {

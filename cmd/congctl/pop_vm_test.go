@@ -136,7 +136,7 @@ func TestLabPopSideBySide(t *testing.T) {
 		return said.String()
 	}
 	said := lab(exitFailed, "--policy", "cubic,bbr", "--limit", "1ms")
-	if strings.Count(said, "FAILED: run guest: guest hung") != 2 || !strings.Contains(said, "\ntry: congctl lab pop") {
+	if strings.Count(said, "FAILED: run guest: guest hung") != 2 || !strings.Contains(said, "\ntry: congctl lab pop ") || !strings.Contains(said, " --policy=cubic,bbr --resume\n") {
 		t.Errorf("hung:\n%s", said)
 	}
 	lab(exitOK, "--policy", "cubic,bbr")
