@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,85 +13,91 @@ import (
 	"github.com/congctl/congctl/internal/kernel/netns"
 )
 
-// dialer makes the clients' sockets on one thread that stays in their namespace. A
-// socket belongs to the namespace where it was made; from then on any thread can use it.
+// dialer makes the clients' sockets. A socket belongs to the namespace where it was
+// made; from then on any thread can use it. So they are made ahead, many at a visit.
 type dialer struct {
-	ask  chan call
-	quit chan struct{}
+	ns *netns.NS
+
+	mu    sync.Mutex    // guards spare
+	spare map[int][]int // by family
 }
 
-// call asks for a socket that begins to connect.
-type call struct {
-	from   netip.Addr
-	to     netip.AddrPort
-	rcvbuf int
-	answer chan answer
-}
+// ahead sockets are made at a visit: a thousand are two megabytes of the kernel's memory.
+const ahead = 64
 
-type answer struct {
-	fd  int
-	err error
-}
+func newDialer(ns *netns.NS) *dialer { return &dialer{ns: ns, spare: map[int][]int{}} }
 
-func newDialer(ns *netns.NS) *dialer {
-	d := &dialer{make(chan call), make(chan struct{})}
-	go func() {
-		err := ns.Do(func() error { d.serve(start); return nil })
-		d.serve(func(netip.Addr, netip.AddrPort, int) (int, error) { return -1, err }) // where the namespace could not be entered
-	}()
-	return d
-}
-
-func (d *dialer) serve(start func(netip.Addr, netip.AddrPort, int) (int, error)) {
-	for {
-		select {
-		case c := <-d.ask:
-			fd, err := start(c.from, c.to, c.rcvbuf)
-			c.answer <- answer{fd, err}
-		case <-d.quit:
-			return
+func (d *dialer) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, all := range d.spare {
+		for _, fd := range all {
+			unix.Close(fd)
 		}
 	}
+	clear(d.spare)
 }
 
-func (d *dialer) close() { close(d.quit) }
+// take gives a new socket of a family.
+func (d *dialer) take(family int) (fd int, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.spare[family]) == 0 {
+		if err := d.ns.Do(func() error { return d.stock(family) }); err != nil {
+			return -1, err
+		}
+	}
+	last := len(d.spare[family]) - 1
+	fd, d.spare[family] = d.spare[family][last], d.spare[family][:last]
+	return fd, nil
+}
+
+func (d *dialer) stock(family int) error {
+	for range ahead {
+		fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("make socket: %w", err)
+		}
+		d.spare[family] = append(d.spare[family], fd)
+	}
+	return nil
+}
 
 // socket is a connected socket whose Read and Write wait without holding a thread.
 type socket struct {
-	*os.File
+	file *os.File
+	silent
 	local netip.AddrPort
 	lowat int
 }
 
+func (s *socket) Close() error { return s.file.Close() }
+
 const dialWithin = 60 * time.Second
 
 // dial connects from an address of a client. rcvbuf 0 is the kernel's own.
-func (d *dialer) dial(from netip.Addr, to netip.AddrPort, rcvbuf int) (*socket, error) {
-	c := call{from, to, rcvbuf, make(chan answer, 1)}
-	select {
-	case d.ask <- c:
-	case <-d.quit:
-		return nil, errors.New("dial: the day is over")
+func (d *dialer) dial(from netip.Addr, to netip.AddrPort, rcvbuf int) (s *socket, err error) {
+	fd, err := d.start(from, to, rcvbuf)
+	if err != nil {
+		return nil, fmt.Errorf("dial: %w", err)
 	}
-	got := <-c.answer
-	if got.err != nil {
-		return nil, fmt.Errorf("dial: %w", got.err)
+	s = &socket{file: os.NewFile(uintptr(fd), "client"), lowat: 1}
+	if s.silent, err = silently(s.file); err == nil {
+		err = s.connected()
 	}
-	s := &socket{File: os.NewFile(uintptr(got.fd), "client"), lowat: 1}
-	if err := s.connected(); err != nil {
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("dial: %w", err), s.Close())
 	}
 	return s, nil
 }
 
-// start makes a socket and begins to connect.
-func start(from netip.Addr, to netip.AddrPort, rcvbuf int) (fd int, err error) {
+// start begins to connect.
+func (d *dialer) start(from netip.Addr, to netip.AddrPort, rcvbuf int) (fd int, err error) {
 	family := unix.AF_INET
 	if from.Is6() {
 		family = unix.AF_INET6
 	}
-	fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
+	if fd, err = d.take(family); err != nil {
 		return -1, err
 	}
 	if rcvbuf > 0 { // before the handshake, which tells the window's scale
@@ -122,15 +129,11 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 
 // connected waits for the handshake.
 func (s *socket) connected() error {
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return err
-	}
-	if err := s.SetDeadline(time.Now().Add(dialWithin)); err != nil {
+	if err := s.file.SetDeadline(time.Now().Add(dialWithin)); err != nil {
 		return err
 	}
 	var failed error
-	err = raw.Write(func(fd uintptr) (done bool) {
+	err := s.raw.Write(func(fd uintptr) (done bool) {
 		code, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
 		if err == nil && code != 0 {
 			err = unix.Errno(code)

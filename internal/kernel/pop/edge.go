@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -31,12 +32,12 @@ type edge struct {
 	body []byte
 
 	mu    sync.Mutex // guards conns
-	conns map[netip.AddrPort]*net.TCPConn
+	conns map[netip.AddrPort]*conn
 }
 
 // serve starts the server in the edge's namespace.
 func serve(ctx context.Context, s *star) (*edge, error) {
-	e := &edge{body: make([]byte, mostBytes), conns: map[netip.AddrPort]*net.TCPConn{}}
+	e := &edge{body: make([]byte, mostBytes), conns: map[netip.AddrPort]*conn{}}
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
@@ -46,14 +47,14 @@ func serve(ctx context.Context, s *star) (*edge, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("listen on the edge: %w", err), e.http.Close())
 		}
-		go e.http.Serve(l) // ends with Close
+		go e.http.Serve(listener{l}) // ends with Close
 	}
 	return e, nil
 }
 
 // follow keeps the connections by their clients' addresses.
 func (e *edge) follow(c net.Conn, state http.ConnState) {
-	conn, ok := c.(*net.TCPConn)
+	q, ok := c.(*conn)
 	if !ok {
 		return
 	}
@@ -61,7 +62,7 @@ func (e *edge) follow(c net.Conn, state http.ConnState) {
 	defer e.mu.Unlock()
 	switch at := remoteOf(c); state {
 	case http.StateNew:
-		e.conns[at] = conn
+		e.conns[at] = q
 	case http.StateClosed, http.StateHijacked:
 		delete(e.conns, at)
 	}
@@ -112,20 +113,18 @@ type socketState struct {
 // look reads the edge's end of a client's connection; false where there is none.
 func (e *edge) look(client netip.AddrPort) (s socketState, ok bool) {
 	e.mu.Lock()
-	conn := e.conns[client]
+	c := e.conns[client]
 	e.mu.Unlock()
-	if conn == nil {
+	if c == nil {
 		return s, false
 	}
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return s, false
-	}
-	err = raw.Control(func(fd uintptr) {
-		name, err1 := unix.GetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION)
-		info, err2 := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+	err := c.raw.Control(func(fd uintptr) {
+		var name [16]byte // TCP_CA_NAME_MAX
+		var info unix.TCPInfo
+		err1 := tcpOption(fd, unix.TCP_CONGESTION, unsafe.Pointer(&name), uint32(len(name)))
+		err2 := tcpOption(fd, unix.TCP_INFO, unsafe.Pointer(&info), unix.SizeofTCPInfo)
 		if ok = err1 == nil && err2 == nil; ok {
-			s = socketState{strings.TrimRight(name, "\x00"), info.Bytes_sent, info.Bytes_retrans, info.Min_rtt}
+			s = socketState{unix.ByteSliceToString(name[:]), info.Bytes_sent, info.Bytes_retrans, info.Min_rtt}
 		}
 	})
 	return s, ok && err == nil

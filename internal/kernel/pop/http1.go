@@ -7,8 +7,6 @@ import (
 	"io"
 	"strconv"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // HTTP/1.1 as the clients speak it. The body is thrown away in the kernel (MSG_TRUNC),
@@ -25,7 +23,7 @@ const (
 
 // get asks for n bytes and waits for the last; got are those of the body that came.
 func (s *socket) get(target string, n uint64, first func()) (got uint64, err error) {
-	if err := s.SetDeadline(time.Now().Add(requestWithin)); err != nil {
+	if err := s.file.SetDeadline(time.Now().Add(requestWithin)); err != nil {
 		return 0, err
 	}
 	if _, err := fmt.Fprintf(s, "GET %s HTTP/1.1\r\nHost: edge\r\n\r\n", target); err != nil {
@@ -36,7 +34,7 @@ func (s *socket) get(target string, n uint64, first func()) (got uint64, err err
 		return got, errors.Join(err, fmt.Errorf("read head: %d bytes announced, %d asked for", length, n))
 	}
 	for got < n {
-		more, err := s.discard(n - got)
+		more, err := s.skip(n - got)
 		if err != nil {
 			return got, err
 		}
@@ -84,32 +82,16 @@ func contentLength(head []byte) (uint64, error) {
 	return n, nil
 }
 
-// discard waits for some of the left bytes and throws them away.
-func (s *socket) discard(left uint64) (n uint64, err error) {
+// skip waits for some of the left bytes and throws them away.
+func (s *socket) skip(left uint64) (n uint64, err error) {
 	if err := s.setLowat(int(min(left, lowat))); err != nil {
 		return 0, err
 	}
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return 0, err
+	got, err := s.discard(int(min(left, 1<<20)))
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
 	}
-	var sink [1]byte
-	var failed error
-	err = raw.Read(func(fd uintptr) (done bool) {
-		// The length says how much to take: with MSG_TRUNC nothing is written there.
-		got, errno := recvTrunc(int(fd), &sink[0], int(min(left, 1<<20)))
-		switch {
-		case errno == unix.EAGAIN:
-			return false
-		case errno != 0:
-			failed = errno
-		case got == 0:
-			failed = io.ErrUnexpectedEOF
-		}
-		n = uint64(got)
-		return true
-	})
-	return n, errors.Join(err, failed)
+	return uint64(got), err
 }
 
 func (s *socket) setLowat(n int) error {
@@ -117,13 +99,5 @@ func (s *socket) setLowat(n int) error {
 		return nil
 	}
 	s.lowat = n
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	err = raw.Control(func(fd uintptr) {
-		failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, n)
-	})
-	return errors.Join(err, failed)
+	return s.silent.setLowat(n)
 }

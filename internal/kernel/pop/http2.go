@@ -2,6 +2,7 @@ package pop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -18,10 +19,15 @@ type http2 struct {
 
 func speakHTTP2(s *socket) (speaker, error) {
 	defer s.Close() // FileConn has a descriptor of its own
-	conn, err := net.FileConn(s.File)
+	c, err := net.FileConn(s.file)
 	if err != nil {
 		return nil, fmt.Errorf("speak HTTP/2: %w", err)
 	}
+	q, err := silently(c.(*net.TCPConn))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("speak HTTP/2: %w", err), c.Close())
+	}
+	conn := &conn{c, q}
 	t := &http.Transport{DisableCompression: true, MaxConnsPerHost: 1, Protocols: &http.Protocols{},
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}
 	t.Protocols.SetUnencryptedHTTP2(true)
