@@ -9,23 +9,21 @@ import (
 
 // path is the way to one network:
 //
-//	hub [c0]  root netem (loss) -> netem (delay, jitter, rate, queue) -> [n0] clients
+//	hub [edge] relay (loss) -> [c0] netem (delay, jitter, rate, queue) -> [n0] clients
 //
 // or, with a policer, no rate there, and [n0] drops what comes in above it. One netem for
 // delay and rate sets one timer a packet, a token bucket behind it would set a second. Its
 // limit counts what is under way as well: while the link is busy, and only then can the
-// queue be full, that is rate x delay. The root's drops include its child's: the
-// difference is the loss.
+// queue be full, that is rate x delay.
 type path struct {
 	tc      *qdisc.Conn // of the hub
 	police  *qdisc.Conn // of the clients; nil without a policer
+	lane    *lane
 	out, in int
 	now     pop.Path
 }
 
 const (
-	lossHandle = 1
-	linkHandle = 2
 	// endless in packets: never drops for want of room. 12 Gbit/s for a second.
 	endless = 1_000_000
 	// inOrder in bytes/s: a rate makes netem keep the order of packets, also where jitter
@@ -34,33 +32,26 @@ const (
 	frame   = 1514 // bytes of a full packet as tc counts it
 )
 
-func (s *star) newPath(out, in string, want pop.Path) (p *path, err error) {
-	p = &path{tc: s.hub.tc, now: want}
+func (s *star) newPath(out, in string, want pop.Path, l *lane) (p *path, err error) {
+	p = &path{tc: s.hub.tc, lane: l, now: want}
 	if p.out, err = s.hub.index(out); err != nil {
 		return p, err
 	}
 	if p.in, err = s.clients.index(in); err != nil {
 		return p, err
 	}
-	if err := p.tc.Replace(p.lossAt(), lossOf(want)); err != nil {
-		return p, err
-	}
-	if err := p.tc.Replace(p.linkAt(), linkOf(want)); err != nil || !want.Policer {
+	l.lead(p.out)
+	l.lose(want.LossPPM)
+	if err := p.tc.Replace(p.at(), linkOf(want)); err != nil || !want.Policer {
 		return p, err
 	}
 	p.police = s.clients.tc
 	return p, p.police.Replace(qdisc.At{Link: p.in}, qdisc.Police{RateBytesPerS: qdisc.BytesPerS(want.RateBitPerS), BurstBytes: uint32(want.BurstBytes)})
 }
 
-func (p *path) lossAt() qdisc.At {
-	return qdisc.At{Link: p.out, Parent: qdisc.Root, Handle: qdisc.Handle(lossHandle)}
+func (p *path) at() qdisc.At {
+	return qdisc.At{Link: p.out, Parent: qdisc.Root, Handle: qdisc.Handle(1)}
 }
-
-func (p *path) linkAt() qdisc.At {
-	return qdisc.At{Link: p.out, Parent: qdisc.Child(qdisc.Handle(lossHandle)), Handle: qdisc.Handle(linkHandle)}
-}
-
-func lossOf(p pop.Path) qdisc.Netem { return qdisc.Netem{LimitPackets: endless, LossPPM: p.LossPPM} }
 
 func linkOf(p pop.Path) qdisc.Netem {
 	n := qdisc.Netem{LimitPackets: endless, DelayNs: int64(p.RTTUs) * 1000, JitterNs: int64(p.JitterUs) * 1000, RateBytesPerS: inOrder}
@@ -73,21 +64,18 @@ func linkOf(p pop.Path) qdisc.Netem {
 }
 
 // change makes the path another one.
-func (p *path) change(to pop.Path) (err error) {
-	if n := lossOf(to); n != lossOf(p.now) {
-		err = p.tc.Change(p.lossAt(), n)
-	}
-	if n := linkOf(to); err == nil && n != linkOf(p.now) {
-		err = p.tc.Change(p.linkAt(), n)
-	}
-	if err != nil {
-		return fmt.Errorf("change path: %w", err)
+func (p *path) change(to pop.Path) error {
+	p.lane.lose(to.LossPPM)
+	if n := linkOf(to); n != linkOf(p.now) {
+		if err := p.tc.Change(p.at(), n); err != nil {
+			return fmt.Errorf("change path: %w", err)
+		}
 	}
 	p.now = to
 	return nil
 }
 
-// PathCount is what the qdiscs of a path counted.
+// PathCount is what a path counted.
 type PathCount struct {
 	Packets    uint64 `json:"packets"` // that came through
 	Bytes      uint64 `json:"bytes"`
@@ -102,15 +90,11 @@ func (p *path) count() (c PathCount, err error) {
 		return c, err
 	}
 	for _, s := range all {
-		switch s.At.Handle {
-		case qdisc.Handle(lossHandle):
-			c.Lost += s.Drops
-			c.Packets, c.Bytes = s.Packets, s.Bytes
-		case qdisc.Handle(linkHandle):
-			c.Overflowed = s.Drops
-			c.Lost -= min(c.Lost, s.Drops)
+		if s.At.Handle == p.at().Handle {
+			c.Packets, c.Bytes, c.Overflowed = s.Packets, s.Bytes, s.Drops
 		}
 	}
+	c.Lost = p.lane.gone()
 	if p.police == nil {
 		return c, nil
 	}

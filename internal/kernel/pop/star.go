@@ -21,6 +21,7 @@ import (
 // tell: each network has its own prefix and its own link.
 type star struct {
 	edge, hub, clients *room
+	relay              *relay // of the hub
 	paths              []*path
 }
 
@@ -50,8 +51,7 @@ func (s *star) build(w *pop.World, o edgeOptions) (err error) {
 	if s.edge, err = newRoom("edge", setting{"net.ipv4.tcp_congestion_control", o.cong}); err != nil {
 		return err
 	}
-	if s.hub, err = newRoom("hub", setting{"net.ipv4.ip_forward", "1"}, setting{"net.ipv6.conf.all.forwarding", "1"},
-		setting{"net.ipv4.ip_early_demux", "0"}); err != nil {
+	if s.hub, err = newRoom("hub"); err != nil {
 		return err
 	}
 	// The window is never what holds a large response back, but where a client wants that.
@@ -62,6 +62,9 @@ func (s *star) build(w *pop.World, o edgeOptions) (err error) {
 		return err
 	}
 	if err := s.raiseEdge(o); err != nil {
+		return err
+	}
+	if err := s.raiseHub(len(w.Networks)); err != nil {
 		return err
 	}
 	for i := range w.Networks {
@@ -92,14 +95,23 @@ func (s *star) raiseEdge(o edgeOptions) error {
 	return s.edge.tc.Replace(qdisc.At{Link: link, Parent: qdisc.Root, Handle: qdisc.Handle(1)}, root)
 }
 
+func (s *star) raiseHub(networks int) (err error) {
+	if s.relay, err = newRelay(networks); err != nil {
+		return err
+	}
+	link, err := s.hub.index(edgeLink)
+	if err != nil {
+		return err
+	}
+	return s.relay.attach(s.hub, link)
+}
+
 func (s *star) addNetwork(i int, n *pop.Network, onRoute string) error {
 	out, in := "c"+strconv.Itoa(i), "n"+strconv.Itoa(i)
 	if err := join(s.hub, out, s.clients, in); err != nil {
 		return err
 	}
-	err := errors.Join(
-		s.hub.ns.AddRoute(out, netns.Route{To: n.Prefix}),
-		s.edge.ns.AddRoute(hubLink, netns.Route{To: n.Prefix, Src: serverOf(n.Prefix), Cong: onRoute}))
+	err := s.edge.ns.AddRoute(hubLink, netns.Route{To: n.Prefix, Src: serverOf(n.Prefix), Cong: onRoute})
 	if err != nil {
 		return err
 	}
@@ -108,7 +120,7 @@ func (s *star) addNetwork(i int, n *pop.Network, onRoute string) error {
 			return err
 		}
 	}
-	p, err := s.newPath(out, in, n.Path)
+	p, err := s.newPath(out, in, n.Path, &s.relay.lanes[i])
 	s.paths = append(s.paths, p)
 	return err
 }
@@ -134,6 +146,9 @@ func hostOf(p netip.Prefix, h int) netip.Addr {
 
 // close ends the namespaces and all in them.
 func (s *star) close() (err error) {
+	if s.relay != nil {
+		err = s.relay.close()
+	}
 	for _, r := range []*room{s.edge, s.hub, s.clients} {
 		if r != nil {
 			err = errors.Join(err, r.close())

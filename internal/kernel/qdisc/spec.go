@@ -33,7 +33,9 @@ func xmitTicks(bytesPerS uint64, n uint64) uint32 {
 	return uint32(min(float64(n)*1e9/float64(bytesPerS)/tickNs, math.MaxUint32))
 }
 
-// share is a probability in millionths as the kernel has it: of 2^32 - 1.
+// Share is a probability in millionths as the kernel has it: of 2^32 - 1.
+func Share(ppm uint32) uint32 { return share(ppm) }
+
 func share(ppm uint32) uint32 {
 	return uint32(math.Round(float64(ppm) / 1e6 * math.MaxUint32))
 }
