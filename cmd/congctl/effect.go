@@ -19,7 +19,6 @@ import (
 	"github.com/congctl/congctl/internal/core/comparison"
 	"github.com/congctl/congctl/internal/core/goodput"
 	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/plan"
 	"github.com/congctl/congctl/internal/data/responses"
 	"github.com/congctl/congctl/internal/data/sqlite"
 )
@@ -110,17 +109,11 @@ func effectFrom(ctx context.Context, cfg config.Config, q effectQuery, s *sqlite
 const effectSeed = 1
 
 func comparisonOf(ctx context.Context, cfg config.Config, s *sqlite.Store) (comparison.Config, error) {
-	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
-	c := comparison.Config{
-		WindowSeconds: seconds(cfg.Window), BlockSeconds: seconds(cfg.Experiment.Block), WashoutSeconds: seconds(cfg.Experiment.Washout),
-		GroupTrial: cfg.Policy.Trial.GroupTrial, GroupPromoted: cfg.Experiment.ControlEvery,
-	}
 	salt, ok, err := s.Setting(ctx, journal.SettingSalt)
-	if err == nil && ok {
-		holdout, aa := cfg.Experiment.Permille()
-		c.Draws = plan.NewDraws(salt, holdout, aa)
+	if !ok {
+		salt = nil
 	}
-	return c, err
+	return effects.ConfigOf(cfg, salt), err
 }
 
 // parseSince reads a duration back from now or a time.

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/congctl/congctl/internal/app/config"
 	"github.com/congctl/congctl/internal/core/accesslog"
 	"github.com/congctl/congctl/internal/core/comparison"
 	"github.com/congctl/congctl/internal/core/goodput"
 	"github.com/congctl/congctl/internal/core/journal"
+	"github.com/congctl/congctl/internal/core/plan"
 	"github.com/congctl/congctl/internal/core/policy"
 	"github.com/congctl/congctl/internal/core/record"
 )
@@ -87,4 +90,18 @@ func loadRounds(ctx context.Context, b *comparison.Builder, c comparison.Config,
 		b.Round(r.RoundStart, m.Selected)
 	}
 	return nil
+}
+
+// ConfigOf is the experiment as a configuration runs it; without a salt arms are those of the rows.
+func ConfigOf(cfg config.Config, salt []byte) comparison.Config {
+	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
+	c := comparison.Config{
+		WindowSeconds: seconds(cfg.Window), BlockSeconds: seconds(cfg.Experiment.Block), WashoutSeconds: seconds(cfg.Experiment.Washout),
+		GroupTrial: cfg.Policy.Trial.GroupTrial, GroupPromoted: cfg.Experiment.ControlEvery,
+	}
+	if salt != nil {
+		holdout, aa := cfg.Experiment.Permille()
+		c.Draws = plan.NewDraws(salt, holdout, aa)
+	}
+	return c
 }

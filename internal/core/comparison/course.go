@@ -133,12 +133,4 @@ func (b *Builder) holdOut() effect.Contrast {
 }
 
 // beforeAfter is of networks whose three hours before, treated and control blocks are all known.
-func (b *Builder) beforeAfter() effect.Change {
-	var list []effect.Course
-	for _, p := range b.sorted() {
-		if c := b.means[p]; c.before.n > 0 && c.treated.n > 0 && c.control.n > 0 {
-			list = append(list, effect.Course{Before: c.before.mean(), Treated: c.treated.mean(), Control: c.control.mean()})
-		}
-	}
-	return effect.BeforeAfter(list)
-}
+func (b *Builder) beforeAfter() effect.Change { return effect.BeforeAfter(b.Courses()) }

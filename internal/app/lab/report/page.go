@@ -17,8 +17,10 @@ type svg = template.HTML
 //go:embed page.html
 var pageText string
 
+// PageStyle has the rules of a report's page, around those of plot.Style.
+//
 //go:embed page.css
-var pageStyle string
+var PageStyle string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
@@ -78,7 +80,7 @@ type section struct {
 // htmlPage is the report for a browser: one file, no script, nothing loaded.
 func htmlPage(f *Folder) ([]byte, error) {
 	v := newView(&f.Summary)
-	p := page{Folder: f, Style: template.CSS(plot.Style + pageStyle), Headline: v.headline(), Exempt: v.exemptions(), Reading: v.reading(),
+	p := page{Folder: f, Style: template.CSS(plot.Style + PageStyle), Headline: v.headline(), Exempt: v.exemptions(), Reading: v.reading(),
 		Invalid: v.invalid(), Overview: v.overview(), Again: f.Manifest.again(), Facts: f.Manifest.facts()}
 	if b := v.published; b != nil {
 		p.Published = &pagePublished{b, figure{"Published values beside measured ones", b.Shape.Text + ".", true, []svg{svg(b.plot(v).SVG())}}, b.table()}
