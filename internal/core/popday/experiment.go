@@ -1,0 +1,265 @@
+package popday
+
+import (
+	"math"
+
+	"github.com/congctl/congctl/internal/core/comparison"
+	"github.com/congctl/congctl/internal/core/effect"
+	"github.com/congctl/congctl/internal/core/goodput"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// The randomised blocks of all runs of the loop, pooled, beside the truth. Each
+// response belongs to the block in which it began and has the arm that was drawn for
+// it, whatever was applied (intention to treat). The truth is what the same responses,
+// treated and control blocks alike, got in the all-BBR run of the same seed, by what
+// they got in the all-CUBIC run.
+//
+// All-BBR is on BBR from the first byte, the loop from the 100,000th: of a response of
+// 200 to 500 kB a half to a fifth passes before. What a switch there could do at most is
+// told as well, each response at all-CUBIC's pace for so long and at all-BBR's then:
+//
+//	time = 100,000 / goodput CUBIC + (bytes - 100,000) / goodput BBR
+//
+// with the goodput of the same rank among its network's: the n-th slowest of one run
+// beside the n-th slowest of the other. By session and request it would be two lucks
+// averaged, whose p10 is higher than either's where nothing differs. That is a model: it
+// takes the pace of a response as even.
+
+// Effect is of one class, or of several together.
+type Effect struct {
+	Label    string   `json:"label"`
+	Classes  []string `json:"classes"`
+	Chosen   int      `json:"chosen_networks"` // of all seeds, by the loop at any time
+	Networks int      `json:"networks"`        // with a pair
+	Goodput  Estimate `json:"goodput"`         // of large responses
+	Rate     Estimate `json:"delivery_rate"`
+	Truth    []Truth  `json:"truth,omitempty"`    // at the 10th and 50th percentile
+	Switched []Truth  `json:"switched,omitempty"` // the same, for a switch at 100,000 bytes
+
+	// Share of large responses that ended on the treatment, by the arm that was drawn: one
+	// that never leaves loss recovery is never switched.
+	AppliedTreated float64 `json:"applied_treated"`
+	AppliedControl float64 `json:"applied_control"`
+
+	RetransTreated float64 `json:"retrans_share_treated"`
+	RetransControl float64 `json:"retrans_share_control"`
+	QueueTreatedUs float64 `json:"queue_treated_us"`
+	QueueControlUs float64 `json:"queue_control_us"`
+}
+
+// Estimate is from randomised blocks.
+type Estimate struct {
+	Pairs     int    `json:"pairs"`
+	Partial   int    `json:"partial"` // groups left out: one arm saw nothing
+	Treatment int    `json:"treated"` // responses, or connections
+	Control   int    `json:"control"`
+	Method    string `json:"interval"`
+	P10       Bounds `json:"p10"`
+	P50       Bounds `json:"p50"`
+}
+
+// Bounds of a ratio; the interval is nil where there are too few pairs.
+type Bounds struct {
+	Ratio    float64   `json:"ratio"` // 0: not known
+	Interval *Interval `json:"interval,omitempty"`
+}
+
+// Truth is one quantile's.
+type Truth struct {
+	Quantile float64   `json:"quantile"`
+	Ratio    *Interval `json:"ratio,omitempty"`
+	Covered  *bool     `json:"covered,omitempty"` // by the estimate's interval
+}
+
+// Metrics that the blocks are compared by.
+var metrics = []comparison.Metric{comparison.Goodput, comparison.Rate}
+
+// blocks are the experiments of all loops.
+type blocks struct {
+	*table
+	loop    int // place of the policy
+	samples map[comparison.Metric][]effect.Sample
+	network map[record.Prefix]int
+	pairs   []effect.Pair
+	courses []effect.Course
+	truth   []paired
+	applied map[applied]*[2]int // responses, and of those on the treatment
+}
+
+// applied is a class in an arm.
+type applied struct {
+	class string
+	arm   record.Arm
+}
+
+// paired is a response of the experiment, under all-CUBIC and all-BBR.
+type paired struct {
+	group           group
+	network         int
+	arm             record.Arm
+	asked           float64 // bytes
+	cubic, bbr, mix float64 // bytes/s; mix is of a switch at LargeBytes
+}
+
+// group names a pair over all seeds.
+type group struct {
+	seed   int
+	prefix record.Prefix
+	group  int64
+}
+
+// seedShift keeps the groups of two seeds apart: a group's number is below 2^44 until
+// the year 10,000.
+const seedShift = 44
+
+func (g group) number() int64 { return int64(g.seed)<<seedShift | g.group }
+
+// newBlocks pools what the runs of one policy have; nil where it has none.
+func newBlocks(in *Input, t *table, policy string) *blocks {
+	b := &blocks{table: t, loop: t.place(policy), samples: map[comparison.Metric][]effect.Sample{}, network: map[record.Prefix]int{}, applied: map[applied]*[2]int{}}
+	if b.loop < 0 {
+		return nil
+	}
+	for i, n := range in.Runs[0].Facts.Networks {
+		b.network[n.Prefix] = i
+	}
+	some := false
+	for seed, row := range t.runs {
+		if r := row[b.loop]; r != nil && r.Loop != nil && !r.Loop.Observes {
+			some = true
+			b.take(seed, r, in.Experiment.WindowS)
+		}
+	}
+	if !some {
+		return nil
+	}
+	b.mix()
+	return b
+}
+
+// take adds one run: its responses to its pairs, and those to all.
+func (b *blocks) take(seed int, r *Run, windowS int64) {
+	at := make(map[id]comparison.Placed)
+	for i := range r.Responses {
+		x := &r.Responses[i]
+		start := (r.Facts.BeganUnixS + int64(x.StartUs/1e6)) / windowS * windowS
+		prefix := r.Facts.Networks[x.Network].Prefix
+		p, ok := r.Loop.Pairs.Drawn(start, prefix)
+		if !ok || !x.whole() || !r.Loop.Heads[start] {
+			continue
+		}
+		kind := goodput.Small
+		if x.large() {
+			kind = goodput.Responses
+			at[x.id()] = p
+			b.apply(x, p)
+		}
+		r.Loop.Pairs.Goodput(&goodput.Row{Key: goodput.Key{Window: start, Prefix: prefix, Kind: kind, Arm: p.Row}, N: 1,
+			Bytes: x.Got, BytesPerS: []float32{float32(x.goodput())}})
+	}
+	for _, m := range metrics {
+		for _, s := range r.Loop.Pairs.Samples(m) {
+			s.Group = group{seed, s.Prefix, s.Group}.number()
+			b.samples[m] = append(b.samples[m], s)
+		}
+	}
+	for _, p := range r.Loop.Pairs.Pairs() {
+		p.Group = group{seed, p.Prefix, p.Group}.number()
+		b.pairs = append(b.pairs, p)
+	}
+	b.courses = append(b.courses, r.Loop.Pairs.Courses()...)
+	b.know(seed, r, at)
+}
+
+// apply counts whether a response got what was drawn for it.
+func (b *blocks) apply(x *Response, p comparison.Placed) {
+	k := applied{b.classOf[x.Network], p.Row}
+	if b.applied[k] == nil {
+		b.applied[k] = &[2]int{}
+	}
+	b.applied[k][0]++
+	if x.Cong != "" && x.Cong != cubic {
+		b.applied[k][1]++
+	}
+}
+
+// appliedShare over classes, 0 where there is nothing.
+func (b *blocks) appliedShare(classes []string, arm record.Arm) float64 {
+	n, on := 0, 0
+	for _, c := range classes {
+		if k := b.applied[applied{c, arm}]; k != nil {
+			n, on = n+k[0], on+k[1]
+		}
+	}
+	return share(uint64(on), uint64(n))
+}
+
+// know adds the truth of a run's responses that count.
+func (b *blocks) know(seed int, r *Run, at map[id]comparison.Placed) {
+	c, f := b.place(cubic), b.place(bbr)
+	if c < 0 || f < 0 || b.runs[seed][c] == nil || b.runs[seed][f] == nil {
+		return
+	}
+	for i := range b.units {
+		u := &b.units[i]
+		p, ok := at[u.id()]
+		if u.seed != seed || !ok || p.Row == record.ArmAA {
+			continue
+		}
+		x := paired{group: group{seed, r.Facts.Networks[u.network].Prefix, p.Group}, network: u.network, arm: p.Arm,
+			asked: float64(u.asked), cubic: u.at[c].goodput(), bbr: u.at[f].goodput()}
+		b.truth = append(b.truth, x)
+	}
+}
+
+// effectOf is the answer for some classes.
+func (b *blocks) effectOf(label string, classes []string, chosen map[int]int) Effect {
+	in := map[string]bool{}
+	for _, c := range classes {
+		in[c] = true
+	}
+	keep := func(p record.Prefix) bool { return in[b.classOf[b.network[p]]] }
+	e := Effect{Label: label, Classes: classes}
+	for n, times := range chosen {
+		if in[b.classOf[n]] {
+			e.Chosen += times
+		}
+	}
+	e.Goodput, e.Rate = b.estimate(comparison.Goodput, keep), b.estimate(comparison.Rate, keep)
+	var pairs []effect.Pair
+	seen := map[group]bool{}
+	for _, p := range b.pairs {
+		if keep(p.Prefix) {
+			pairs = append(pairs, p)
+			seen[group{seed: int(p.Group >> seedShift), prefix: p.Prefix}] = true
+		}
+	}
+	e.Networks = len(seen)
+	e.AppliedTreated, e.AppliedControl = b.appliedShare(classes, record.ArmTreatment), b.appliedShare(classes, record.ArmControl)
+	cost := comparison.CostOf(pairs)
+	e.RetransTreated, e.RetransControl, e.QueueTreatedUs, e.QueueControlUs = cost.TreatmentRetrans, cost.ControlRetrans, cost.TreatmentQueueUs, cost.ControlQueueUs
+	e.Truth = b.truths(keep, func(x *paired) float64 { return x.bbr }, e.Goodput)
+	e.Switched = b.truths(keep, func(x *paired) float64 { return x.mix }, e.Goodput)
+	return e
+}
+
+func (b *blocks) estimate(m comparison.Metric, keep func(record.Prefix) bool) Estimate {
+	var kept []effect.Sample
+	for _, s := range b.samples[m] {
+		if keep(s.Prefix) {
+			kept = append(kept, s)
+		}
+	}
+	p := effect.Pool(kept, 1)
+	return Estimate{Pairs: p.Pairs, Partial: p.Partial, Treatment: p.Treatment, Control: p.Control, Method: p.Method.String(),
+		P10: boundsOf(p.Ratios[1]), P50: boundsOf(p.Ratios[2])}
+}
+
+func boundsOf(r effect.Ratio) Bounds {
+	b := Bounds{Ratio: finite(r.Ratio)}
+	if r.Low != 0 && r.High != 0 && !math.IsNaN(r.Low+r.High) {
+		b.Interval = &Interval{r.Ratio, r.Low, r.High}
+	}
+	return b
+}

@@ -1,0 +1,43 @@
+package popday
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// Facts are the counters of a run.
+type Facts struct {
+	Day            string         `json:"day"`
+	Policy         string         `json:"policy"`
+	Seed           uint64         `json:"seed"`
+	Kernel         string         `json:"kernel"`
+	BeganUnixS     int64          `json:"began_unix_s"`
+	DurationUs     uint64         `json:"duration_us"`
+	BusyShare      float64        `json:"busy_share"`
+	SoftnetDropped uint64         `json:"softnet_dropped"`
+	Responses      int            `json:"responses"`
+	Large          int            `json:"large"`
+	Broken         int            `json:"broken"`
+	SegmentsOut    uint64         `json:"segments_out"`
+	SegmentsAgain  uint64         `json:"segments_again"`
+	Networks       []NetworkFacts `json:"networks"`
+}
+
+// NetworkFacts are those of one client network.
+type NetworkFacts struct {
+	Class  string        `json:"class"`
+	Prefix record.Prefix `json:"prefix"`
+}
+
+// ReadFacts reads a run's facts.json. What is not compared may stand in it as well.
+func ReadFacts(b []byte) (f Facts, err error) {
+	if err := json.Unmarshal(b, &f); err != nil {
+		return Facts{}, fmt.Errorf("read facts: %w", err)
+	}
+	if f.Policy == "" || f.Seed == 0 || len(f.Networks) == 0 {
+		return Facts{}, fmt.Errorf("read facts: policy %q, seed %d, %d networks", f.Policy, f.Seed, len(f.Networks))
+	}
+	return f, nil
+}

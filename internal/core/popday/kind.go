@@ -1,0 +1,60 @@
+package popday
+
+import (
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/pop"
+)
+
+// kind is what a class of networks is there to show.
+type kind string
+
+const (
+	kindHelped   kind = "helped"   // the treatment is made for such paths: the day's static
+	kindGuarded  kind = "guarded"  // no congestion control is what limits it: a guard must keep it out
+	kindChanging kind = "changing" // bad for a while: too short or too unsteady to be chosen
+	kindPlain    kind = "plain"    // the rest; some are slow, and no congestion control can help
+)
+
+// kindOf tells from what the day says of a class, not from its name.
+func kindOf(d *pop.Day, c *pop.Class, lowRTTUs float64) kind {
+	t := &c.Traffic
+	switch {
+	case slices.Contains(d.Static, c.Name):
+		return kindHelped
+	case t.Rcvbuf > 0 || t.AppBitPerS > 0 || c.Path.Policer || float64(c.Path.RTTUs) < lowRTTUs:
+		return kindGuarded
+	case len(c.Whens) > 0:
+		return kindChanging
+	}
+	return kindPlain
+}
+
+// Class is a line of the day's mix.
+type Class struct {
+	Name        string `json:"name"`
+	Kind        kind   `json:"kind"`
+	Networks    int    `json:"networks"`
+	RateBitPerS uint64 `json:"rate_bit_per_s"`
+	RTTUs       uint64 `json:"rtt_us"`
+	JitterUs    uint64 `json:"jitter_us,omitempty"`
+	LossPPM     uint32 `json:"loss_ppm,omitempty"`
+	BufferBytes uint64 `json:"buffer_bytes"`
+	SpreadPPM   uint32 `json:"spread_ppm,omitempty"`
+	VaryPPM     uint32 `json:"vary_ppm,omitempty"` // sd of the log of a wandering rate
+	Policer     bool   `json:"policer,omitempty"`
+	RcvbufBytes uint64 `json:"rcvbuf_bytes,omitempty"`
+	AppBitPerS  uint64 `json:"app_bit_per_s,omitempty"`
+	Changes     int    `json:"changes,omitempty"` // stretches of time with another path
+}
+
+func mixOf(in *Input) (mix []Class) {
+	for i := range in.Day.Classes {
+		c := &in.Day.Classes[i]
+		mix = append(mix, Class{Name: c.Name, Kind: kindOf(in.Day, c, in.Experiment.LowRTTUs), Networks: c.Count, RateBitPerS: c.Path.RateBitPerS,
+			RTTUs: c.Path.RTTUs, JitterUs: c.Path.JitterUs, LossPPM: c.Path.LossPPM, BufferBytes: c.Path.Buffer.Bytes(c.Path.RateBitPerS),
+			SpreadPPM: c.SpreadPPM, VaryPPM: c.Vary.SDPPM, Policer: c.Path.Policer, RcvbufBytes: c.Traffic.Rcvbuf,
+			AppBitPerS: c.Traffic.AppBitPerS, Changes: len(c.Whens)})
+	}
+	return mix
+}

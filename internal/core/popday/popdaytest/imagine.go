@@ -1,0 +1,238 @@
+package popdaytest
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/congctl/congctl/internal/core/journal"
+	"github.com/congctl/congctl/internal/core/plan"
+	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/core/pop"
+	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/core/stat"
+)
+
+// Day is the imagined one: what the treatment helps, what it harms, what is slow, what
+// a guard keeps out, and what is bad for a window.
+const Day = `
+name: imagined
+about: nine networks whose truth is known
+notes: Nothing was sent.
+window: 2m
+length: 4h
+static: [lossy]
+traffic: {fetches: 3, large: 150kB-250kB, pages: 1, smalls: 2, think: 100ms}
+networks:
+  - {name: lossy, count: 3, path: {rate: 20mbit, rtt: 80ms, loss: 2.5%}}
+  - {name: slow, path: {rate: 4mbit, rtt: 30ms}}
+  - {name: fibre, count: 3, spread: 30%, path: {rate: 30mbit, rtt: 14ms}}
+  - {name: small-window, path: {rate: 20mbit, rtt: 70ms}, traffic: {rcvbuf: 16kB}}
+  - {name: bad-window, path: {rate: 20mbit, rtt: 60ms}, when: [{from: 90m, for: 2m, loss: 5%}]}
+`
+
+const (
+	// Began is the day's first moment, Unix seconds: the start of a block.
+	Began = 1767225600
+	// blockS and windowS are those of windows of two minutes.
+	blockS, windowS = 720, 120
+	// groupTrial blocks, one of them control.
+	groupTrial = 2
+	noise      = 0.35 // sd of ln goodput between responses
+	// tryFrom and retireAt: the round that chooses, and the one that gives up on slow networks; seconds of the day.
+	tryFrom, retireAt = 30 * 60, 3 * 3600
+)
+
+// Truth is what the treatment does: goodput times so much, by class; 1 for others.
+type Truth map[string]float64
+
+// Response is a line of a run's responses.
+type Response struct {
+	Network      int    `json:"network"`
+	Session      int    `json:"session"`
+	Request      int    `json:"request"`
+	StartUs      uint64 `json:"start_us"`
+	FirstUs      uint64 `json:"first_us"`
+	EndUs        uint64 `json:"end_us"`
+	Asked        uint64 `json:"asked_bytes"`
+	Got          uint64 `json:"got_bytes"`
+	Fresh        bool   `json:"fresh"`
+	HTTP2        bool   `json:"http2"`
+	Cong         string `json:"cong"`
+	SentBytes    uint64 `json:"sent_bytes"`
+	RetransBytes uint64 `json:"retrans_bytes"`
+	MinRTTUs     uint32 `json:"min_rtt_us"`
+}
+
+// Run is a run with the files that it leaves, and the store's content.
+type Run struct {
+	Facts     []byte
+	Responses []Response
+	Loop      bool
+	Rounds    []journal.Round // oldest first
+	Events    []journal.Event
+	Heads     []journal.Head
+	Windows   []record.Window
+}
+
+// Salt of every run's experiment.
+var Salt = []byte("imagined")
+
+// imagining is one run in the making.
+type imagining struct {
+	day    *pop.Day
+	world  *pop.World
+	policy string
+	truth  Truth
+	luck   *stat.Rand
+	draws  *plan.Draws
+	run    *Run
+	rates  map[windowKey][]float64
+}
+
+type windowKey struct {
+	start  int64
+	prefix record.Prefix
+	arm    record.Arm
+}
+
+// Imagine makes a run of the day under a policy: cubic, bbr or loop. Another luck gives
+// other responses to the same requests.
+func Imagine(d *pop.Day, seed, luck uint64, name string, truth Truth) *Run {
+	m := &imagining{day: d, world: d.World(seed), policy: name, truth: truth, luck: stat.NewRand(luck, uint64(len(name))),
+		draws: plan.NewDraws(Salt, 0, 0), run: &Run{Loop: name == "loop"}, rates: map[windowKey][]float64{}}
+	for i := range m.world.Sessions {
+		m.session(i, &m.world.Sessions[i])
+	}
+	m.facts(seed)
+	if m.run.Loop {
+		m.rounds()
+		m.windows()
+	}
+	return m.run
+}
+
+func (m *imagining) prefix(network int) record.Prefix {
+	p, _ := record.PrefixOf(m.world.Networks[network].Prefix.Addr())
+	return p
+}
+
+func (m *imagining) class(network int) string { return m.world.Networks[network].Class }
+
+// normal is a standard normal one.
+func (m *imagining) normal() float64 {
+	return math.Sqrt(-2*math.Log(1-m.luck.Float64())) * math.Cos(2*math.Pi*m.luck.Float64())
+}
+
+func (m *imagining) session(number int, s *pop.Session) {
+	at := s.AtUs
+	for i, q := range s.Requests {
+		at += q.WaitUs
+		r := Response{Network: s.Network, Session: number, Request: i, StartUs: at, Asked: q.Bytes, Got: q.Bytes, Fresh: i == 0, HTTP2: s.HTTP2,
+			Cong: "cubic", SentBytes: q.Bytes + q.Bytes/50, RetransBytes: q.Bytes / 50, MinRTTUs: uint32(m.world.Networks[s.Network].Path.RTTUs)}
+		arm, treated := m.arm(&r)
+		rate := m.level(&r, treated)
+		r.FirstUs = at + m.world.Networks[s.Network].Path.RTTUs
+		r.EndUs = at + uint64(float64(q.Bytes)/rate*1e6) + 1
+		m.run.Responses = append(m.run.Responses, r)
+		if r.Asked >= 100_000 {
+			k := windowKey{Began + int64(r.StartUs/1e6)/windowS*windowS, m.prefix(r.Network), arm}
+			m.rates[k] = append(m.rates[k], rate)
+		}
+		at = r.EndUs
+	}
+}
+
+// level is a response's goodput, bytes/s.
+func (m *imagining) level(r *Response, treated bool) float64 {
+	n := &m.world.Networks[r.Network]
+	rate := float64(n.Path.RateBitPerS) / 8 * math.Exp(noise*m.normal())
+	if n.Path.LossPPM > 0 {
+		rate /= 8
+	}
+	if treated {
+		r.Cong, r.RetransBytes = "bbr", 2*r.RetransBytes
+		if v := m.truth[n.Class]; v > 0 {
+			rate *= v
+		}
+	}
+	return rate
+}
+
+// arm of a response, and whether it is treated.
+func (m *imagining) arm(r *Response) (record.Arm, bool) {
+	large := r.Asked >= 100_000
+	switch {
+	case m.policy == "bbr":
+		return record.ArmNone, true
+	case m.policy != "loop" || !m.tried(r.Network, int64(r.StartUs/1e6)):
+		return record.ArmNone, false
+	}
+	arm := m.draws.Arm(m.prefix(r.Network), groupTrial, (Began+int64(r.StartUs/1e6))/blockS)
+	return arm, large && arm == record.ArmTreatment
+}
+
+// tried: whether a network is in the plan at a time of the day.
+func (m *imagining) tried(network int, at int64) bool {
+	switch m.class(network) {
+	case "lossy":
+		return at >= tryFrom
+	case "slow":
+		return at >= tryFrom && at < retireAt
+	}
+	return false
+}
+
+func (m *imagining) facts(seed uint64) {
+	type network struct {
+		Class  string        `json:"class"`
+		Prefix record.Prefix `json:"prefix"`
+	}
+	var networks []network
+	for i := range m.world.Networks {
+		networks = append(networks, network{m.class(i), m.prefix(i)})
+	}
+	large := 0
+	for _, r := range m.run.Responses {
+		if r.Asked >= 100_000 {
+			large++
+		}
+	}
+	m.run.Facts, _ = json.Marshal(map[string]any{"day": m.day.Name, "policy": m.policy, "seed": seed, "kernel": "6.1.0-imagined", "began_unix_s": Began,
+		"duration_us": m.day.EndUs, "busy_share": 0.01, "responses": len(m.run.Responses), "large": large, "networks": networks}) // of plain values: cannot fail
+}
+
+// rounds choose the slow from tryFrom on, each with its event.
+func (m *imagining) rounds() {
+	before := map[int]bool{}
+	for at := int64(windowS); at <= int64(m.day.EndUs/1e6); at += windowS {
+		round := journal.Round{RoundStart: Began + at, Window: Began + at - windowS, Known: len(m.world.Networks), Ranked: len(m.world.Networks), InGroup: 2}
+		var memory policy.Memory
+		for n := range m.world.Networks {
+			in := m.tried(n, at)
+			if in {
+				memory.Selected = append(memory.Selected, policy.Selected{Prefix: m.prefix(n), Since: Began + tryFrom, State: policy.StateTrial, From: Began + 3*blockS})
+				round.Selected++
+			}
+			if in && !before[n] {
+				round.New++
+				m.event(round.RoundStart, policy.EventSelected, n, "")
+			}
+			if !in && before[n] {
+				round.Released++
+				m.event(round.RoundStart, policy.EventRetired, n, "")
+			}
+			before[n] = in
+			if m.class(n) == "small-window" && at == tryFrom {
+				m.event(round.RoundStart, policy.EventRefused, n, "rwnd")
+			}
+		}
+		round.SelectionJSON, _ = json.Marshal(memory) // of plain values: cannot fail
+		m.run.Rounds = append(m.run.Rounds, round)
+	}
+}
+
+func (m *imagining) event(at int64, kind policy.EventKind, network int, guard string) {
+	evidence, _ := json.Marshal(policy.Event{RoundStart: at, Kind: kind, Prefix: m.prefix(network), Guard: guard}) // the same
+	m.run.Events = append(m.run.Events, journal.Event{ID: int64(len(m.run.Events) + 1), At: at, Kind: string(kind), Prefix: m.prefix(network),
+		Text: string(kind) + " for a test", Evidence: evidence})
+}

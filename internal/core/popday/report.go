@@ -1,0 +1,151 @@
+package popday
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Report is all that the runs of a day say.
+type Report struct {
+	Day        string     `json:"day"`
+	About      string     `json:"about"`
+	Notes      string     `json:"notes,omitempty"`
+	Assumed    string     `json:"day_is_assumed,omitempty"` // the runs' folders do not have the day's text: where it is from
+	Kernel     string     `json:"kernel"`
+	LengthS    int64      `json:"length_s"`
+	Experiment Experiment `json:"experiment"`
+	Settings   []Setting  `json:"settings"`
+	Mix        []Class    `json:"mix"`
+	Networks   []Network  `json:"networks"`
+	Runs       []RunLine  `json:"runs"`
+
+	Comparison Comparison   `json:"comparison"`
+	Each       []NetworkRow `json:"each_network"`
+	Stories    []Story      `json:"loops"`
+	Effects    []Effect     `json:"effects"`
+	Regression Regression   `json:"regression_to_the_mean"`
+	Courses    []Course     `json:"courses"`
+	Shapes     []Shape      `json:"distributions"`
+	Verdicts   []Verdict    `json:"verdicts"`
+}
+
+// Network is one client network.
+type Network struct {
+	Number int    `json:"number"`
+	Class  string `json:"class"`
+	Prefix string `json:"prefix"`
+}
+
+// Shape is the distribution of large responses' goodput under one policy: at each
+// hundredth, bytes/s.
+type Shape struct {
+	Policy    string    `json:"policy"`
+	BytesPerS []float64 `json:"bytes_per_s"`
+}
+
+// loopPolicy is whose promises the verdicts judge.
+const loopPolicy = "loop"
+
+// Build compares the runs. It adds their responses to their loops' pairs, so the same
+// input serves once.
+func Build(in *Input) (*Report, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(in.Runs, compareRuns)
+	rep := &Report{Day: in.Day.Name, About: in.Day.About, Notes: in.Day.Notes, Assumed: in.Assumed, Kernel: kernels(in), LengthS: int64(in.Day.EndUs / 1e6),
+		Experiment: in.Experiment, Settings: in.Settings, Mix: mixOf(in)}
+	for i, n := range in.Runs[0].Facts.Networks {
+		rep.Networks = append(rep.Networks, Network{i, n.Class, n.Prefix.String()})
+	}
+	valid := map[string]bool{}
+	for i := range in.Runs {
+		l := judge(&in.Runs[i], firstOfSeed(in, in.Runs[i].Facts.Seed, i))
+		rep.Runs = append(rep.Runs, l)
+		valid[in.Runs[i].Facts.Name()] = l.Valid
+	}
+	t := newTable(in, func(r *Run) bool { return valid[r.Facts.Name()] })
+	rep.fill(in, t)
+	return rep, nil
+}
+
+// firstOfSeed is the run that others of its seed must have the same schedule as: the
+// first before i.
+func firstOfSeed(in *Input, seed uint64, i int) *Run {
+	for k := range in.Runs[:i] {
+		if in.Runs[k].Facts.Seed == seed {
+			return &in.Runs[k]
+		}
+	}
+	return nil
+}
+
+func kernels(in *Input) string {
+	var names []string
+	for i := range in.Runs {
+		if k := in.Runs[i].Facts.Kernel; !slices.Contains(names, k) {
+			names = append(names, k)
+		}
+	}
+	if len(names) > 1 {
+		return fmt.Sprintf("%d different: %v", len(names), names)
+	}
+	return names[0]
+}
+
+func (rep *Report) fill(in *Input, t *table) {
+	c, comparison := compare(in, t)
+	rep.Comparison = comparison
+	rep.Each = c.eachNetwork()
+	tally(rep.Each, rep.Comparison.Policies)
+	chosen := map[int]int{}
+	for p := range t.policies {
+		for _, row := range t.runs {
+			if row[p] == nil || row[p].Loop == nil {
+				continue
+			}
+			s := tell(in, row[p])
+			rep.Stories = append(rep.Stories, s)
+			if s.Policy == loopPolicy {
+				s.count(chosen)
+			}
+		}
+	}
+	if b := newBlocks(in, t, loopPolicy); b != nil {
+		rep.Effects = b.effects(rep.Mix, chosen)
+		rep.Regression = regress(in, t)
+		rep.Regression.before(b)
+	} else {
+		rep.Regression = regress(in, t)
+	}
+	rep.Courses = courses(in, t, rep.Mix)
+	rep.Shapes = c.shapes()
+	rep.Verdicts = verdicts(in, rep)
+}
+
+// count adds the networks that this run chose to be treated, each once.
+func (s *Story) count(chosen map[int]int) {
+	seen := map[int]bool{}
+	for i := range s.Spans {
+		if sp := &s.Spans[i]; sp.counts() && !seen[sp.Network] {
+			seen[sp.Network] = true
+			chosen[sp.Network]++
+		}
+	}
+}
+
+// shapes of all policies.
+func (c *comparer) shapes() (out []Shape) {
+	for p, name := range c.policies {
+		s := c.get("large", p, p, false)
+		if len(s.values) == 0 {
+			continue
+		}
+		shape := Shape{Policy: name}
+		for i := range 101 {
+			shape.BytesPerS = append(shape.BytesPerS, s.values[i*(len(s.values)-1)/100])
+		}
+		out = append(out, shape)
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package popday
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Response is one line of a run's responses. Times are microseconds of the day.
+type Response struct {
+	Network      int    `json:"network"` // place in the facts
+	Session      int    `json:"session"`
+	Request      int    `json:"request"`
+	StartUs      uint64 `json:"start_us"`
+	FirstUs      uint64 `json:"first_us"`
+	EndUs        uint64 `json:"end_us"`
+	Asked        uint64 `json:"asked_bytes"`
+	Got          uint64 `json:"got_bytes"`
+	Fresh        bool   `json:"fresh"`
+	HTTP2        bool   `json:"http2"`
+	Cong         string `json:"cong"`
+	SentBytes    uint64 `json:"sent_bytes"`
+	RetransBytes uint64 `json:"retrans_bytes"`
+	MinRTTUs     uint32 `json:"min_rtt_us"`
+	Trouble      string `json:"trouble,omitempty"`
+}
+
+// LargeBytes is from where a response counts as large: the threshold of the treatment.
+const LargeBytes = 100_000
+
+func (r *Response) large() bool { return r.Asked >= LargeBytes }
+
+// whole: all of it came, and took time.
+func (r *Response) whole() bool { return r.Trouble == "" && r.Got == r.Asked && r.EndUs > r.StartUs }
+
+// goodput is bytes by the client's time, bytes/s.
+func (r *Response) goodput() float64 { return float64(r.Got) / float64(r.EndUs-r.StartUs) * 1e6 }
+
+// maxLine of a response, bytes: a trouble's text is the longest part.
+const maxLine = 1 << 16
+
+// ReadResponses reads JSON lines. A line that is no response of one of so many networks
+// is an error that names its number; then nothing is returned.
+func ReadResponses(in io.Reader, networks int) (all []Response, err error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 0, 4096), maxLine)
+	for n := 1; lines.Scan(); n++ {
+		r, err := readResponse(lines.Bytes(), networks)
+		if err != nil {
+			return nil, fmt.Errorf("read response in line %d: %w", n, err)
+		}
+		all = append(all, r)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read responses: %w", err)
+	}
+	return all, nil
+}
+
+func readResponse(line []byte, networks int) (r Response, err error) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return r, err
+	}
+	switch {
+	case d.More():
+		return r, errors.New("more than one value")
+	case r.Network < 0 || r.Network >= networks:
+		return r, fmt.Errorf("network %d of %d", r.Network, networks)
+	case r.Session < 0 || r.Request < 0:
+		return r, fmt.Errorf("session %d, request %d", r.Session, r.Request)
+	case r.EndUs < r.StartUs:
+		return r, errors.New("it ends before it begins")
+	case r.RetransBytes > r.SentBytes:
+		return r, errors.New("more sent again than sent")
+	}
+	return r, nil
+}

@@ -1,0 +1,132 @@
+package popday
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/comparison"
+	"github.com/congctl/congctl/internal/core/journal"
+	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/core/pop"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// Policies that others are held against.
+const (
+	cubic = "cubic" // everything on the default: what is compared with
+	bbr   = "bbr"   // everything on the treatment: the truth beside the blocks
+)
+
+// Run is one run of the day.
+type Run struct {
+	Facts     Facts
+	Responses []Response
+	Loop      *Loop // nil without congctl
+}
+
+// Loop is what congctl's store says of a run. Times are Unix seconds of the machine.
+type Loop struct {
+	Observes bool // treats nobody
+	// Pairs has all rounds and rows; responses are added here.
+	Pairs  *comparison.Builder
+	Rounds []Round                  // in order of time
+	Events []Event                  // the same
+	Rows   []record.Window          // that have eligible connections
+	Heads  map[int64]bool           // windows that closed and can be trusted
+	Refuse map[record.Prefix]string // guards that kept a network out, joined by commas
+}
+
+// Round is one round with whom it chose.
+type Round struct {
+	journal.Round
+	Chosen []policy.Selected
+}
+
+// Event is one that the policy told.
+type Event struct {
+	At     int64
+	Kind   policy.EventKind
+	Prefix record.Prefix
+	Text   string
+}
+
+// Setting is a key of congctl's configuration that is not its default.
+type Setting struct {
+	Key     string `json:"key"`
+	Value   string `json:"value"`
+	Default string `json:"default"`
+	Scaled  bool   `json:"scaled"` // it follows from the window
+}
+
+// Experiment is how long things take in it, seconds.
+type Experiment struct {
+	WindowS  int64 `json:"window_s"`
+	BlockS   int64 `json:"block_s"`
+	WashoutS int64 `json:"washout_s"`
+	// MinKnown windows make a decision: twice as many are the ramp.
+	MinKnown int     `json:"min_known_windows"`
+	LowRTTUs float64 `json:"low_rtt_us"` // of the guard
+}
+
+// Input is all that there is to compare.
+type Input struct {
+	Day        *pop.Day
+	Assumed    string // where the day's text is from, if not from the runs' folders
+	Experiment Experiment
+	Settings   []Setting
+	Runs       []Run
+}
+
+// check says whether the runs are of one day.
+func (in *Input) check() error {
+	if len(in.Runs) == 0 {
+		return errors.New("compare runs: there are none")
+	}
+	first := &in.Runs[0].Facts
+	seen := map[string]bool{}
+	for i := range in.Runs {
+		f := &in.Runs[i].Facts
+		name := f.Name()
+		if seen[name] {
+			return fmt.Errorf("compare runs: two are %s", name)
+		}
+		seen[name] = true
+		if f.Day != first.Day || !slices.Equal(f.Networks, first.Networks) {
+			return fmt.Errorf("compare runs: %s is of another day than %s: %s with %d networks, %s with %d", name, first.Name(),
+				f.Day, len(f.Networks), first.Day, len(first.Networks))
+		}
+	}
+	classes := map[string]bool{}
+	for _, c := range in.Day.Classes {
+		classes[c.Name] = true
+	}
+	for _, n := range first.Networks {
+		if !classes[n.Class] {
+			return fmt.Errorf("compare runs: the day has no networks %q", n.Class)
+		}
+	}
+	return nil
+}
+
+// Name is policy and seed, as in a folder's name.
+func (f *Facts) Name() string { return fmt.Sprintf("%s-%d", f.Policy, f.Seed) }
+
+// order of policies in every table: the two that others are held against first, then
+// those of the lab, then any other by name.
+var order = []string{cubic, bbr, "static", "observe", "loop"}
+
+func comparePolicies(a, b string) int {
+	place := func(s string) int {
+		if i := slices.Index(order, s); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
+}
+
+func compareRuns(a, b Run) int {
+	return cmp.Or(comparePolicies(a.Facts.Policy, b.Facts.Policy), cmp.Compare(a.Facts.Seed, b.Facts.Seed))
+}
