@@ -105,7 +105,7 @@ func (p *popRun) run(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return failed(again(cmd, args), err)
 	}
-	return p.global.popResult(cmd, folder, runs)
+	return p.result(cmd, folder, runs)
 }
 
 // runs are those that the flags ask for.

@@ -34,8 +34,19 @@ type popRow struct {
 
 const largeBytes = 100_000 // where the policy's threshold is
 
-// popResult prints what came out of the runs.
-func (g *global) popResult(cmd *cobra.Command, f *lab.DayFolder, runs []lab.DayRun) error {
+// result prints what came out: of several runs their comparison, of one its figures.
+func (p *popRun) result(cmd *cobra.Command, f *lab.DayFolder, runs []lab.DayRun) error {
+	if len(runs) == 1 {
+		return p.global.popFigures(cmd, f, runs)
+	}
+	r, err := reportDay(cmd.Context(), p.out)
+	if err != nil {
+		return err
+	}
+	return p.global.print(cmd, r, func(w io.Writer) error { return sayDay(w, p.out, r) })
+}
+
+func (g *global) popFigures(cmd *cobra.Command, f *lab.DayFolder, runs []lab.DayRun) error {
 	var rows []popRow
 	var loops []*loopStory
 	for _, r := range runs {

@@ -1,0 +1,142 @@
+package popreport
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/congctl/congctl/internal/app/config"
+	"github.com/congctl/congctl/internal/core/journal"
+	"github.com/congctl/congctl/internal/core/pop"
+	"github.com/congctl/congctl/internal/core/popday"
+	"github.com/congctl/congctl/internal/core/popday/popdaytest"
+	"github.com/congctl/congctl/internal/core/record"
+)
+
+// memory is a store of an imagined run.
+type memory struct{ *popdaytest.Run }
+
+func (m memory) Heads(_ context.Context, from, to int64) (list []journal.Head, err error) {
+	for _, h := range m.Run.Heads {
+		if h.Start >= from && h.Start < to {
+			list = append(list, h)
+		}
+	}
+	return list, nil
+}
+
+func (m memory) Windows(_ context.Context, from, to int64, row func(*record.Window) error) error {
+	for _, w := range m.Run.Windows {
+		if w.Start >= from && w.Start < to {
+			if err := row(&w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m memory) Rounds(context.Context, int) ([]journal.Round, error) {
+	list := slices.Clone(m.Run.Rounds)
+	slices.Reverse(list)
+	return list, nil
+}
+
+func (m memory) Events(context.Context, record.Prefix, int) ([]journal.Event, error) {
+	list := slices.Clone(m.Run.Events)
+	slices.Reverse(list)
+	return list, nil
+}
+
+func (m memory) Setting(context.Context, string) ([]byte, bool, error) {
+	return popdaytest.Salt, true, nil
+}
+func (m memory) Close() error { return nil }
+
+// folder writes imagined runs and gives what reads them.
+func folder(t testing.TB, seeds []uint64, policies ...string) (dir string, src Source) {
+	t.Helper()
+	dir = t.TempDir()
+	d, err := pop.Parse("imagined.yml", []byte(popdaytest.Day))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores := map[string]*popdaytest.Run{}
+	for _, seed := range seeds {
+		for i, name := range policies {
+			made := popdaytest.Imagine(d, seed, 10*seed+uint64(i), name, popdaytest.Truth{"lossy": 2.5, "fibre": 0.75})
+			run := filepath.Join(dir, fmt.Sprintf("%s-%d", name, seed))
+			writeRun(t, run, made)
+			stores[filepath.Join(run, StoreFile)] = made
+		}
+	}
+	return dir, Source{
+		Open:    func(_ context.Context, path string) (Store, error) { return memory{stores[path]}, nil },
+		Shipped: func(name string) ([]byte, bool) { return []byte(popdaytest.Day), name == "imagined" },
+		Config:  func(d *pop.Day) (config.Config, error) { return config.Parse([]byte("window: 2m\npoll: 12s\n")) },
+	}
+}
+
+func writeRun(t testing.TB, dir string, made *popdaytest.Run) {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	for _, r := range made.Responses {
+		if err := json.NewEncoder(z).Encode(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{FactsFile: made.Facts, ResponsesFile: b.Bytes(), DayFile: []byte(popdaytest.Day)}
+	if made.Loop {
+		files[StoreFile] = []byte("in memory")
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, body := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// reported reads, compares and writes, and gives the files.
+func reported(t testing.TB, dir string, src Source) (files map[string]string, r *popday.Report) {
+	t.Helper()
+	in, err := Read(t.Context(), dir, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err = popday.Build(in); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	files = map[string]string{}
+	for _, name := range []string{JSONFile, MarkdownFile, PageFile} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(b)
+	}
+	var text bytes.Buffer
+	if err := Text(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	files["summary.txt"] = text.String()
+	return files, r
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
