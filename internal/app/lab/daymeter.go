@@ -31,9 +31,10 @@ type liveDay struct {
 	pop.Progress
 }
 
-// NewDayMeter starts to measure that many runs.
-func NewDayMeter(name string, runs int, out io.Writer, terminal bool, now func() time.Time) *DayMeter {
-	return &DayMeter{name: name, total: runs, screen: screen{out: out, terminal: terminal, now: now}, began: now()}
+// NewDayMeter starts to measure that many runs. width is the terminal's, in characters;
+// 0 where it is not known.
+func NewDayMeter(name string, runs int, out io.Writer, terminal bool, width int, now func() time.Time) *DayMeter {
+	return &DayMeter{name: name, total: runs, screen: screen{out: out, terminal: terminal, width: width, now: now}, began: now()}
 }
 
 // begin notes a run and gives what its world is to call.

@@ -29,7 +29,7 @@ func dayStory(m *DayMeter, clock *stopwatch) {
 func TestDayMeterOnATerminal(t *testing.T) {
 	var b strings.Builder
 	clock := &stopwatch{at: time.Unix(1000, 0)}
-	dayStory(NewDayMeter("demo", 3, &b, true, clock.now), clock)
+	dayStory(NewDayMeter("demo", 3, &b, true, 0, clock.now), clock)
 	const up = "\r\033[K\033[1A"
 	want := []string{
 		"1/3 bbr-1: kept from before\n",
@@ -60,7 +60,7 @@ func TestDayMeterOnATerminal(t *testing.T) {
 func TestDayMeterInAFile(t *testing.T) {
 	var b strings.Builder
 	clock := &stopwatch{at: time.Unix(1000, 0)}
-	dayStory(NewDayMeter("demo", 3, &b, false, clock.now), clock)
+	dayStory(NewDayMeter("demo", 3, &b, false, 0, clock.now), clock)
 	want := `1/3 bbr-1: kept from before
 cubic-1: 12m0s of 4h0m0s: 900 responses, 200 large, 0 broken
 loop-1: 1m0s of 4h0m0s: 0 responses, 0 large, 0 broken, 0 selected
@@ -71,5 +71,15 @@ loop-1: fault: kill
 `
 	if b.String() != want {
 		t.Errorf("written:\n%s\nwant:\n%s", b.String(), want)
+	}
+}
+
+func TestDayMeterOnANarrowTerminal(t *testing.T) {
+	var b strings.Builder
+	clock := &stopwatch{at: time.Unix(1000, 0)}
+	m := NewDayMeter("demo", 1, &b, true, 21, clock.now)
+	m.begin(DayRun{"loop", 1})
+	if want := "\r\033[Kdemo [..............\n  loop-1     begins"; b.String() != want {
+		t.Errorf("drawn %q, want %q", b.String(), want)
 	}
 }

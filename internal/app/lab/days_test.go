@@ -54,7 +54,7 @@ func (w *fakeDays) RunDay(ctx context.Context, job DayJob) ([]byte, Facts, error
 
 func daysOn(w DayWorld, runs int, cpus ...int) (d *Days, kept *[]string) {
 	kept = new([]string)
-	return &Days{World: w, CPUs: cpus, Limit: time.Minute, Now: time.Now, Meter: NewDayMeter("fake", runs, io.Discard, false, time.Now),
+	return &Days{World: w, CPUs: cpus, Limit: time.Minute, Now: time.Now, Meter: NewDayMeter("fake", runs, io.Discard, false, 0, time.Now),
 		Keep: func(r DayRun, archive []byte) error {
 			if string(archive) != r.String() {
 				return fmt.Errorf("archive of %s is %s", r, archive)

@@ -17,6 +17,7 @@ const (
 type screen struct {
 	out      io.Writer
 	terminal bool
+	width    int // of the terminal; 0: not known. A line that wraps could not be wiped
 	now      func() time.Time
 	drawn    time.Time
 	lines    int // of the picture that stands
@@ -29,7 +30,7 @@ func (s *screen) draw(atOnce bool, picture func(at time.Time) string) {
 		return
 	}
 	s.drawn = at
-	text := picture(at)
+	text := s.narrow(picture(at))
 	s.wipe()
 	s.lines = 1 + strings.Count(text, "\n")
 	fmt.Fprint(s.out, text)
@@ -50,6 +51,18 @@ func (s *screen) end(picture func(at time.Time) string) {
 		fmt.Fprintln(s.out)
 		s.lines = 0
 	}
+}
+
+// narrow cuts lines off at the edge.
+func (s *screen) narrow(text string) string {
+	if s.width <= 0 {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = l[:min(len(l), s.width-1)] // ASCII
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (s *screen) wipe() {
