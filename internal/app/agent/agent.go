@@ -70,6 +70,8 @@ type Agent struct {
 	ledger *ledger.Ledger
 	agg    *window.Aggregator
 	closes *closeQueue
+	asks   chan chan<- struct{} // to the reader of close records
+	gone   chan struct{}        // closed where there is no such reader
 
 	// Owned by the loop's goroutine.
 	known       map[record.NetnsID]Namespace     // namespaces polled at least once
@@ -99,9 +101,12 @@ func New(o Options, r Rooms) *Agent {
 		opt: o, rooms: r,
 		known:  map[record.NetnsID]Namespace{},
 		closes: newCloseQueue(o.MaxQueuedCloses),
+		asks:   make(chan chan<- struct{}),
+		gone:   make(chan struct{}),
 		evict:  make(chan chan eviction),
 		alarms: map[string]string{},
 	}
+	close(a.gone)
 	a.agg = window.New(window.Config{
 		WindowSeconds: seconds(o.Window), BlockSeconds: seconds(o.Block), WashoutSeconds: seconds(o.Washout),
 		MinBytes: o.MinBytes, MaxPrefixes: o.MaxPrefixes, ArmAt: a.armAt,
@@ -126,28 +131,23 @@ func (a *Agent) emit(c *record.Conn) {
 // Run polls until ctx ends. A window that has ended by then goes out whole; the
 // open one is lost, since half a window is no window.
 func (a *Agent) Run(ctx context.Context) error {
-	stop := make(chan struct{})
 	var reader sync.WaitGroup
 	if err := a.poll(); err != nil {
 		return fmt.Errorf("poll sockets for the first time: %w", err)
 	}
 	if a.rooms.Follower != nil {
-		reader.Go(func() { a.readCloses(stop) })
+		a.gone = make(chan struct{})
+		reader.Go(func() { a.readCloses(a.gone) })
 	}
 	err := a.loop(ctx)
-	close(stop)
+	a.drainCloses()
+	close(a.asks)
 	reader.Wait()
-	a.takeCloses()
 	a.closeUntil(math.MaxInt64)
 	return err
 }
 
-// drainEvery bounds how long a close record waits; the ring's reader wakes at the same pace.
-const drainEvery = 100 * time.Millisecond
-
 func (a *Agent) loop(ctx context.Context) error {
-	drain := time.NewTicker(drainEvery)
-	defer drain.Stop()
 	began, _ := a.rooms.Clock()
 	next := time.NewTimer(a.untilNextPoll(began))
 	defer next.Stop()
@@ -155,8 +155,10 @@ func (a *Agent) loop(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-drain.C:
+		case <-a.closes.many:
 			a.takeCloses()
+		case <-a.settled():
+			a.drainCloses()
 			_, boot := a.rooms.Clock()
 			a.closeUntil(boot)
 		case done := <-a.evict:
@@ -169,6 +171,15 @@ func (a *Agent) loop(ctx context.Context) error {
 			next.Reset(a.untilNextPoll(began))
 		}
 	}
+}
+
+// settled fires when the first of the closing windows is due; nil without any.
+func (a *Agent) settled() <-chan time.Time {
+	if len(a.closing) == 0 {
+		return nil
+	}
+	_, boot := a.rooms.Clock()
+	return time.After(time.Duration(a.closing[0].dueNs - boot))
 }
 
 // untilNextPoll aims at the next multiple of the poll interval of the wall

@@ -15,9 +15,12 @@ type closeQueue struct {
 	spare   []abi.Close
 	limit   int
 	dropped uint64
+	many    chan struct{} // holds a token from keepCloses on
 }
 
-func newCloseQueue(limit int) *closeQueue { return &closeQueue{limit: limit} }
+func newCloseQueue(limit int) *closeQueue {
+	return &closeQueue{limit: limit, many: make(chan struct{}, 1)}
+}
 
 func (q *closeQueue) put(c *abi.Close) {
 	q.mu.Lock()
@@ -27,6 +30,12 @@ func (q *closeQueue) put(c *abi.Close) {
 		return
 	}
 	q.waiting = append(q.waiting, *c)
+	if len(q.waiting) >= keepCloses {
+		select {
+		case q.many <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // take gives all that waits; the slice is good until the next call.
@@ -49,14 +58,30 @@ func (q *closeQueue) lost() uint64 {
 	return q.dropped
 }
 
-func (a *Agent) readCloses(stop <-chan struct{}) {
-	malformed, err := a.rooms.Follower.ReadCloses(stop, a.closes.put)
+func (a *Agent) readCloses(gone chan<- struct{}) {
+	defer close(gone)
+	malformed, err := a.rooms.Follower.ReadCloses(a.asks, a.closes.put)
 	if err != nil {
 		a.alarm("closes", "close records are no longer read: "+err.Error())
 	}
 	a.mu.Lock()
 	a.status.MalformedCloses += malformed
 	a.mu.Unlock()
+}
+
+// drainCloses takes in what waits in the kernel as well. Nobody is woken for single
+// records: they wait for the next poll, or for the end of their window.
+func (a *Agent) drainCloses() {
+	done := make(chan struct{})
+	select {
+	case a.asks <- done:
+		select {
+		case <-done:
+		case <-a.gone:
+		}
+	case <-a.gone:
+	}
+	a.takeCloses()
 }
 
 // takeCloses hands what waits to the ledger. Never called during a dump: a close

@@ -82,22 +82,17 @@ func (h *host) Passive(record.NetnsID) (uint64, error) {
 	return h.seen, nil
 }
 
-func (h *host) ReadCloses(stop <-chan struct{}, fn func(*abi.Close)) (uint64, error) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-stop:
-			return 0, nil
-		case <-tick.C:
-			h.mu.Lock()
-			for i := range h.closes {
-				fn(&h.closes[i])
-			}
-			h.closes = nil
-			h.mu.Unlock()
+func (h *host) ReadCloses(asks <-chan chan<- struct{}, fn func(*abi.Close)) (uint64, error) {
+	for done := range asks {
+		h.mu.Lock()
+		for i := range h.closes {
+			fn(&h.closes[i])
 		}
+		h.closes = nil
+		h.mu.Unlock()
+		close(done)
 	}
+	return 0, nil
 }
 
 func (h *host) Set(p plan.Program) (int, error) {

@@ -15,7 +15,7 @@ import (
 // window it also closes that window.
 func (a *Agent) poll() error {
 	now, boot := a.rooms.Clock()
-	a.takeCloses()
+	a.drainCloses()
 	stepped := a.noteClock(now, boot)
 	a.noteStarved()
 	final, win := a.place(now)
@@ -93,7 +93,7 @@ func (a *Agent) markUnknown(why string) {
 }
 
 // settleAfter is how long a window waits after its final poll for close records
-// that are still in the ring: three of the reader's rounds.
+// of connections that ended while the poll ran.
 const settleAfter = 300 * time.Millisecond
 
 // closing is a window whose final poll is done.

@@ -43,8 +43,9 @@ type Counters interface {
 type Follower interface {
 	SetNetns(map[record.NetnsID]inetdiag.Cong) (changed []record.NetnsID, err error)
 	Passive(record.NetnsID) (uint64, error)
-	// ReadCloses blocks until stop is closed.
-	ReadCloses(stop <-chan struct{}, fn func(*abi.Close)) (malformed uint64, err error)
+	// ReadCloses hands close records to fn when many wait, and all that wait for each
+	// channel from asks, which it then closes. It blocks until asks is closed.
+	ReadCloses(asks <-chan chan<- struct{}, fn func(*abi.Close)) (malformed uint64, err error)
 }
 
 // Treater puts plans into force.

@@ -3,40 +3,75 @@ package enforce
 import (
 	"errors"
 	"fmt"
-	"os"
-	"time"
 
 	"github.com/cilium/ebpf/ringbuf"
 
 	"github.com/congctl/congctl/internal/core/abi"
 )
 
-// ReadCloses calls fn for each close record until stop is closed or the
-// Enforcer is. The kernel wakes nobody for a single record: the ring is drained
-// each DrainEvery, or when WakeBytes wait. fn must not keep its argument.
-// malformed counts records that could not be decoded; they are dropped.
-func (e *Enforcer) ReadCloses(stop <-chan struct{}, fn func(*abi.Close)) (malformed uint64, err error) {
+// ReadCloses calls fn for each close record until asks is closed or the Enforcer is.
+// The kernel wakes nobody for a single record: the ring is read when WakeBytes wait, and
+// for each channel from asks, which is closed once all that waited has been handed over.
+// In between nothing runs. fn must not keep its argument. malformed counts records that
+// could not be decoded; they are dropped.
+func (e *Enforcer) ReadCloses(asks <-chan chan<- struct{}, fn func(*abi.Close)) (malformed uint64, err error) {
+	asked, gone := make(chan chan<- struct{}, 1), make(chan struct{})
+	defer close(gone)
+	go e.relay(asks, asked, gone)
 	var rec ringbuf.Record
 	var c abi.Close
 	for {
-		select {
-		case <-stop:
-			return malformed, nil
-		default:
-		}
-		e.ring.SetDeadline(time.Now().Add(e.opt.DrainEvery))
-		for err = e.ring.ReadInto(&rec); err == nil; err = e.ring.ReadInto(&rec) {
-			if abi.DecodeClose(rec.RawSample, &c) != nil {
-				malformed++
-				continue
-			}
+		switch err := e.ring.ReadInto(&rec); {
+		case err == nil && abi.DecodeClose(rec.RawSample, &c) == nil:
 			fn(&c)
-		}
-		switch {
+		case err == nil:
+			malformed++
+		case errors.Is(err, ringbuf.ErrFlushed):
+			if !answer(asked) {
+				return malformed, nil
+			}
 		case errors.Is(err, ringbuf.ErrClosed):
 			return malformed, nil
-		case !errors.Is(err, os.ErrDeadlineExceeded):
+		default:
 			return malformed, fmt.Errorf("read close ring: %w", err)
+		}
+	}
+}
+
+// relay wakes the reader for each that asks, and when nobody will any more.
+func (e *Enforcer) relay(asks <-chan chan<- struct{}, asked chan<- chan<- struct{}, gone <-chan struct{}) {
+	defer func() {
+		close(asked)
+		_ = e.ring.Flush() // a closed ring has woken its reader
+	}()
+	for {
+		select {
+		case done, ok := <-asks:
+			if !ok {
+				return
+			}
+			select {
+			case asked <- done:
+				_ = e.ring.Flush()
+			case <-gone:
+			}
+		case <-gone:
+			return
+		}
+	}
+}
+
+// answer tells who asked that the ring has been read; false when nobody will ask.
+func answer(asked <-chan chan<- struct{}) bool {
+	for {
+		select {
+		case done, ok := <-asked:
+			if !ok {
+				return false
+			}
+			close(done)
+		default:
+			return true
 		}
 	}
 }

@@ -173,7 +173,7 @@ func BenchmarkCloses(b *testing.B) {
 			b.Fatalf("storm: %v\n%s", err, out)
 		}
 		took := time.Since(start)
-		time.Sleep(2 * r.opt.DrainEvery)
+		time.Sleep(2 * drainEvery)
 		u1 := cpuNs(b)
 		t1, _ := r.cost()
 		s1, err := r.Stats()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -20,22 +19,21 @@ import (
 
 // Options of Open. Zero values mean the defaults named.
 type Options struct {
-	Cgroup     string        // cgroup2 directory; "" finds the root of the hierarchy
-	MinBytes   uint64        // threshold per response; 100,000
-	MaxPlanned int           // prefixes that a plan may hold; 1,024
-	Ports      []uint16      // local ports whose connections are followed; none: all
-	RingBytes  int           // close-record ring; a power of two, 4 MiB (12,000 records)
-	WakeBytes  int           // wake the reader early from here on; a quarter of the ring
-	DrainEvery time.Duration // the reader's own timer; 100 ms
+	Cgroup     string   // cgroup2 directory; "" finds the root of the hierarchy
+	MinBytes   uint64   // threshold per response; 100,000
+	MaxPlanned int      // prefixes that a plan may hold; 1,024
+	Ports      []uint16 // local ports whose connections are followed; none: all
+	RingBytes  int      // close-record ring; a power of two, 4 MiB (12,000 records)
+	WakeBytes  int      // wake the reader from here on; a quarter of the ring
 }
 
 const (
 	defaultMinBytes = 100_000
 	defaultPlanned  = 1024 // twice the default cap of a plan
-	// 4 MiB hold a quarter of a second of closes at 50,000/s; the reader drains
-	// each 100 ms and is woken at a quarter full. Larger rings count in our RSS.
-	defaultRing  = 4 << 20
-	defaultDrain = 100 * time.Millisecond // a wake-up per record costs 10-15 us, a batched one under 1
+	// 4 MiB hold a quarter of a second of closes at 50,000/s. The reader is woken at a
+	// quarter full: one wake-up per record costs 10-15 us, a batched one under 1. Larger
+	// rings count in our RSS.
+	defaultRing = 4 << 20
 )
 
 // Enforcer is the attached program and its maps.
@@ -84,9 +82,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.WakeBytes == 0 {
 		o.WakeBytes = o.RingBytes / 4
-	}
-	if o.DrainEvery == 0 {
-		o.DrainEvery = defaultDrain
 	}
 	if o.Cgroup == "" {
 		root, err := cgroup.Root()

@@ -151,12 +151,33 @@ func newRig(t testing.TB) *rig {
 	check(t, err)
 	go func() {
 		defer close(r.done)
-		if bad, err := e.ReadCloses(r.stop, func(c *abi.Close) { r.closes <- *c }); bad > 0 || err != nil {
+		if bad, err := e.ReadCloses(asking(r.stop), func(c *abi.Close) { r.closes <- *c }); bad > 0 || err != nil {
 			t.Errorf("read closes: %d malformed, %v", bad, err)
 		}
 	}()
 	t.Cleanup(func() { r.shut() })
 	return r
+}
+
+// drainEvery is how often the rig asks for close records.
+const drainEvery = 100 * time.Millisecond
+
+// asking asks for close records until stop is closed.
+func asking(stop <-chan struct{}) <-chan chan<- struct{} {
+	asks := make(chan chan<- struct{})
+	go func() {
+		defer close(asks)
+		for tick := time.Tick(drainEvery); ; <-tick {
+			done := make(chan struct{})
+			select {
+			case asks <- done:
+				<-done
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return asks
 }
 
 func (r *rig) shut() {
