@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/congctl/congctl/internal/app/config"
 	"github.com/congctl/congctl/internal/core/pop"
@@ -20,9 +23,10 @@ const (
 	policyStatic  = "static"  // no congctl, the classes of `static` on BBR by their routes
 	policyObserve = "observe" // congctl measures and decides, and treats nobody
 	policyLoop    = "loop"    // congctl as configured
+	policySwitch  = "switch"  // congctl moves every large response: what the loop could reach at most
 )
 
-var policies = []string{policyCubic, policyBBR, policyStatic, policyObserve, policyLoop}
+var policies = []string{policyCubic, policyBBR, policyStatic, policyObserve, policyLoop, policySwitch}
 
 func popPolicy(name string, d *pop.Day) (p kernelpop.Policy, err error) {
 	p = kernelpop.Policy{Name: name, Cong: "cubic", Treated: "bbr"}
@@ -34,9 +38,12 @@ func popPolicy(name string, d *pop.Day) (p kernelpop.Policy, err error) {
 		if p.OnRoute = d.Static; len(p.OnRoute) == 0 {
 			return p, fmt.Errorf("--policy %s: %s names no networks in static", name, d.Name)
 		}
-	case policyObserve, policyLoop:
-		text := popConfigText(d, name)
-		if _, err := popConfig(d, name); err != nil {
+	case policyObserve, policyLoop, policySwitch:
+		text, err := popConfigText(d, name)
+		if err == nil {
+			_, err = popConfig(d, name)
+		}
+		if err != nil {
 			return p, err
 		}
 		p.Product = &kernelpop.Product{Args: []string{"up", "--config", kernelpop.ConfigPath}, Config: text,
@@ -48,7 +55,7 @@ func popPolicy(name string, d *pop.Day) (p kernelpop.Policy, err error) {
 }
 
 // popConfigText is congctl.yml in the guest: what the lab sets, then what the day sets.
-func popConfigText(d *pop.Day, policy string) string {
+func popConfigText(d *pop.Day, policy string) (string, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "pop: %s\nstate_dir: %s\nsocket: %s\nwindow: %s\n", d.Name, kernelpop.StateDir, kernelpop.Socket,
 		time.Duration(d.WindowUs)*time.Microsecond)
@@ -56,12 +63,54 @@ func popConfigText(d *pop.Day, policy string) string {
 		b.WriteString("tier: " + config.TierObserve + "\n")
 	}
 	b.WriteString(d.Congctl + "\n")
-	return b.String()
+	if policy == policySwitch {
+		return overlaid(b.String(), everybody)
+	}
+	return b.String(), nil
+}
+
+// everybody is a configuration by which each network that is known in one window is
+// selected, without guard, trial or hold-out. One block in a thousand is control: the
+// day has none.
+const everybody = `
+experiment: {mode: "off", control_every: 1024, holdout: 0, aa: 0}
+policy:
+  {min_samples: 1, min_known: 1, min_ranked: 1, group_share: 0.99, select_duty: 0, select_flap: 1, release_duty: 0,
+   holdout_prefixes: [], aa_prefixes: [],
+   guards: {low_rtt: false, tiny_rtt_us: 0, max_rwnd_share: 1, min_busy_share: 0, policer_spread: 0, max_conn_share: 1}}
+plan: {max_change: 1}
+`
+
+// overlaid is a YAML text with the keys of another set in it, those of mappings one by one.
+func overlaid(text, keys string) (string, error) {
+	var under, over map[string]any
+	if err := errors.Join(yaml.Unmarshal([]byte(text), &under), yaml.Unmarshal([]byte(keys), &over)); err != nil {
+		return "", fmt.Errorf("overlay configuration: %w", err)
+	}
+	overlay(under, over)
+	b, err := yaml.Marshal(under)
+	return string(b), err
+}
+
+func overlay(under, over map[string]any) {
+	for k, v := range over {
+		a, isMap := under[k].(map[string]any)
+		b, ok := v.(map[string]any)
+		if isMap && ok {
+			overlay(a, b)
+		} else {
+			under[k] = v
+		}
+	}
 }
 
 // popConfig is what that text means.
 func popConfig(d *pop.Day, policy string) (config.Config, error) {
-	cfg, err := config.Parse([]byte(popConfigText(d, policy)))
+	text, err := popConfigText(d, policy)
+	if err != nil {
+		return config.Config{}, err
+	}
+	cfg, err := config.Parse([]byte(text))
 	if err != nil {
 		return cfg, fmt.Errorf("congctl of day %s: %w", d.Name, err)
 	}

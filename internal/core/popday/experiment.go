@@ -24,7 +24,7 @@ import (
 // with the goodput of the same rank among its network's: the n-th slowest of one run
 // beside the n-th slowest of the other. By session and request it would be two lucks
 // averaged, whose p10 is higher than either's where nothing differs. That is a model: it
-// takes the pace of a response as even.
+// takes the pace of a response as even. A run of the policy switch takes its place.
 
 // Effect is of one class, or of several together.
 type Effect struct {
@@ -197,7 +197,7 @@ func (b *blocks) appliedShare(classes []string, arm record.Arm) float64 {
 
 // know adds the truth of a run's responses that count.
 func (b *blocks) know(seed int, r *Run, at map[id]comparison.Placed) {
-	c, f := b.place(cubic), b.place(bbr)
+	c, f, s := b.place(cubic), b.place(bbr), b.place(switched)
 	if c < 0 || f < 0 || b.runs[seed][c] == nil || b.runs[seed][f] == nil {
 		return
 	}
@@ -209,6 +209,9 @@ func (b *blocks) know(seed int, r *Run, at map[id]comparison.Placed) {
 		}
 		x := paired{group: group{seed, r.Facts.Networks[u.network].Prefix, p.Group}, network: u.network, arm: p.Arm,
 			asked: float64(u.asked), cubic: u.at[c].goodput(), bbr: u.at[f].goodput()}
+		if s >= 0 && b.runs[seed][s] != nil {
+			x.mix = u.at[s].goodput()
+		}
 		b.truth = append(b.truth, x)
 	}
 }

@@ -101,7 +101,7 @@ func (rep *Report) fill(in *Input, t *table) {
 	chosen := map[int]int{}
 	for p := range t.policies {
 		for _, row := range t.runs {
-			if row[p] == nil || row[p].Loop == nil {
+			if row[p] == nil || row[p].Loop == nil || t.policies[p] == switched {
 				continue
 			}
 			s := tell(in, row[p])

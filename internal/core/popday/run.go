@@ -15,8 +15,9 @@ import (
 
 // Policies that others are held against.
 const (
-	cubic = "cubic" // everything on the default: what is compared with
-	bbr   = "bbr"   // everything on the treatment: the truth beside the blocks
+	cubic    = "cubic"  // everything on the default: what is compared with
+	bbr      = "bbr"    // everything on the treatment: the truth beside the blocks
+	switched = "switch" // every large response moved at its LargeBytes-th byte: the truth of what the loop does
 )
 
 // Run is one run of the day.
@@ -115,7 +116,7 @@ func (f *Facts) Name() string { return fmt.Sprintf("%s-%d", f.Policy, f.Seed) }
 
 // order of policies in every table: the two that others are held against first, then
 // those of the lab, then any other by name.
-var order = []string{cubic, bbr, "static", "observe", "loop"}
+var order = []string{cubic, bbr, "static", "observe", "loop", switched}
 
 func comparePolicies(a, b string) int {
 	place := func(s string) int {

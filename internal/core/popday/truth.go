@@ -7,11 +7,14 @@ import (
 	"github.com/congctl/congctl/internal/core/record"
 )
 
-// mix gives each response its goodput under a switch at LargeBytes.
+// mix gives each response its goodput under a switch at LargeBytes, where no run has it.
 func (b *blocks) mix() {
 	byNetwork := map[[2]int][]*paired{}
 	for i := range b.truth {
 		x := &b.truth[i]
+		if x.mix > 0 {
+			continue
+		}
 		k := [2]int{x.group.seed, x.network}
 		byNetwork[k] = append(byNetwork[k], x)
 	}

@@ -183,7 +183,7 @@ func coverVerdict(j *judging) []Verdict {
 	const claim = "the interval of the randomised estimate of p10 goodput covers the truth of the same networks and hours: "
 	return []Verdict{
 		j.cover("c1", claim+"all-BBR by all-CUBIC", func(e *Effect) []Truth { return e.Truth }),
-		j.cover("c2", claim+"what a switch at 100,000 bytes can reach of it (a model)", func(e *Effect) []Truth { return e.Switched }),
+		j.cover("c2", claim+"every large response switched at 100,000 bytes (the policy switch; a model where it did not run)", func(e *Effect) []Truth { return e.Switched }),
 	}
 }
 
