@@ -19,7 +19,7 @@ import (
 	kernelpop "github.com/congctl/congctl/internal/kernel/pop"
 )
 
-// popRow is a line of what `lab pop` prints at the end.
+// popRow is what `lab pop` prints of a single run.
 type popRow struct {
 	Policy    string  `json:"policy"`
 	Seed      uint64  `json:"seed"`
@@ -29,62 +29,31 @@ type popRow struct {
 	P10       float64 `json:"p10_bytes_per_s"`
 	P50       float64 `json:"p50_bytes_per_s"`
 	Resent    float64 `json:"resent_share"` // of the bytes that the edge sent
-	Selected  *int    `json:"selected"`     // client networks, ever; null where nobody selects
 }
 
 const largeBytes = 100_000 // where the policy's threshold is
 
 // result prints what came out: of several runs their comparison, of one its figures.
 func (p *popRun) result(cmd *cobra.Command, f *lab.DayFolder, runs []lab.DayRun) error {
-	if len(runs) == 1 {
-		return p.global.popFigures(cmd, f, runs)
-	}
-	r, err := reportDay(cmd.Context(), p.out)
-	if err != nil {
-		return err
-	}
-	return p.global.print(cmd, r, func(w io.Writer) error { return sayDay(w, p.out, r) })
-}
-
-func (g *global) popFigures(cmd *cobra.Command, f *lab.DayFolder, runs []lab.DayRun) error {
-	var rows []popRow
-	var loops []*loopStory
-	for _, r := range runs {
-		row := popRow{Policy: r.Policy, Seed: r.Seed}
-		loop, err := readLoop(cmd.Context(), f.Path(r))
-		if err == nil {
-			err = row.read(f.Path(r))
-		}
+	if len(runs) > 1 {
+		r, err := reportDay(cmd.Context(), p.out)
 		if err != nil {
 			return err
 		}
-		if loop != nil {
-			n := loop.selected()
-			row.Selected = &n
-			loops = append(loops, loop)
-		}
-		rows = append(rows, row)
+		return p.global.print(cmd, r, func(w io.Writer) error { return sayDay(w, p.out, r) })
 	}
-	return g.print(cmd, rows, func(w io.Writer) error {
-		err := popTable(w, rows)
-		for _, l := range loops {
-			err = errors.Join(err, l.text(w))
-		}
+	row := popRow{Policy: runs[0].Policy, Seed: runs[0].Seed}
+	if err := row.read(f.Path(runs[0])); err != nil {
 		return err
-	})
+	}
+	return p.global.print(cmd, row, row.text)
 }
 
-func popTable(w io.Writer, rows []popRow) error {
+func (r *popRow) text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "POLICY\tSEED\tRESPONSES\tLARGE\tP5-MBIT/S\tP10-MBIT/S\tP50-MBIT/S\tRESENT-%\tSELECTED")
-	for _, r := range rows {
-		selected := "-"
-		if r.Selected != nil {
-			selected = fmt.Sprint(*r.Selected)
-		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%s\n", r.Policy, r.Seed, r.Responses, r.Large,
-			r.P5*8/1e6, r.P10*8/1e6, r.P50*8/1e6, 100*r.Resent, selected)
-	}
+	fmt.Fprintln(t, "POLICY\tSEED\tRESPONSES\tLARGE\tP5-MBIT/S\tP10-MBIT/S\tP50-MBIT/S\tRESENT-%")
+	fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\n", r.Policy, r.Seed, r.Responses, r.Large,
+		r.P5*8/1e6, r.P10*8/1e6, r.P50*8/1e6, 100*r.Resent)
 	return t.Flush()
 }
 
