@@ -24,9 +24,10 @@ const (
 	policyObserve = "observe" // congctl measures and decides, and treats nobody
 	policyLoop    = "loop"    // congctl as configured
 	policySwitch  = "switch"  // congctl moves every large response: what the loop could reach at most
+	policyBpftune = "bpftune" // no congctl, core/bandit: the rule of another tuner, in the lab only
 )
 
-var policies = []string{policyCubic, policyBBR, policyStatic, policyObserve, policyLoop, policySwitch}
+var policies = []string{policyCubic, policyBBR, policyStatic, policyObserve, policyLoop, policySwitch, policyBpftune}
 
 func popPolicy(name string, d *pop.Day) (p kernelpop.Policy, err error) {
 	p = kernelpop.Policy{Name: name, Cong: "cubic", Treated: "bbr"}
@@ -34,6 +35,8 @@ func popPolicy(name string, d *pop.Day) (p kernelpop.Policy, err error) {
 	case policyCubic:
 	case policyBBR:
 		p.Cong = "bbr"
+	case policyBpftune:
+		p.Bandit = true
 	case policyStatic:
 		if p.OnRoute = d.Static; len(p.OnRoute) == 0 {
 			return p, fmt.Errorf("--policy %s: %s names no networks in static", name, d.Name)

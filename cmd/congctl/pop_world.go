@@ -13,7 +13,6 @@ import (
 	"github.com/congctl/congctl/internal/core/pop"
 	kernelpop "github.com/congctl/congctl/internal/kernel/pop"
 	"github.com/congctl/congctl/internal/kernel/vm"
-	"github.com/congctl/congctl/internal/kernel/world"
 )
 
 // popMemoryMB: two Go programs and what is under way in the network.
@@ -65,7 +64,7 @@ func (w *popWorld) manifestOf(r lab.DayRun) report.Manifest {
 }
 
 func (w *popWorld) machine(job lab.DayJob, payload []byte) vm.Machine {
-	return vm.Machine{Kernel: w.kernel, Job: payload, Load: world.Modules(), CPU: job.CPU, MemoryMB: popMemoryMB, Wall: job.Limit}
+	return vm.Machine{Kernel: w.kernel, Job: payload, Load: kernelpop.Modules(), CPU: job.CPU, MemoryMB: popMemoryMB, Wall: job.Limit}
 }
 
 func (w *popWorld) RunDay(ctx context.Context, job lab.DayJob) (archive []byte, facts lab.Facts, err error) {

@@ -36,6 +36,7 @@ type Facts struct {
 	SegmentsAgain  uint64         `json:"segments_again"` // retransmitted (Tcp RetransSegs)
 	Networks       []NetworkFacts `json:"networks"`
 	Product        *ProductFacts  `json:"product,omitempty"`
+	Bandit         []NextHopFacts `json:"bandit,omitempty"` // of the policy bpftune
 }
 
 // NetworkFacts are those of one client network.
@@ -72,6 +73,11 @@ func (d *day) collect(res *Result) error {
 		res.Log = p.tail()
 		var err error
 		res.Store, err = os.ReadFile(p.Store)
+		errs = append(errs, err)
+	}
+	if d.rival != nil {
+		var err error
+		f.Bandit, err = d.rival.facts()
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {

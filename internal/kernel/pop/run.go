@@ -19,10 +19,14 @@ type Policy struct {
 	OnRoute []string `json:"on_route"`          // classes whose routes name Treatment
 	Treated string   `json:"treated,omitempty"` // the congestion control on those
 	Product *Product `json:"product,omitempty"`
+	Bandit  bool     `json:"bandit,omitempty"` // core/bandit chooses for each connection
 }
 
 // congs may be a namespace's default.
 const congs = "reno cubic bbr"
+
+// Modules of the kernel that a day wants, as far as its package has them.
+func Modules() []string { return append(world.Modules(), "tcp_htcp") }
 
 const (
 	// startAfter: the product needs some seconds of a machine's clock to start.
@@ -40,6 +44,7 @@ type day struct {
 	edge     *edge
 	clients  *clients
 	product  *product // nil without
+	rival    *rival   // nil without
 	book     *book
 	progress func(string)
 	began    time.Time
@@ -82,6 +87,11 @@ func (d *day) open(ctx context.Context, of *pop.Day, policy Policy) (err error) 
 		return err
 	}
 	d.clients = &clients{world: d.world, dialer: newDialer(d.star.clients.ns), edge: d.edge, book: d.book, quit: make(chan struct{})}
+	if policy.Bandit {
+		if d.rival, err = openRival(d.star.edge.ns); err != nil {
+			return err
+		}
+	}
 	if policy.Product == nil {
 		return nil
 	}
@@ -140,6 +150,9 @@ func (d *day) drain() {
 func (d *day) close() (err error) {
 	if d.product != nil {
 		err = d.product.end(unix.SIGKILL)
+	}
+	if d.rival != nil {
+		err = errors.Join(err, d.rival.close())
 	}
 	if d.edge != nil {
 		d.edge.close()

@@ -1,0 +1,147 @@
+package pop
+
+import (
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/core/bandit"
+	"github.com/congctl/congctl/internal/kernel/bpfobj"
+	"github.com/congctl/congctl/internal/kernel/cgroup"
+	"github.com/congctl/congctl/internal/kernel/netns"
+)
+
+// cgroupEnv names the cgroup of the child that a test starts: what is attached there
+// sees nobody else's connections.
+const cgroupEnv = "CONGCTL_TEST_CGROUP"
+
+// inCgroup runs the calling test again in a cgroup and a network namespace of its own,
+// and gives that cgroup there; "" in the parent, where all is done.
+func inCgroup(t *testing.T) string {
+	t.Helper()
+	if at := os.Getenv(cgroupEnv); at != "" || os.Geteuid() != 0 {
+		if at == "" {
+			t.Skip("needs root: loads eBPF and makes a network namespace; minimum kernel 5.15")
+		}
+		return at
+	}
+	root, err := cgroup.Root()
+	if err != nil {
+		t.Skip("needs cgroup2; minimum kernel 5.15:", err)
+	}
+	at, err := os.MkdirTemp(root, "congctl-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(at)
+	dir, err := os.Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), cgroupEnv+"="+at)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, UseCgroupFD: true, CgroupFD: int(dir.Fd()), Pdeathsig: syscall.SIGKILL}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v:\n%s", err, out)
+	}
+	return ""
+}
+
+// TestRivalLearns: the eBPF program chooses and learns as core/bandit says, step by step.
+func TestRivalLearns(t *testing.T) {
+	at := inCgroup(t)
+	if at == "" {
+		return
+	}
+	ns, err := netns.Current()
+	check(t, err)
+	defer ns.Close()
+	check(t, ns.Up("lo"))
+	r, err := attachRival(at, ns)
+	check(t, err)
+	defer r.close()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	check(t, err)
+	defer l.Close()
+
+	var want bandit.NextHop
+	for i := range 200 {
+		before := hopOf(t, r)
+		download(t, l)
+		h := waitForEnd(t, r, before, i >= bandit.LearnAfter)
+		arm, ok := want.Begin(h.LastRandom)
+		if ok && h.LastChoice != uint32(arm) {
+			t.Fatalf("connection %d: chose %s, want %s: %+v", i, bandit.Arms[h.LastChoice], bandit.Arms[arm], h)
+		}
+		if ok {
+			want.End(int(h.LastArm), h.LastRtt, h.LastRate)
+		}
+		got := bandit.NextHop{Connections: h.Connections, BestRTTUs: h.BestRtt, BestRate: h.BestRate}
+		for a, x := range h.Arms {
+			got.MaxRate[a], got.Cost[a] = x.MaxRate, x.Cost
+		}
+		if got != want {
+			t.Fatalf("connection %d:\n%+v, want\n%+v", i, got, want)
+		}
+	}
+	facts, err := r.facts()
+	check(t, err)
+	if len(facts) != 2 || facts[0].Connections != 200 || facts[1].Connections != 0 || facts[0].Arms[1].Cong != "bbr" {
+		t.Errorf("facts: %+v", facts)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hopOf(t *testing.T, r *rival) (h bpfobj.BanditNextHop) {
+	t.Helper()
+	check(t, r.objs.NextHops.Lookup(uint32(unix.AF_INET), &h))
+	return h
+}
+
+// download is one connection; the server ends it.
+func download(t *testing.T, l net.Listener) {
+	t.Helper()
+	c, err := net.Dial("tcp4", l.Addr().String())
+	check(t, err)
+	s, err := l.Accept()
+	check(t, err)
+	_, err = s.Write(make([]byte, 100_000))
+	check(t, err)
+	check(t, s.Close())
+	_, err = io.Copy(io.Discard, c)
+	check(t, err)
+	check(t, c.Close())
+}
+
+// waitForEnd waits until the connection after a moment was counted, and learnt from.
+func waitForEnd(t *testing.T, r *rival, before bpfobj.BanditNextHop, learnt bool) bpfobj.BanditNextHop {
+	t.Helper()
+	for range 1000 {
+		if h := hopOf(t, r); h.Connections > before.Connections && (!learnt || ends(h) > ends(before)) {
+			return h
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("the program saw no end: %+v", hopOf(t, r))
+	return before
+}
+
+func ends(h bpfobj.BanditNextHop) (n uint64) {
+	for _, a := range h.Arms {
+		n += a.Ends
+	}
+	return n
+}
