@@ -65,12 +65,31 @@ func (e *Engine) retire(t *track, v verdict, d *Decision) {
 // too large for its readers wait for the next round.
 func (e *Engine) expire(t *track, d *Decision) (left bool) {
 	r := e.rules.Trial
-	if t.chosen.State != StateTrial || d.RoundStart-t.chosen.Since < r.BudgetSeconds || d.Released >= max(e.rules.MaxNewPerRound, 1) {
+	if t.chosen.State != StateTrial || d.RoundStart < e.budgetEnd(t.chosen.Since) || d.Released >= max(e.rules.MaxNewPerRound, 1) {
 		return false
 	}
 	e.retire(t, verdict{EventRetired, fmt.Sprintf("no benefit shown in %s on trial: %s",
 		durationText(r.BudgetSeconds), effectText(t.trial.evidence))}, d)
 	return true
+}
+
+// budgetEnd is when a trial's time is up, as far as is known now. Time that nobody
+// measured is not of the trial: else a clock that is set an hour ahead, or a host that was
+// down, would retire whoever has not had the time to show anything. Of rounds older than
+// MaxAgeSeconds nothing is remembered: they count as measured.
+func (e *Engine) budgetEnd(since int64) int64 {
+	end := since + e.rules.Trial.BudgetSeconds
+	if e.start(e.now)+e.rules.WindowSeconds < end {
+		return end // the usual case, and cheap; what was missed so far counts later
+	}
+	first := max(since/e.rules.WindowSeconds, int64(e.now)-e.rules.maxAge()+1)
+	missed := int64(e.now) + 1 - first
+	for _, r := range e.rounds {
+		if int64(r.window) >= first && r.unknown == "" {
+			missed--
+		}
+	}
+	return end + max(missed, 0)*e.rules.WindowSeconds
 }
 
 // ofRole marks what concerns no treatment.

@@ -20,19 +20,20 @@ import (
 // engine, and no code.
 type triedOracle struct {
 	*oracle
-	draws   Draws
-	during  map[record.Prefix]map[int64]Selected // by window start: what it was when the window was measured
-	due     map[record.Prefix]EventKind
-	known   map[record.Prefix][]effect.Pair // as last weighed
-	cooling map[record.Prefix]Cooling
-	left    []effect.Pair
-	fleet   effect.Fleet
-	weighed int64
+	draws    Draws
+	during   map[record.Prefix]map[int64]Selected // by window start: what it was when the window was measured
+	due      map[record.Prefix]EventKind
+	known    map[record.Prefix][]effect.Pair // as last weighed
+	cooling  map[record.Prefix]Cooling
+	left     []effect.Pair
+	fleet    effect.Fleet
+	weighed  int64
+	measured map[int64]bool // windows that were measured
 }
 
 func newTriedOracle(r Rules) *triedOracle {
 	return &triedOracle{oracle: newOracle(r), draws: cityDraws(), during: map[record.Prefix]map[int64]Selected{},
-		due: map[record.Prefix]EventKind{}, known: map[record.Prefix][]effect.Pair{}, cooling: map[record.Prefix]Cooling{}, weighed: -1}
+		due: map[record.Prefix]EventKind{}, known: map[record.Prefix][]effect.Pair{}, cooling: map[record.Prefix]Cooling{}, weighed: -1, measured: map[int64]bool{}}
 }
 
 // blocks gives the connections of each block by arm and group length; a block with
@@ -220,6 +221,16 @@ func (o *triedOracle) out(p record.Prefix) {
 	delete(o.during, p)
 }
 
+// missed are the seconds since a time in which nobody measured.
+func (o *triedOracle) missed(since, round int64) (n int64) {
+	for _, s := range o.starts(round, o.rules.MaxAgeSeconds) {
+		if s >= since && !o.measured[s] {
+			n += o.rules.WindowSeconds
+		}
+	}
+	return n
+}
+
 func (o *triedOracle) begin(p record.Prefix, round int64) {
 	s := o.plan[p]
 	o.out(p)
@@ -229,6 +240,7 @@ func (o *triedOracle) begin(p record.Prefix, round int64) {
 
 func (o *triedOracle) round(in Input) (r oracleRound, told []string, brake bool) {
 	if in.Unknown == "" {
+		o.measured[in.Start] = true
 		o.observe(in, &r)
 		for p, s := range o.plan {
 			if o.during[p] == nil {
@@ -271,7 +283,7 @@ func (o *triedOracle) decide(in Input, r *oracleRound) (told []string) {
 		s := o.plan[p]
 		h := o.history(p, in.RoundStart)
 		duty, _ := dutyAndFlap(h)
-		late := s.State == StateTrial && in.RoundStart-s.Since >= o.rules.Trial.BudgetSeconds && r.released < o.rules.MaxNewPerRound
+		late := s.State == StateTrial && in.RoundStart-s.Since-o.missed(s.Since, in.RoundStart) >= o.rules.Trial.BudgetSeconds && r.released < o.rules.MaxNewPerRound
 		due := o.due[p]
 		switch {
 		case in.TreatmentIsDefault, o.stated(p), !o.seen(p, in.RoundStart),
