@@ -51,6 +51,7 @@ const (
 	factsFile     = "facts.json"
 	responsesFile = "responses.jsonl.gz"
 	storeFile     = "store.sqlite"
+	emptiedFile   = "emptied.sqlite"
 	logFile       = "congctl.log"
 	dayFile       = "scenario.yml" // with the manifest
 )
@@ -70,7 +71,7 @@ func packDay(res *kernelpop.Result) ([]byte, error) {
 	for _, f := range []struct {
 		name string
 		body []byte
-	}{{factsFile, append(facts, '\n')}, {responsesFile, responses}, {storeFile, res.Store}, {logFile, res.Log}} {
+	}{{factsFile, append(facts, '\n')}, {responsesFile, responses}, {storeFile, res.Store}, {emptiedFile, res.Emptied}, {logFile, res.Log}} {
 		if f.body == nil {
 			continue
 		}

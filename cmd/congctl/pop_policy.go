@@ -42,6 +42,7 @@ func popPolicy(name string, d *pop.Day) (p kernelpop.Policy, err error) {
 			return p, fmt.Errorf("--policy %s: %s names no networks in static", name, d.Name)
 		}
 	case policyObserve, policyLoop, policySwitch:
+		p.Cong = d.Default
 		text, err := popConfigText(d, name)
 		if err == nil {
 			_, err = popConfig(d, name)
@@ -122,5 +123,5 @@ func popConfig(d *pop.Day, policy string) (config.Config, error) {
 
 // inFolder tells whether a name is one of a day's files.
 func inFolder(name string) bool {
-	return filepath.Base(name) == name && slices.Contains([]string{factsFile, responsesFile, storeFile, logFile}, name)
+	return filepath.Base(name) == name && slices.Contains([]string{factsFile, responsesFile, storeFile, emptiedFile, logFile}, name)
 }

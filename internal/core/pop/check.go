@@ -18,7 +18,7 @@ const (
 	maxBurst    = 1 << 30
 )
 
-var deeds = []string{Kill, Stop, Start, StepClock, EmptyStore}
+var deeds = []string{Kill, Stop, Start, Pause, Resume, StepClock, EmptyStore}
 
 func (p *parser) check(root *node) {
 	d := &p.day
@@ -35,6 +35,7 @@ func (p *parser) check(root *node) {
 		{d.LengthUs == 0 || d.WindowUs > 0 && d.LengthUs%d.WindowUs != 0, "length", "missing; write whole windows, as in 4h"},
 		{d.EndUs > d.LengthUs || d.WindowUs > 0 && d.EndUs%d.WindowUs != 0, "end", "above length, or not whole windows; write a multiple of window"},
 		{d.Qdisc != "fq" && d.Qdisc != "pfifo_fast", "qdisc", "unknown; write fq or pfifo_fast"},
+		{d.Default != "cubic" && d.Default != "bbr", "default", "unknown; write cubic or bbr"},
 		{len(d.Classes) == 0, "networks", "missing; write at least one, as in - {name: fibre, path: {rate: 40mbit, rtt: 12ms}}"},
 		{d.sessions() > maxSessions, "traffic", fmt.Sprintf("%.0f sessions in a day; at most %d", d.sessions(), maxSessions)},
 		{d.count() > maxNetworks, "networks", fmt.Sprintf("%d of them; at most %d", d.count(), maxNetworks)},

@@ -9,6 +9,7 @@ type Day struct {
 	WindowUs, LengthUs uint64
 	EndUs              uint64   // the day is broken off here; 0: LengthUs
 	Qdisc              string   // root qdisc of the edge: fq or pfifo_fast
+	Default            string   // congestion control of the edge where the policy names none: cubic or bbr
 	Congctl            string   // keys of congctl.yml besides those that the lab sets
 	Static             []string // classes that the policy `static` treats
 	Classes            []Class
@@ -86,6 +87,8 @@ const (
 	Kill       = "kill"        // SIGKILL
 	Stop       = "stop"        // SIGTERM, and wait
 	Start      = "start"       // again, with the same store
+	Pause      = "pause"       // SIGSTOP: it is there and does nothing
+	Resume     = "resume"      // SIGCONT
 	StepClock  = "step_clock"  // of the wall clock, by ByUs
 	EmptyStore = "empty_store" // stop, remove the store, start
 )

@@ -32,7 +32,7 @@ func TestGolden(t *testing.T) {
 
 func dayText(d *Day) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: window %d us, length %d us, end %d us, %s, static %v, faults %v\n", d.Name, d.WindowUs, d.LengthUs, d.EndUs, d.Qdisc, d.Static, d.Faults)
+	fmt.Fprintf(&b, "%s: window %d us, length %d us, end %d us, %s over %s, static %v, faults %v\n", d.Name, d.WindowUs, d.LengthUs, d.EndUs, d.Default, d.Qdisc, d.Static, d.Faults)
 	for _, c := range d.Classes {
 		fmt.Fprintf(&b, "%s x%d spread %d: %+v\n  vary %+v\n  traffic %+v\n", c.Name, c.Count, c.SpreadPPM, c.Path, c.Vary, c.Traffic)
 		for _, w := range c.Whens {

@@ -32,7 +32,7 @@ func defaultTraffic() Traffic {
 		Larges: 1, Smalls: 4, ThinkUs: 300_000}
 }
 
-var topKeys = []string{"name", "about", "notes", "window", "length", "end", "qdisc", "congctl", "static", "traffic", "networks", "faults"}
+var topKeys = []string{"name", "about", "notes", "window", "length", "end", "qdisc", "default", "congctl", "static", "traffic", "networks", "faults"}
 
 func readText(s string) (string, error) { return strings.TrimSpace(s), nil }
 
@@ -44,6 +44,7 @@ var dayKeys = []scenario.Key[Day]{
 	scenario.Put("length", readSpan, func(d *Day) *uint64 { return &d.LengthUs }),
 	scenario.Put("end", readSpan, func(d *Day) *uint64 { return &d.EndUs }),
 	scenario.Put("qdisc", scenario.ReadWord, func(d *Day) *string { return &d.Qdisc }),
+	scenario.Put("default", scenario.ReadWord, func(d *Day) *string { return &d.Default }),
 	scenario.Put("congctl", readText, func(d *Day) *string { return &d.Congctl }),
 }
 
@@ -102,7 +103,7 @@ func (p *parser) read(b []byte) {
 	if root == nil {
 		return
 	}
-	p.day.Qdisc = "fq"
+	p.day.Qdisc, p.day.Default = "fq", "cubic"
 	var networks *node // read last: the traffic of all comes before
 	p.r.Each(root, "", func(name string, k, v *node) {
 		switch name {

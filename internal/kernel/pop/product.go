@@ -44,6 +44,8 @@ type product struct {
 	// Cost of all its lives.
 	cpu   time.Duration
 	lives int
+	// emptied is the store that was removed last.
+	emptied []byte
 }
 
 func (p *product) running() bool {
@@ -102,6 +104,7 @@ func (p *product) end(sig syscall.Signal) error {
 		return nil
 	}
 	_ = p.cmd.Process.Signal(sig) // it may have ended
+	_ = p.cmd.Process.Signal(unix.SIGCONT)
 	select {
 	case <-p.ended:
 		p.reap()
@@ -109,6 +112,14 @@ func (p *product) end(sig syscall.Signal) error {
 	case <-time.After(endWithin):
 		return fmt.Errorf("end product: still there after %s", endWithin)
 	}
+}
+
+// signal is for one that goes on.
+func (p *product) signal(sig syscall.Signal) error {
+	if !p.running() {
+		return fmt.Errorf("signal product %s: it does not run", unix.SignalName(sig))
+	}
+	return p.cmd.Process.Signal(sig)
 }
 
 // reap adds what an ended life cost.
@@ -123,7 +134,11 @@ func (p *product) empty() error {
 	if err := p.end(unix.SIGTERM); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(StateDir); err != nil {
+	var err error
+	if p.emptied, err = os.ReadFile(p.Store); err == nil {
+		err = os.RemoveAll(StateDir)
+	}
+	if err != nil {
 		return fmt.Errorf("empty store: %w", err)
 	}
 	return p.start()

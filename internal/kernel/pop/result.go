@@ -16,6 +16,7 @@ type Result struct {
 	Facts     Facts
 	Responses []byte // JSON lines of Response
 	Store     []byte // the product's store, as the file it is; nil without
+	Emptied   []byte // the store that the fault empty_store removed last
 	Log       []byte // the product's
 }
 
@@ -70,7 +71,7 @@ func (d *day) collect(res *Result) error {
 	}))
 	if p := d.product; p != nil {
 		f.Product = &ProductFacts{p.lives, p.cpu.Round(time.Microsecond).Seconds()}
-		res.Log = p.tail()
+		res.Log, res.Emptied = p.tail(), p.emptied
 		var err error
 		res.Store, err = os.ReadFile(p.Store)
 		errs = append(errs, err)

@@ -57,6 +57,10 @@ func (d *day) fault(f pop.Fault) error {
 		return p.end(unix.SIGTERM)
 	case f.Do == pop.Start:
 		return p.start()
+	case f.Do == pop.Pause:
+		return p.signal(unix.SIGSTOP)
+	case f.Do == pop.Resume:
+		return p.signal(unix.SIGCONT)
 	case f.Do == pop.EmptyStore:
 		return p.empty()
 	}
