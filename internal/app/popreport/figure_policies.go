@@ -123,7 +123,7 @@ func effectFigures(r *popday.Report) []figure {
 	if lanes == nil {
 		return nil
 	}
-	legend := []plot.Entry{{Label: "randomised blocks", Class: "c0", Shape: 0}, {Label: "all-BBR by all-CUBIC", Class: "c1", Shape: 3}, {Label: "of a switch at 100 kB (model)", Class: "c2", Shape: 2}}
+	legend := []plot.Entry{{Label: "randomised blocks", Class: "c0", Shape: 0}, {Label: "all-BBR by all-CUBIC", Class: "c1", Shape: 3}, {Label: "all switched at 100 kB", Class: "c2", Shape: 2}}
 	return []figure{{"Effect and truth", "p10 goodput of large responses of the same networks and hours.", true,
 		[]svg{svg(forest("p10 goodput, treated by control, beside the truth", "p10 goodput, ratio", wide, lanes, legend).SVG())}}}
 }
