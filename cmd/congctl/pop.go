@@ -105,7 +105,11 @@ func (p *popRun) run(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return failed(again(cmd, args), err)
 	}
-	return p.result(cmd, folder, runs)
+	r, err := reportDay(cmd.Context(), p.out)
+	if err != nil {
+		return err
+	}
+	return p.global.print(cmd, r, func(w io.Writer) error { return sayDay(w, p.out, r) })
 }
 
 // runs are those that the flags ask for.

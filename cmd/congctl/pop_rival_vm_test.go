@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/congctl/congctl/internal/core/popday"
 	kernelpop "github.com/congctl/congctl/internal/kernel/pop"
 )
 
@@ -18,7 +19,7 @@ func factsOf(t *testing.T, dir string) (f kernelpop.Facts) {
 }
 
 // congsOf counts a network's responses by congestion control.
-func congsOf(t *testing.T, dir string, of func(kernelpop.Response) bool) map[string]int {
+func congsOf(t *testing.T, dir string, of func(popday.Response) bool) map[string]int {
 	t.Helper()
 	n := map[string]int{}
 	for _, r := range responsesOf(t, dir) {
@@ -29,7 +30,7 @@ func congsOf(t *testing.T, dir string, of func(kernelpop.Response) bool) map[str
 	return n
 }
 
-func everyone(kernelpop.Response) bool { return true }
+func everyone(popday.Response) bool { return true }
 
 // TestLabPopBpftune: the rule of the other tuner chooses among all its arms, each of
 // which the kernel has, and moves the lossy network to BBR.
@@ -52,7 +53,7 @@ func TestLabPopBpftune(t *testing.T) {
 			t.Errorf("%+v", hop)
 		}
 	}
-	lossy := congsOf(t, dir, func(r kernelpop.Response) bool { return r.Network == 3 })
+	lossy := congsOf(t, dir, func(r popday.Response) bool { return r.Network == 3 })
 	t.Logf("%+v; lossy: %v", f.Bandit, lossy)
 	if f.Bandit[0].ByLoss == 0 || f.Bandit[1].ByLoss > 0 || lossy["bbr"] < lossy["cubic"] {
 		t.Errorf("by loss %d and %d; lossy: %v", f.Bandit[0].ByLoss, f.Bandit[1].ByLoss, lossy)
@@ -66,7 +67,7 @@ func TestLabPopWithoutTreatment(t *testing.T) {
 	dir := popInto(t, policyStatic, "1")
 	for network := range 4 {
 		want := map[bool]string{true: "bbr", false: "cubic"}[network == 3]
-		n := congsOf(t, dir, func(r kernelpop.Response) bool { return r.Network == network })
+		n := congsOf(t, dir, func(r popday.Response) bool { return r.Network == network })
 		if len(n) != 1 || n[want] == 0 {
 			t.Errorf("static: network %d: %v", network, n)
 		}

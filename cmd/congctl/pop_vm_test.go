@@ -2,13 +2,14 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	kernelpop "github.com/congctl/congctl/internal/kernel/pop"
+	"github.com/congctl/congctl/internal/core/popday"
 )
 
 // A day of two minutes in windows of five seconds: one network of four is lossy, and
@@ -47,9 +48,15 @@ func popInto(t *testing.T, policy, seed string) string {
 	return out
 }
 
-func responsesOf(t *testing.T, dir string) (all []kernelpop.Response) {
+func responsesOf(t *testing.T, dir string) []popday.Response {
 	t.Helper()
-	check(t, eachResponse(dir, func(r *kernelpop.Response) { all = append(all, *r) }))
+	f, err := os.Open(filepath.Join(dir, responsesFile))
+	check(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	check(t, err)
+	all, err := popday.ReadResponses(z, len(factsOf(t, dir).Networks))
+	check(t, err)
 	return all
 }
 
@@ -93,10 +100,10 @@ func TestLabPop(t *testing.T) {
 
 // sameRequests: what is asked for does not depend on the policy. A slow session may
 // have its last requests still before it when the day ends.
-func sameRequests(t *testing.T, loop, plain []kernelpop.Response) {
+func sameRequests(t *testing.T, loop, plain []popday.Response) {
 	t.Helper()
 	type key struct{ session, request int }
-	asked := map[key]kernelpop.Response{}
+	asked := map[key]popday.Response{}
 	for _, r := range loop {
 		asked[key{int(r.Session), int(r.Request)}] = r
 	}
