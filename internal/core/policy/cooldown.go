@@ -57,6 +57,16 @@ func (e *Engine) warm(p record.Prefix) (row int) {
 	return row
 }
 
+// justRetired counts those of a role whose cool-down began within the time of a trial.
+func (e *Engine) justRetired(role record.Arm, round int64) (n int) {
+	for p, c := range e.cooling {
+		if c.Until-e.rules.Trial.wait(c.Row) > round-e.rules.Trial.BudgetSeconds && e.role(p) == role {
+			n++
+		}
+	}
+	return n
+}
+
 // keepRow remembers the row of a prefix that leaves for another reason than its
 // effect: it may be tried again at once, and goes on where it was.
 func (e *Engine) keepRow(t *track, round int64) {

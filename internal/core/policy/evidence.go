@@ -43,8 +43,8 @@ func (e *Engine) weigh(round int64) {
 		t.trial.evidence = effect.Judge(t.trial.pairs, e.noise)
 		t.trial.verdict = e.exit(t, round)
 	}
-	e.promotions(judged, record.ArmNone)
-	e.promotions(judged, record.ArmAA)
+	e.promotions(judged, record.ArmNone, round)
+	e.promotions(judged, record.ArmAA, round)
 	e.weighFleet(judged, round)
 }
 
@@ -168,7 +168,9 @@ func (e *Engine) secondLook(t *track, round int64) (slower bool, why string) {
 
 // promotions judges all on trial in one role together. A/A prefixes are judged
 // among themselves: what can gain nothing must not cost the others their evidence.
-func (e *Engine) promotions(judged []*track, role record.Arm) {
+// Those that began with them and have been retired since count on, without evidence:
+// else who is left of many, the luckiest, would be judged as if there had been few.
+func (e *Engine) promotions(judged []*track, role record.Arm, round int64) {
 	var list []*track
 	var logE []float64
 	for _, t := range judged {
@@ -176,7 +178,10 @@ func (e *Engine) promotions(judged []*track, role record.Arm) {
 			list, logE = append(list, t), append(logE, t.trial.evidence.LogEBenefit)
 		}
 	}
-	for i, yes := range effect.EBH(logE, e.rules.Trial.FalseShare) {
+	for range e.justRetired(role, round) {
+		logE = append(logE, math.Inf(-1))
+	}
+	for i, yes := range effect.EBH(logE, e.rules.Trial.FalseShare)[:len(list)] {
 		if l := list[i].trial; yes && l.verdict.kind == "" {
 			l.verdict = verdict{EventPromoted, effectText(l.evidence)}
 		}

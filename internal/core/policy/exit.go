@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/congctl/congctl/internal/core/record"
 )
@@ -64,21 +65,36 @@ func (e *Engine) retire(t *track, v verdict, d *Decision) {
 // expire retires a trial whose time is up. Those that would make the plan's change
 // too large for its readers wait for the next round.
 func (e *Engine) expire(t *track, d *Decision) (left bool) {
-	r := e.rules.Trial
-	if t.chosen.State != StateTrial || d.RoundStart < e.budgetEnd(t.chosen.Since) || d.Released >= max(e.rules.MaxNewPerRound, 1) {
+	if t.chosen.State != StateTrial || d.RoundStart < e.budgetEnd(t) || d.Released >= max(e.rules.MaxNewPerRound, 1) {
 		return false
 	}
 	e.retire(t, verdict{EventRetired, fmt.Sprintf("no benefit shown in %s on trial: %s",
-		durationText(r.BudgetSeconds), effectText(t.trial.evidence))}, d)
+		durationText(e.budget(t)), effectText(t.trial.evidence))}, d)
 	return true
+}
+
+// leaning is ln of the evidence of benefit that doubles a trial's time: 10, half of what
+// one prefix needs by itself; one in ten at most reaches it that has nothing to gain. To
+// stop just short of the bound costs a cool-down of a day: without this 88 % of the
+// helped are promoted in simulation, with it 92 %, at the same hours of treatment.
+// With 3 as many are, and who has nothing to gain gets through.
+var leaning = math.Log(10)
+
+// budget is the time that a trial has, in seconds.
+func (e *Engine) budget(t *track) int64 {
+	if t.trial.evidence.LogEBenefit >= leaning {
+		return 2 * e.rules.Trial.BudgetSeconds
+	}
+	return e.rules.Trial.BudgetSeconds
 }
 
 // budgetEnd is when a trial's time is up, as far as is known now. Time that nobody
 // measured is not of the trial: else a clock that is set an hour ahead, or a host that was
 // down, would retire whoever has not had the time to show anything. Of rounds older than
 // MaxAgeSeconds nothing is remembered: they count as measured.
-func (e *Engine) budgetEnd(since int64) int64 {
-	end := since + e.rules.Trial.BudgetSeconds
+func (e *Engine) budgetEnd(t *track) int64 {
+	since := t.chosen.Since
+	end := since + e.budget(t)
 	if e.start(e.now)+e.rules.WindowSeconds < end {
 		return end // the usual case, and cheap; what was missed so far counts later
 	}

@@ -268,7 +268,7 @@ func (e *Engine) refusal(t *track, names string) string {
 	p := t.pool(e.now, e.rules)
 	text := ""
 	for _, g := range e.guards(t, p) {
-		if g.State == GuardHit {
+		if g.holds() {
 			if text != "" {
 				text += "; "
 			}

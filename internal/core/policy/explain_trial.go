@@ -74,7 +74,7 @@ func (e *Engine) ofTrial(t *track) *Experiment {
 	x.From, x.Needed = s.From, needed/math.Ln10
 	x.NoiseBlock, x.NoiseConn = e.noise.Block, e.noise.Conn
 	if s.State == StateTrial {
-		x.Budget = e.budgetEnd(s.Since)
+		x.Budget = e.budgetEnd(t)
 	}
 	for _, p := range t.trial.pairs {
 		x.Pairs = append(x.Pairs, e.pairLine(p))
@@ -120,5 +120,5 @@ func (e *Engine) prospect(t *track) string {
 	case t.chosen.State == StatePromoted:
 		return "Stays promoted: " + effectText(t.trial.evidence) + "."
 	}
-	return fmt.Sprintf("Waits for evidence, until %s: %s.", timeText(e.budgetEnd(t.chosen.Since)), effectText(t.trial.evidence))
+	return fmt.Sprintf("Waits for evidence, until %s: %s.", timeText(e.budgetEnd(t)), effectText(t.trial.evidence))
 }

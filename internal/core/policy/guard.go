@@ -15,7 +15,8 @@ import (
 // They rule entry. Two of them, the deny list and the special ranges, are
 // statements and not measurements, and also end a treatment. The measured ones do
 // not: a treated prefix has few control rows, and one odd window must not turn a
-// decision round; level and, later, effect decide exit.
+// decision round; level and, later, effect decide exit. For the same reason
+// some of them have a memory (guard_memory.go): one odd window must let nobody in.
 
 // Names of the guards, in the order in which they are told.
 const (
@@ -35,6 +36,7 @@ type GuardState string
 const (
 	GuardPass   GuardState = "pass"
 	GuardHit    GuardState = "hit"
+	GuardHeld   GuardState = "held"        // does not hit now, and did in the last MinKnown known windows
 	GuardOff    GuardState = "off"         // by configuration
 	GuardNoData GuardState = "no evidence" // nothing in the lookback to judge by
 	GuardExempt GuardState = "exempt"      // on the allow list
@@ -133,12 +135,23 @@ func below(v, limit float64) bool { return float32(v) < float32(limit) }
 
 // guards judges a prefix at the present window, without Text.
 func (e *Engine) guards(t *track, p Pool) []Guard {
+	allowed := e.allowed(t)
+	measured := e.measured(t, p, allowed)
+	for i := range measured {
+		g := &measured[i]
+		if _, lately := e.hitLately(t, g.Name); lately && (g.State == GuardPass || g.State == GuardNoData) {
+			g.State = GuardHeld
+		}
+	}
+	list := make([]Guard, 0, 2+len(measured))
+	list = append(list, Guard{Name: GuardDeny, State: exempt(allowed, e.denied(t))}, Guard{Name: GuardRange, State: exempt(allowed, special(t))})
+	return append(list, measured[:]...)
+}
+
+// measured judges by the pool alone, without what was before it.
+func (e *Engine) measured(t *track, p Pool, allowed bool) [5]Guard {
 	g := e.rules.Guards
-	n := t.prefix.Netip()
-	_, allowed := ranges.Covering(g.Allow, n)
-	list := []Guard{
-		{Name: GuardDeny, State: exempt(allowed, e.denied(t))},
-		{Name: GuardRange, State: exempt(allowed, special(t))},
+	list := [5]Guard{
 		{Name: GuardShare, State: exempt(allowed, above(p.ConnShare, g.MaxConnShare)), Value: p.ConnShare, Limit: g.MaxConnShare, Unit: "share"},
 		{Name: GuardRTT, State: hit(below(p.MinRTTUs, g.TinyRTTUs) ||
 			below(p.MinRTTUs, g.LowRTTUs) && below(p.RetransShare, g.LowRTTRetransShare)), Value: p.MinRTTUs, Limit: g.LowRTTUs, Unit: "us"},
@@ -146,24 +159,28 @@ func (e *Engine) guards(t *track, p Pool) []Guard {
 		{Name: GuardBusy, State: hit(below(p.BusyShare, g.MinBusyShare)), Value: p.BusyShare, Limit: g.MinBusyShare, Unit: "share"},
 		{Name: GuardPolicer, State: hit(e.policed(p)), Value: p.Spread, Limit: g.PolicerSpread, Unit: "ratio"},
 	}
+	share, rtt, policer := &list[0], &list[1], &list[4]
 	if math.IsNaN(p.ConnShare) {
-		list[2].Value = 0
+		share.Value = 0
 		if !allowed {
-			list[2].State = GuardNoData
+			share.State = GuardNoData
+		}
+	}
+	for i := range list[1:] {
+		if p.Conns == 0 {
+			list[1+i].State = GuardNoData
 		}
 	}
 	// Round-trip times can be unknown where rates are not; then what rests on them is.
-	unjudged := map[string]bool{GuardRTT: p.MinRTTUs == 0, GuardPolicer: p.SRTTUs == 0}
-	for i := 3; i < len(list); i++ {
-		if p.Conns == 0 || unjudged[list[i].Name] {
-			list[i].State = GuardNoData
-		}
+	if p.MinRTTUs == 0 {
+		rtt.State = GuardNoData
 	}
-	if math.IsInf(p.Spread, 0) || math.IsNaN(p.Spread) {
-		list[6].Value = 0
+	if p.SRTTUs == 0 {
+		policer.State = GuardNoData
 	}
+	policer.Value = finite(p.Spread)
 	if !g.LowRTT {
-		list[3].State = GuardOff
+		rtt.State = GuardOff
 	}
 	return list
 }
@@ -172,6 +189,11 @@ func (e *Engine) policed(p Pool) bool {
 	g := e.rules.Guards
 	return p.Conns >= e.rules.MinSamples && p.Spread <= g.PolicerSpread &&
 		!below(p.RetransShare, g.PolicerRetransShare) && p.Burst >= g.PolicerBurst
+}
+
+func (e *Engine) allowed(t *track) bool {
+	_, ok := ranges.Covering(e.rules.Guards.Allow, t.prefix.Netip())
+	return ok
 }
 
 func (e *Engine) denied(t *track) bool {
@@ -203,11 +225,13 @@ func exempt(allowed, yes bool) GuardState {
 	return hit(yes)
 }
 
+func (g Guard) holds() bool { return g.State == GuardHit || g.State == GuardHeld }
+
 // hits joins the names of the guards that hold a prefix back.
 func hits(list []Guard) string {
 	var names []string
 	for _, g := range list {
-		if g.State == GuardHit {
+		if g.holds() {
 			names = append(names, g.Name)
 		}
 	}
@@ -216,7 +240,7 @@ func hits(list []Guard) string {
 
 // barred joins the names of the guards that also end a treatment.
 func (e *Engine) barred(t *track) string {
-	if _, allowed := ranges.Covering(e.rules.Guards.Allow, t.prefix.Netip()); allowed {
+	if e.allowed(t) {
 		return ""
 	}
 	return hits([]Guard{{Name: GuardDeny, State: hit(e.denied(t))}, {Name: GuardRange, State: hit(special(t))}})

@@ -116,6 +116,7 @@ func (e *Engine) levels(d *Decision) {
 		}
 		t.push(newEntry(e.now, l, k.of(l.perf), in), e.rules.HistoryWindows)
 		t.last, t.lastAt, t.lastN = l.perf, e.now, l.own+l.borrowed
+		e.remember(t)
 	}
 	d.Ranked = len(perfs)
 	if k.drawn {

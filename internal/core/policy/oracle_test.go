@@ -232,8 +232,23 @@ func (o *oracle) stated(p record.Prefix) bool {
 	return (special || denied) && !inside(o.rules.Guards.Allow, n)
 }
 
-// guarded says whether a guard holds, and whether there was anything to judge by.
+// guarded says whether a guard holds, now or in one of the last known windows, and
+// whether there is anything to judge by.
 func (o *oracle) guarded(p record.Prefix, round int64) (blocked, seen bool) {
+	blocked, _, seen = o.guardedAt(p, round)
+	known := 0
+	for _, s := range o.starts(round, o.rules.MaxAgeSeconds) {
+		if _, ok := o.perf[p][s]; ok && known < o.rules.MinKnown {
+			known++
+			_, then, _ := o.guardedAt(p, s+o.rules.WindowSeconds)
+			blocked = blocked || then
+		}
+	}
+	return blocked, seen
+}
+
+// guardedAt judges by the rows before one round alone; lasting is what is remembered.
+func (o *oracle) guardedAt(p record.Prefix, round int64) (blocked, lasting, seen bool) {
 	g := o.rules.Guards
 	var n, bytes, rtt, srtt, rate, retrans, rwnd, busy float64
 	low, high, share := math.Inf(1), 0.0, 0.0
@@ -253,15 +268,15 @@ func (o *oracle) guarded(p record.Prefix, round int64) (blocked, seen bool) {
 	}
 	blocked = o.stated(p) || share > g.MaxConnShare && !inside(g.Allow, p.Netip())
 	if n == 0 {
-		return blocked, false
+		return blocked, false, false
 	}
 	lost := retrans / bytes
 	flight := rate / n * (srtt / n / 1e6) / 1448
-	blocked = blocked || rwnd/n > g.MaxRwndShare || busy/n < g.MinBusyShare ||
-		rtt/n < g.TinyRTTUs || rtt/n < g.LowRTTUs && lost < g.LowRTTRetransShare ||
+	lasting = rwnd/n > g.MaxRwndShare || busy/n < g.MinBusyShare ||
 		n >= float64(o.rules.MinSamples) && high/low <= g.PolicerSpread && lost >= g.PolicerRetransShare &&
 			flight*math.Sqrt(lost)/math.Sqrt(1.5) >= g.PolicerBurst
-	return blocked, true
+	blocked = blocked || lasting || rtt/n < g.TinyRTTUs || rtt/n < g.LowRTTUs && lost < g.LowRTTRetransShare
+	return blocked, lasting, true
 }
 
 func (o *oracle) share(p record.Prefix, start int64) float64 {

@@ -27,6 +27,7 @@ type triedOracle struct {
 	cooling  map[record.Prefix]Cooling
 	left     []effect.Pair
 	fleet    effect.Fleet
+	noise    effect.Noise
 	weighed  int64
 	measured map[int64]bool // windows that were measured
 }
@@ -131,6 +132,7 @@ func (o *triedOracle) weigh(round int64) {
 		}
 	}
 	noise := effect.EstimateNoise(all)
+	o.noise = noise
 	o.fleet = effect.WholeFleet(fleet)
 	for _, role := range []record.Arm{record.ArmNone, record.ArmAA} {
 		var trying []record.Prefix
@@ -144,8 +146,13 @@ func (o *triedOracle) weigh(round int64) {
 				trying, logE = append(trying, p), append(logE, effect.Judge(o.known[p], noise).LogEBenefit)
 			}
 		}
+		for p, c := range o.cooling {
+			if c.Until-o.wait(c.Row)+o.rules.Trial.BudgetSeconds > round && o.draws.Role(p) == role {
+				logE = append(logE, -1000)
+			}
+		}
 		for i, yes := range effect.EBH(logE, o.rules.Trial.FalseShare) {
-			if yes && o.due[trying[i]] == "" {
+			if yes && i < len(trying) && o.due[trying[i]] == "" {
 				o.due[trying[i]] = EventPromoted
 			}
 		}
@@ -231,6 +238,14 @@ func (o *triedOracle) missed(since, round int64) (n int64) {
 	return n
 }
 
+// budget: a trial whose evidence of benefit is 10 already has twice the time.
+func (o *triedOracle) budget(p record.Prefix) int64 {
+	if effect.Judge(o.known[p], o.noise).LogEBenefit >= 2.302585092994046 { // ln 10
+		return 2 * o.rules.Trial.BudgetSeconds
+	}
+	return o.rules.Trial.BudgetSeconds
+}
+
 func (o *triedOracle) begin(p record.Prefix, round int64) {
 	s := o.plan[p]
 	o.out(p)
@@ -283,7 +298,7 @@ func (o *triedOracle) decide(in Input, r *oracleRound) (told []string) {
 		s := o.plan[p]
 		h := o.history(p, in.RoundStart)
 		duty, _ := dutyAndFlap(h)
-		late := s.State == StateTrial && in.RoundStart-s.Since-o.missed(s.Since, in.RoundStart) >= o.rules.Trial.BudgetSeconds && r.released < o.rules.MaxNewPerRound
+		late := s.State == StateTrial && in.RoundStart-s.Since-o.missed(s.Since, in.RoundStart) >= o.budget(p) && r.released < o.rules.MaxNewPerRound
 		due := o.due[p]
 		switch {
 		case in.TreatmentIsDefault, o.stated(p), !o.seen(p, in.RoundStart),

@@ -21,6 +21,8 @@ type track struct {
 	refused string  // the guards that kept it out, as last told in an event
 	chosen  *Selected
 	trial   *trial // beside chosen, with the experiment only
+
+	hitAt [len(remembering)]uint32 // 1 + number of the last known window in which the guard hit; 0: none
 }
 
 // slot is what one window told about a prefix. float32 halves it; limits are
@@ -138,6 +140,7 @@ func (t *track) setBack(number, now uint32, windowSeconds, blockSeconds int64) {
 		}
 	}
 	t.seen = min(t.seen, number)
+	t.forgetHits(number)
 	t.trial.setBack(int64(number)*windowSeconds, blockSeconds)
 	if t.lastN == 0 || t.lastAt < number {
 		return
@@ -153,6 +156,7 @@ func (t *track) setBack(number, now uint32, windowSeconds, blockSeconds int64) {
 func (t *track) clear() {
 	t.history, t.recent = nil, nil
 	t.last, t.lastAt, t.lastN = 0, 0, 0
+	t.forgetHits(0)
 	t.trial.setBack(math.MinInt64, 0)
 }
 

@@ -8,8 +8,18 @@ import (
 	"github.com/congctl/congctl/internal/core/ranges"
 )
 
-// guardText is a guard's value against its limit.
+// guardText is a guard's value against its limit, and since when it holds who would pass now.
 func (e *Engine) guardText(g Guard, t *track, p Pool) string {
+	text := e.valueText(g, t, p)
+	if g.State == GuardHeld {
+		last, _ := e.hitLately(t, g.Name)
+		text += fmt.Sprintf("; hit in the window of %s, and %s in a row without a hit are needed", timeText(e.start(last)),
+			count(e.rules.MinKnown, "known window"))
+	}
+	return text
+}
+
+func (e *Engine) valueText(g Guard, t *track, p Pool) string {
 	r := e.rules.Guards
 	back := durationText(e.rules.LookbackSeconds)
 	switch {
@@ -17,7 +27,7 @@ func (e *Engine) guardText(g Guard, t *track, p Pool) string {
 		return e.denyText(t)
 	case g.Name == GuardRange:
 		return rangeText(t)
-	case g.State == GuardNoData && g.Name == GuardShare:
+	case g.Name == GuardShare && math.IsNaN(p.ConnShare):
 		return fmt.Sprintf("fewer than %d prefixes in each window of the last %s: shares mean nothing", r.MinSharePrefixes, back)
 	case g.Name != GuardShare && p.Conns == 0:
 		return "no eligible control connection in the last " + back
