@@ -151,7 +151,7 @@ func describe(in *popday.Input, text []byte, src Source) (cfg config.Config, err
 		return cfg, err
 	}
 	in.Experiment = popday.Experiment{WindowS: rules.WindowSeconds, BlockS: rules.Trial.BlockSeconds, WashoutS: rules.Trial.WashoutSeconds,
-		MinKnown: rules.MinKnown, LowRTTUs: rules.Guards.LowRTTUs}
+		MinKnown: rules.MinKnown, LowRTTUs: rules.Guards.LowRTTUs, MinBytes: cfg.Treatment.MinBytes}
 	list, err := cfg.Differences()
 	for _, d := range list {
 		if !ofTheLab[d.Key] {

@@ -26,7 +26,7 @@ func imaginedDay(t testing.TB) *pop.Day {
 // imagined gives the input of runs of each policy and seed.
 func imagined(t testing.TB, luck uint64, truth popdaytest.Truth, seeds []uint64, policies ...string) *popday.Input {
 	t.Helper()
-	in := &popday.Input{Day: imaginedDay(t), Experiment: popday.Experiment{WindowS: 120, BlockS: 720, WashoutS: 120, MinKnown: 12, LowRTTUs: 5000}}
+	in := &popday.Input{Day: imaginedDay(t), Experiment: popday.Experiment{WindowS: 120, BlockS: 720, WashoutS: 120, MinKnown: 12, LowRTTUs: 5000, MinBytes: popday.LargeBytes}}
 	for _, seed := range seeds {
 		for i, name := range policies {
 			made := popdaytest.Imagine(in.Day, seed, 1000*luck+10*seed+uint64(i), name, truth)

@@ -83,6 +83,30 @@ func TestKnownTruth(t *testing.T) {
 	}
 }
 
+// TestSmallHasNoVerdictWhereAllAreSwitched: a day that switches connections from their
+// first byte on breaks no promise about small responses.
+func TestSmallHasNoVerdictWhereAllAreSwitched(t *testing.T) {
+	in := imagined(t, 1, truth, []uint64{1}, "loop")
+	in.Experiment.MinBytes = 1
+	for _, v := range build(t, in).Verdicts {
+		switch {
+		case v.ID == "d" && (v.Answer != popday.Unknown || !strings.HasPrefix(v.Text, "with a min_bytes of 1 every response may be switched")):
+			t.Errorf("%+v", v)
+		case v.ID == "i5" && !strings.Contains(v.Text, "policy cubic"):
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
+// TestNoLoop: without the loop it is the loop that is missing, not what it is held against.
+func TestNoLoop(t *testing.T) {
+	for _, v := range build(t, imagined(t, 1, truth, []uint64{1}, "cubic", "bbr")).Verdicts {
+		if strings.HasPrefix(v.ID, "i") && (v.Answer != popday.Unknown || v.Text != "no valid run of the policy loop") {
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
 // TestStory: who was in the plan when, and how it ended.
 func TestStory(t *testing.T) {
 	in := imagined(t, 1, truth, []uint64{1}, "cubic", "loop")

@@ -69,6 +69,7 @@ type Experiment struct {
 	// MinKnown windows make a decision: twice as many are the ramp.
 	MinKnown int     `json:"min_known_windows"`
 	LowRTTUs float64 `json:"low_rtt_us"` // of the guard
+	MinBytes uint64  `json:"min_bytes"`  // acknowledged before a connection is switched
 }
 
 // Input is all that there is to compare.

@@ -225,6 +225,10 @@ func smallVerdict(j *judging) []Verdict {
 		return []Verdict{v}
 	}
 	s := &j.loop.Small
+	if b := j.Experiment.MinBytes; b < LargeBytes {
+		v.Text = fmt.Sprintf("with a min_bytes of %d every response may be switched: %d of %d were", b, s.Other, s.Responses)
+		return []Verdict{v}
+	}
 	v.Answer, v.Text = answer(s.Other == 0), fmt.Sprintf("%d of %d", s.Other, s.Responses)
 	if d := s.DifferenceUs; d != nil {
 		v.Text += fmt.Sprintf("; their p50 differs from all-CUBIC's by %+.2f ms [%+.2f, %+.2f] of %.1f ms", d.Value/1e3, d.Low/1e3, d.High/1e3, s.P50Us/1e3)

@@ -195,12 +195,16 @@ func shareVerdicts(j *judging) (out []Verdict) {
 		out = append(out, v)
 	}
 	l, b := j.loop, j.bbr
+	ofCubic, ofBBR := tooFewOfCubic, tooFewOfBBR
+	if l == nil {
+		ofCubic, ofBBR = tooFewLoops, tooFewLoops
+	}
 	both := l != nil && b != nil && slices.Equal(l.Seeds, b.Seeds)
 	ref := both && j.Comparison.Reference != ""
 	say("i1", fmt.Sprintf("at least %.0f %% of all-BBR's p10 gain over the run", 100*leastShare), l != nil && l.GainShare != nil,
-		func() bool { return l.GainShare.Value >= leastShare }, func() string { return shareWords(l.GainShare) }, tooFewOfBBR)
+		func() bool { return l.GainShare.Value >= leastShare }, func() string { return shareWords(l.GainShare) }, ofBBR)
 	say("i2", fmt.Sprintf("at least %.0f %% of it from %s on", 100*leastLate, Clock(int64(j.Comparison.LateFromS))), l != nil && l.GainShareLate != nil,
-		func() bool { return l.GainShareLate.Value >= leastLate }, func() string { return shareWords(l.GainShareLate) }, tooFewOfBBR)
+		func() bool { return l.GainShareLate.Value >= leastLate }, func() string { return shareWords(l.GainShareLate) }, ofBBR)
 	harms := ref && b.Harmed > 0 // fewer than none cannot be
 	say("i3", "fewer networks harmed than under all-BBR", harms, func() bool { return l.Harmed < b.Harmed },
 		func() string { return fmt.Sprintf("%d against %d, of %d", l.Harmed, b.Harmed, b.Networks) }, noHarm(l, b))
@@ -208,15 +212,18 @@ func shareVerdicts(j *judging) (out []Verdict) {
 		func() string {
 			return fmt.Sprintf("%.1f MB against %.1f MB (%.2f %% against %.2f %% of what was sent)", float64(l.Cost.RetransBytes)/1e6, float64(b.Cost.RetransBytes)/1e6,
 				100*l.Cost.RetransShare, 100*b.Cost.RetransShare)
-		}, tooFewOfBBR)
+		}, ofBBR)
 	say("i5", "p10 goodput above all-CUBIC's", l != nil && l.Large.P10.Ratio != nil, func() bool { return l.Large.P10.Ratio.Value > 1 },
-		func() string { return percentWords(l.Large.P10.Ratio) }, tooFewOfCubic)
+		func() string { return percentWords(l.Large.P10.Ratio) }, ofCubic)
 	return out
 }
 
 // noHarm says why there is no answer where all-BBR harmed nobody.
 func noHarm(l, b *PolicyRow) string {
-	if l == nil || b == nil {
+	switch {
+	case l == nil:
+		return tooFewLoops
+	case b == nil:
 		return tooFewOfBBR
 	}
 	return fmt.Sprintf("all-BBR harmed none of %d; the loop %d", b.Networks, l.Harmed)
