@@ -86,6 +86,14 @@ step_root() {
 	elif [ -z "$(root_packages)" ]; then
 		skip "root tests" "none in the tree"
 	else
+		local nginx
+		if ! command -v nginx >/dev/null 2>&1; then
+			if nginx=$(tools/nginx.sh "$PWD/.cache/nginx"); then
+				PATH=$PATH:$nginx
+			else
+				skip "goodput of nginx" "nginx is missing (above)"
+			fi
+		fi
 		step "root tests" test_root
 	fi
 }

@@ -49,7 +49,7 @@ func startNginx(t *testing.T, dir string) {
 	t.Helper()
 	path, err := exec.LookPath("nginx")
 	if err != nil {
-		t.Skip("needs nginx (apt-get install nginx-light) and root; minimum kernel 5.15")
+		t.Skip("needs nginx (tools/nginx.sh) and root; minimum kernel 5.15")
 	}
 	check(t, os.WriteFile(filepath.Join(dir, "big"), make([]byte, nginxFile), 0o600))
 	check(t, os.WriteFile(filepath.Join(dir, "small"), []byte("hi\n"), 0o600))
@@ -58,6 +58,7 @@ events {}
 http {
   %[2]s
   access_log %[1]s/access.log congctl;
+  client_body_temp_path %[1]s/1; proxy_temp_path %[1]s/2; fastcgi_temp_path %[1]s/3; uwsgi_temp_path %[1]s/4; scgi_temp_path %[1]s/5;
   limit_rate 400k;
   server { listen %[3]s:%[4]d; root %[1]s; }
   server { listen %[3]s:%[5]d http2; root %[1]s; }
