@@ -94,3 +94,16 @@ func (w vmWorld) Run(ctx context.Context, job lab.Job) (run outcome.Run, facts l
 	run.World = worldVM
 	return run, facts, nil
 }
+
+// inMemory leaves out the machines that this host has no memory for: fewer at once take
+// longer, and one that the kernel kills for memory is lost.
+func (p *labPlace) inMemory(cpus []int, memoryMB int) ([]int, error) {
+	fit, err := vm.Fit(memoryMB)
+	switch {
+	case err != nil || fit >= len(cpus):
+		return cpus, err
+	case fit == 0 || p.jobs > 0:
+		return nil, fmt.Errorf("memory: %d machines of %d MB at once, and there is room for %d: free some, or ask for fewer with --cpus", len(cpus), memoryMB, fit)
+	}
+	return cpus[:fit], nil
+}

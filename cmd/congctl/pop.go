@@ -136,7 +136,9 @@ func (p *popRun) cpus(runs int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	cpus = cpus[:min(len(cpus), runs)]
+	if cpus, err = p.place.inMemory(cpus[:min(len(cpus), runs)], popMemoryMB); err != nil {
+		return nil, err
+	}
 	for i := range cpus {
 		cpus[i] += p.cpu
 	}
