@@ -1,0 +1,230 @@
+package advise
+
+// Facts is what was read about a host at one moment. Nothing in it is judged yet.
+type Facts struct {
+	System  System
+	Kernel  Kernel
+	Modules []Module // those that BBR and pacing can need, by name
+
+	// Sysctl has the live values by their dotted names ("net.ipv4.tcp_congestion_control"),
+	// of the network namespace that was looked at. See Keys for those that are read.
+	Sysctl map[string]Known[string]
+	// Cong is what the two lists of congestion controls say, and the one in force.
+	Cong Cong
+
+	Links   Known[[]Link] // of this network namespace
+	Sockets Known[Sockets]
+	// Spaces are the network namespaces that could be entered, this one not among them.
+	Spaces Known[[]Space]
+
+	// Files are the texts that decide what the host is like after a boot: sysctl.d,
+	// modules-load.d, modprobe.d, networkd, NetworkManager, tuned.
+	Files Files
+
+	CPU  CPU
+	Loop Loop
+}
+
+// Known is a value, or the reason why it is not known.
+type Known[T any] struct {
+	Value T
+	Why   string // "" when Value is known: "permission denied: needs root", "no such file"
+}
+
+// Know is a known value.
+func Know[T any](v T) Known[T] { return Known[T]{Value: v} }
+
+// Unknown says why there is no value.
+func Unknown[T any](why string) Known[T] { return Known[T]{Why: why} }
+
+// OK reports whether the value is known.
+func (k Known[T]) OK() bool { return k.Why == "" }
+
+// System is what runs on the kernel, and what this program may do there.
+type System struct {
+	Distro Distro
+	// Init is the first process's kind: "systemd", "openrc", "busybox", "sysvinit", "none"
+	// (a container whose first process is an application).
+	Init string
+	// Container is its kind ("docker", "podman", "lxc", "systemd-nspawn", "kubernetes", "container"), "" for none.
+	Container string
+	UID       int
+	Caps      Caps // effective ones of this program
+	// InitUserNS: this program is in the first user namespace. Elsewhere its capabilities
+	// count for nothing with modules and with what is not its own.
+	InitUserNS Known[bool]
+	// InitNetNS: this program is in the first network namespace, the only one that has default_qdisc.
+	InitNetNS Known[bool]
+	// ProcSysReadOnly: /proc/sys is mounted read-only, as container engines do.
+	ProcSysReadOnly Known[bool]
+	Cgroup2         string // where cgroup2 is mounted, "" where it is not
+}
+
+// Distro is from os-release; empty where there is none.
+type Distro struct {
+	ID      string // "debian", "ubuntu", "amzn", "alpine", "poky"
+	Like    string // ID_LIKE
+	Version string // VERSION_ID
+	Name    string // PRETTY_NAME
+}
+
+// Caps are the capabilities that matter here.
+type Caps struct{ NetAdmin, SysAdmin, SysModule, BPF bool }
+
+// Kernel is the running one.
+type Kernel struct {
+	Release string // "6.1.0-18-amd64"
+	Arch    string // "x86_64"
+	// Config has the options that are set, without CONFIG_ ("TCP_CONG_BBR": "m"). An option that is not set has no key.
+	Config Known[map[string]string]
+	From   string // where Config was read: "/proc/config.gz", "/boot/config-6.1.0-18-amd64"
+	BTF    bool   // /sys/kernel/btf/vmlinux is there
+}
+
+// ModuleState says how a module is there.
+type ModuleState string
+
+// States of a module.
+const (
+	ModuleBuiltin  ModuleState = "builtin"
+	ModuleLoaded   ModuleState = "loaded"
+	ModuleLoadable ModuleState = "loadable" // a file of it lies below /lib/modules
+	ModuleAbsent   ModuleState = "absent"
+)
+
+// Module is one that BBR or pacing can need.
+type Module struct {
+	Name   string // "tcp_bbr"
+	State  Known[ModuleState]
+	Params map[string]string // of /sys/module/NAME/parameters, those that are readable
+}
+
+// Cong is a network namespace's congestion controls.
+type Cong struct {
+	Available Known[[]string] // registered now; a loadable module is not among them
+	Allowed   Known[[]string] // for programs without CAP_NET_ADMIN
+	Current   Known[string]   // of new connections
+}
+
+// Link is a network interface with its qdiscs.
+type Link struct {
+	Index    int
+	Name     string
+	Kind     string // of rtnetlink: "veth", "bridge", "dummy"; "" for a plain device
+	Driver   string // "virtio_net", "ena"; "" where there is none or it is unknown
+	Hardware bool   // it has a device below /sys/class/net/NAME/device, virtual NICs of a hypervisor among them
+	Loopback bool
+	Up       bool
+	MTU      int // bytes
+	TxQueues int // 0: unknown
+	SpeedMb  int // megabits per second; 0: unknown
+	Qdiscs   []Qdisc
+	// Offloads by their ethtool names: "tso", "gso", "gro".
+	Offloads Known[map[string]bool]
+}
+
+// Qdisc is one of a link's tree.
+type Qdisc struct {
+	Kind           string
+	Handle, Parent uint32 // as the kernel has them: major<<16 | minor; Parent is ParentRoot, ParentIngress, or a class
+	Packets, Drops uint64
+	// FlowsPlimit is fq's count of packets dropped because one flow had too many in the queue.
+	FlowsPlimit Known[uint64]
+}
+
+// Parents of qdiscs that hang on the link itself (TC_H_ROOT, TC_H_INGRESS).
+const (
+	ParentRoot    = uint32(0xffffffff)
+	ParentIngress = uint32(0xfffffff1)
+)
+
+// Root is the link's own qdisc; ok is false for a link without one.
+func (l Link) Root() (q Qdisc, ok bool) {
+	for _, q := range l.Qdiscs {
+		if q.Parent == ParentRoot {
+			return q, true
+		}
+	}
+	return Qdisc{}, false
+}
+
+// Leaves are the qdiscs that packets wait in: the root itself, or the children of an
+// mq or mqprio root.
+func (l Link) Leaves() []Qdisc {
+	root, ok := l.Root()
+	if !ok {
+		return nil
+	}
+	if root.Kind != "mq" && root.Kind != "mqprio" {
+		return []Qdisc{root}
+	}
+	return l.Below(root.Handle)
+}
+
+// Below are the children of a qdisc. The kernel gives the leaves of a default mq the
+// parent 0:N, as mq itself has the handle 0: then.
+func (l Link) Below(handle uint32) (children []Qdisc) {
+	for _, q := range l.Qdiscs {
+		if q.Parent != ParentRoot && q.Parent != ParentIngress && q.Parent&0xffff0000 == handle&0xffff0000 && q.Parent != 0 {
+			children = append(children, q)
+		}
+	}
+	return children
+}
+
+// Sockets counts this network namespace's live connections, loopback ones left out.
+type Sockets struct {
+	ByCong map[string]int // established connections by congestion control
+	// Paced counts those of BBR that tell a pacing rate, and Unpaced those that do not.
+	Paced, Unpaced int
+	// Samples are a few connections to show, those of BBR first.
+	Samples []Socket
+}
+
+// Socket is one connection as evidence.
+type Socket struct {
+	Local, Remote string // address:port
+	Cong          string
+	PacingRate    uint64 // bytes per second; 0 or all ones: none
+	RttUs         uint32
+	Cwnd          uint32 // segments
+	BBR           *BBR   // nil for any other congestion control
+}
+
+// BBR is what struct tcp_bbr_info says.
+type BBR struct {
+	BwBytesPerS          uint64
+	MinRttUs             uint32
+	PacingGain, CwndGain uint32 // 256 is 1.0
+}
+
+// Space is another network namespace.
+type Space struct {
+	Name    string
+	Current string // congestion control of new connections
+}
+
+// CPU says how much of its processors the host gets.
+type CPU struct {
+	CPUs int
+	// StealShare is the hypervisor's share of all CPU time since boot, 0 to 1.
+	StealShare Known[float64]
+	// RunQueue is the load over the last minute for each CPU (/proc/loadavg).
+	RunQueue Known[float64]
+	// Pressure is the share of the last minute in which a task waited for a CPU, 0 to 1.
+	Pressure Known[float64]
+}
+
+// Loop is what the closed loop of `congctl up` finds on this kernel.
+type Loop struct {
+	Tier    Known[string] // "full", "good", "basic", "route", "observe"
+	Reasons []string
+	// Others are sock_ops programs that are loaded, ours not among them.
+	Others Known[[]Program]
+}
+
+// Program is an eBPF program of somebody.
+type Program struct {
+	ID   uint32
+	Name string
+}

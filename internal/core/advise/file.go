@@ -1,0 +1,80 @@
+package advise
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Files are the texts that were found, by path.
+type Files []File
+
+// File is a configuration file as it was read.
+type File struct {
+	Path string
+	Text string
+	Link string // what it points to where it is a symbolic link
+	Why  string // why Text is unknown; "" when it is known
+}
+
+// Get finds a file by its path.
+func (fs Files) Get(name string) (File, bool) {
+	i := slices.IndexFunc(fs, func(f File) bool { return f.Path == name })
+	if i < 0 {
+		return File{}, false
+	}
+	return fs[i], true
+}
+
+// In are the files right in a directory whose names end so.
+func (fs Files) In(dir, suffix string) (in Files) {
+	for _, f := range fs {
+		if path.Dir(f.Path) == dir && strings.HasSuffix(f.Path, suffix) {
+			in = append(in, f)
+		}
+	}
+	return in
+}
+
+// DropIns are the files of the same-named directories in the order that systemd, kmod
+// and procps share: the first directory that has a base name masks the others, and
+// those that remain come by base name, whatever their directories.
+func (fs Files) DropIns(dirs []string, suffix string) (order, masked Files) {
+	taken := map[string]bool{}
+	for _, dir := range dirs {
+		for _, f := range fs.In(dir, suffix) {
+			if base := path.Base(f.Path); taken[base] {
+				masked = append(masked, f)
+			} else {
+				taken[base] = true
+				order = append(order, f)
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b File) int { return strings.Compare(path.Base(a.Path), path.Base(b.Path)) })
+	return order, masked
+}
+
+// Directories of drop-ins, the strongest first.
+var (
+	SysctlDirs      = []string{"/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"}
+	ModulesLoadDirs = []string{"/etc/modules-load.d", "/run/modules-load.d", "/usr/local/lib/modules-load.d", "/usr/lib/modules-load.d", "/lib/modules-load.d"}
+	ModprobeDirs    = []string{"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d"}
+	NetworkdDirs    = []string{"/etc/systemd/network", "/run/systemd/network", "/usr/local/lib/systemd/network", "/usr/lib/systemd/network", "/lib/systemd/network"}
+)
+
+// SysctlConf is the file that came before sysctl.d; see Boot for who reads it.
+const SysctlConf = "/etc/sysctl.conf"
+
+// Names of the two settings that choose a congestion control and its pacing.
+const (
+	KeyCong    = "net.ipv4.tcp_congestion_control"
+	KeyQdisc   = "net.core.default_qdisc"
+	KeyAllowed = "net.ipv4.tcp_allowed_congestion_control"
+	KeyMetrics = "net.ipv4.tcp_no_metrics_save"
+	KeyIdle    = "net.ipv4.tcp_slow_start_after_idle"
+)
+
+// Keys are the live settings that are read.
+var Keys = []string{KeyCong, KeyQdisc, KeyAllowed, "net.ipv4.tcp_available_congestion_control", KeyMetrics, KeyIdle,
+	"net.ipv4.tcp_notsent_lowat", "net.ipv4.tcp_wmem", "net.core.wmem_max"}
