@@ -46,6 +46,8 @@ type System struct {
 	// Init is the first process's kind: "systemd", "openrc", "busybox", "sysvinit", "none"
 	// (a container whose first process is an application).
 	Init string
+	// Applier is what sets sysctls at boot: "systemd-sysctl", "procps", "openrc", "busybox"; "" where none was found.
+	Applier string
 	// Container is its kind ("docker", "podman", "lxc", "systemd-nspawn", "kubernetes", "container"), "" for none.
 	Container string
 	UID       int
@@ -129,7 +131,7 @@ type Qdisc struct {
 	Handle, Parent uint32 // as the kernel has them: major<<16 | minor; Parent is ParentRoot, ParentIngress, or a class
 	Packets, Drops uint64
 	// FlowsPlimit is fq's count of packets dropped because one flow had too many in the queue.
-	FlowsPlimit Known[uint64]
+	FlowsPlimit uint64
 }
 
 // Parents of qdiscs that hang on the link itself (TC_H_ROOT, TC_H_INGRESS).

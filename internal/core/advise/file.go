@@ -66,15 +66,16 @@ var (
 // SysctlConf is the file that came before sysctl.d; see Boot for who reads it.
 const SysctlConf = "/etc/sysctl.conf"
 
-// Names of the two settings that choose a congestion control and its pacing.
+// Names of the settings that choose a congestion control and its pacing, or spoil them.
 const (
-	KeyCong    = "net.ipv4.tcp_congestion_control"
-	KeyQdisc   = "net.core.default_qdisc"
-	KeyAllowed = "net.ipv4.tcp_allowed_congestion_control"
-	KeyMetrics = "net.ipv4.tcp_no_metrics_save"
-	KeyIdle    = "net.ipv4.tcp_slow_start_after_idle"
+	KeyCong      = "net.ipv4.tcp_congestion_control"
+	KeyQdisc     = "net.core.default_qdisc"
+	KeyAllowed   = "net.ipv4.tcp_allowed_congestion_control"
+	KeyAvailable = "net.ipv4.tcp_available_congestion_control"
+	KeyMetrics   = "net.ipv4.tcp_no_metrics_save"
+	KeyIdle      = "net.ipv4.tcp_slow_start_after_idle"
 )
 
 // Keys are the live settings that are read.
-var Keys = []string{KeyCong, KeyQdisc, KeyAllowed, "net.ipv4.tcp_available_congestion_control", KeyMetrics, KeyIdle,
+var Keys = []string{KeyCong, KeyQdisc, KeyAllowed, KeyAvailable, KeyMetrics, KeyIdle,
 	"net.ipv4.tcp_notsent_lowat", "net.ipv4.tcp_wmem", "net.core.wmem_max"}

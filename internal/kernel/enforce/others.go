@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/cilium/ebpf"
 )
@@ -23,7 +24,13 @@ func (e *Enforcer) Others() ([]Other, error) {
 		return nil, fmt.Errorf("list sock_ops programs: %w", err)
 	}
 	ownID, _ := own.ID()
-	var found []Other
+	all, err := SockOps()
+	return slices.DeleteFunc(all, func(o Other) bool { return o.ID == uint32(ownID) }), err
+}
+
+// SockOps lists the sock_ops programs that are loaded on this host, whosever they
+// are. It needs CAP_SYS_ADMIN.
+func SockOps() (found []Other, err error) {
 	var id ebpf.ProgramID
 	for {
 		if id, err = ebpf.ProgramGetNextID(id); errors.Is(err, os.ErrNotExist) {
@@ -31,7 +38,7 @@ func (e *Enforcer) Others() ([]Other, error) {
 		} else if err != nil {
 			return found, fmt.Errorf("list sock_ops programs: %w", err)
 		}
-		if o, ok := sockopsByID(id); ok && id != ownID {
+		if o, ok := sockopsByID(id); ok {
 			found = append(found, o)
 		}
 	}

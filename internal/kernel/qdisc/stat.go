@@ -21,6 +21,7 @@ type Counters struct {
 	QueueBytes, QueuePackets    uint32
 	Drops, Overlimits, Requeues uint64
 	Marked                      uint64
+	FlowsPlimit                 uint64 // fq: packets of flows that had too many in the queue
 }
 
 // Attributes of statistics (include/uapi/linux/gen_stats.h).
@@ -126,7 +127,7 @@ func (c *Counters) decode(b []byte, kind string) error {
 		case typ == statsPkt64 && len(v) >= 8:
 			pkt64 = native.Uint64(v)
 		case typ == statsApp:
-			c.Marked = marks(kind, v)
+			c.Marked, c.FlowsPlimit = marks(kind, v), flowsPlimit(kind, v)
 		case typ == statsBasic || typ == statsQueue:
 			return fmt.Errorf("decode statistics: attribute %d has %d bytes", typ, len(v))
 		}
@@ -142,6 +143,14 @@ func marks(kind string, v []byte) uint64 {
 		return 0
 	}
 	return uint64(native.Uint32(v[12:])) + uint64(native.Uint32(v[28:]))
+}
+
+// flowsPlimit of fq: the fifth of the 64-bit counters of struct tc_fq_qd_stats.
+func flowsPlimit(kind string, v []byte) uint64 {
+	if kind != "fq" || len(v) < 40 {
+		return 0
+	}
+	return native.Uint64(v[32:])
 }
 
 // eachAttr walks attributes. A length that does not fit ends the walk with an error.

@@ -1,0 +1,113 @@
+package host
+
+import (
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/kernel/sample"
+)
+
+// Sockets counts the connections of this network namespace. It needs no privilege.
+func (local) Sockets() (advise.Sockets, error) {
+	d, err := sample.Open("")
+	if err != nil {
+		return advise.Sockets{}, err
+	}
+	defer d.Close()
+	return countSockets(func(visit func(*inetdiag.Sock)) error {
+		_, err := d.Dump(inetdiag.Request{States: 1 << inetdiag.StateEstablished, Ext: inetdiag.ExtPoll}, visit)
+		return err
+	})
+}
+
+// maxSamples of connections are enough to show.
+const maxSamples = 5
+
+func countSockets(dump func(func(*inetdiag.Sock)) error) (advise.Sockets, error) {
+	c := counter{Sockets: advise.Sockets{ByCong: map[string]int{}}, seen: map[uint64]bool{}}
+	err := dump(c.add)
+	return c.Sockets, err
+}
+
+type counter struct {
+	advise.Sockets
+	seen map[uint64]bool // cookies: a dump that was interrupted comes twice
+}
+
+func (c *counter) add(s *inetdiag.Sock) {
+	if s.Remote.Addr().Unmap().IsLoopback() || c.seen[s.Cookie] || s.Has&inetdiag.HasCong == 0 {
+		return
+	}
+	c.seen[s.Cookie] = true
+	cong := s.Cong.String()
+	c.ByCong[cong]++
+	if cong == "bbr" {
+		if paced(s.Info.PacingRate) {
+			c.Paced++
+		} else {
+			c.Unpaced++
+		}
+	}
+	c.keep(socketOf(s))
+}
+
+// paced: a rate of 0 or of all ones is none.
+func paced(rate uint64) bool { return rate != 0 && rate != ^uint64(0) }
+
+func socketOf(s *inetdiag.Sock) advise.Socket {
+	o := advise.Socket{Local: s.Local.String(), Remote: s.Remote.String(), Cong: s.Cong.String(),
+		PacingRate: s.Info.PacingRate, RttUs: s.Info.RttUs, Cwnd: s.Info.SndCwnd}
+	if s.Has&inetdiag.HasBBR != 0 {
+		o.BBR = &advise.BBR{BwBytesPerS: s.BBR.BwBytesPerS, MinRttUs: s.BBR.MinRttUs, PacingGain: s.BBR.PacingGain, CwndGain: s.BBR.CwndGain}
+	}
+	return o
+}
+
+// keep holds a few samples, connections of BBR before any other.
+func (c *counter) keep(s advise.Socket) {
+	if len(c.Samples) < maxSamples {
+		c.Samples = append(c.Samples, s)
+	} else if s.BBR == nil || c.Samples[maxSamples-1].BBR != nil {
+		return
+	} else {
+		c.Samples[maxSamples-1] = s
+	}
+	slices.SortStableFunc(c.Samples, func(a, b advise.Socket) int {
+		switch {
+		case a.BBR != nil && b.BBR == nil:
+			return -1
+		case a.BBR == nil && b.BBR != nil:
+			return 1
+		}
+		return 0
+	})
+}
+
+// Spaces reads the congestion control of every other network namespace.
+func (local) Spaces() (list []advise.Space, err error) {
+	own, err := sample.OpenNamespaces(sample.Scope{Mode: sample.ModeOwn})
+	if err != nil {
+		return nil, err
+	}
+	defer own.Close()
+	all, err := sample.OpenNamespaces(sample.Scope{Mode: sample.ModeAll})
+	if all == nil {
+		return nil, err
+	}
+	defer all.Close()
+	if err != nil {
+		return nil, errNotRoot
+	}
+	for _, n := range all.All() {
+		if n.Inode == own.All()[0].Inode {
+			continue
+		}
+		cong, err := n.DefaultCong()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, advise.Space{Name: n.Name, Current: cong.String()})
+	}
+	return list, nil
+}

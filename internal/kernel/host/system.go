@@ -1,0 +1,187 @@
+package host
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/core/advise"
+)
+
+func (h Host) system() advise.System {
+	s := advise.System{
+		Distro:          h.distro(),
+		Init:            h.init(),
+		Container:       h.container(),
+		ProcSysReadOnly: h.procSysReadOnly(),
+		InitNetNS:       h.initNetNS(),
+		InitUserNS:      h.initUserNS(),
+		Cgroup2:         h.cgroup2(),
+	}
+	s.Applier = h.applier(s.Init)
+	s.UID, s.Caps = h.process()
+	return s
+}
+
+// distro reads os-release(5): KEY=value lines, values in shell quotes or none.
+func (h Host) distro() (d advise.Distro) {
+	text, err := h.Files.Read("/etc/os-release")
+	if err != nil {
+		text = h.text("/usr/lib/os-release")
+	}
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		value = strings.Trim(value, `"'`)
+		switch key {
+		case "ID":
+			d.ID = value
+		case "ID_LIKE":
+			d.Like = value
+		case "VERSION_ID":
+			d.Version = value
+		case "PRETTY_NAME":
+			d.Name = value
+		}
+	}
+	return d
+}
+
+// init goes by the traces that each init leaves while it runs; a file of its program
+// says only that it is installed.
+func (h Host) init() string {
+	comm := strings.TrimSpace(h.text("/proc/1/comm"))
+	switch {
+	case h.hasDir("/run/systemd/system"):
+		return "systemd"
+	case h.hasDir("/run/openrc"):
+		return "openrc"
+	case comm == "init" && strings.Contains(h.Files.Link("/sbin/init"), "busybox"):
+		return "busybox"
+	case comm == "init" && h.has("/etc/inittab"):
+		return "sysvinit"
+	}
+	return "none"
+}
+
+func (h Host) hasDir(dir string) bool {
+	_, err := h.Files.List(dir)
+	return err == nil
+}
+
+// applier finds what sets sysctls at boot.
+func (h Host) applier(init string) string {
+	switch {
+	case init == "systemd" && (h.has("/usr/lib/systemd/systemd-sysctl") || h.has("/lib/systemd/systemd-sysctl")):
+		return "systemd-sysctl"
+	case init == "openrc" && h.has("/etc/runlevels/boot/sysctl"):
+		return "openrc"
+	case init == "busybox" && strings.Contains(h.text("/etc/inittab")+h.text("/etc/init.d/rcS"), "sysctl"):
+		return "busybox"
+	}
+	for _, dir := range []string{"/etc/rcS.d", "/etc/rc2.d", "/etc/rc3.d"} {
+		names, _ := h.Files.List(dir)
+		for _, n := range names {
+			if strings.HasPrefix(n, "S") && (strings.Contains(n, "procps") || strings.Contains(n, "sysctl")) {
+				return "procps"
+			}
+		}
+	}
+	return ""
+}
+
+func (h Host) container() string {
+	kind := strings.TrimSpace(h.text("/run/systemd/container"))
+	switch {
+	case kind != "":
+		return kind
+	case h.has("/run/.containerenv"):
+		return "podman"
+	case h.has("/.dockerenv"):
+		return "docker"
+	case strings.Contains(h.text("/proc/1/cgroup"), "/kubepods"):
+		return "kubernetes"
+	}
+	for entry := range strings.SplitSeq(h.text("/proc/1/environ"), "\x00") {
+		if kind, ok := strings.CutPrefix(entry, "container="); ok {
+			return kind
+		}
+	}
+	return ""
+}
+
+// process reads who this program is: the first of the ids is the real one, CapEff the
+// capabilities in force.
+func (h Host) process() (uid int, c advise.Caps) {
+	for line := range strings.Lines(h.text("/proc/self/status")) {
+		key, value, _ := strings.Cut(line, ":")
+		switch w := strings.Fields(value); {
+		case key == "Uid" && len(w) > 1:
+			uid, _ = strconv.Atoi(w[1]) // effective
+		case key == "CapEff" && len(w) == 1:
+			bits, _ := strconv.ParseUint(w[0], 16, 64)
+			has := func(bit int) bool { return bits>>bit&1 != 0 }
+			c = advise.Caps{NetAdmin: has(unix.CAP_NET_ADMIN), SysAdmin: has(unix.CAP_SYS_ADMIN),
+				SysModule: has(unix.CAP_SYS_MODULE), BPF: has(unix.CAP_BPF)}
+		}
+	}
+	return uid, c
+}
+
+// procSysReadOnly looks at the mount that /proc/sys/net lies on, the last one of those
+// that cover it most closely.
+func (h Host) procSysReadOnly() advise.Known[bool] {
+	const want = "/proc/sys/net"
+	text, err := h.Files.Read("/proc/self/mountinfo")
+	if err != nil {
+		return advise.Unknown[bool](Why(err))
+	}
+	best, readOnly := -1, false
+	for line := range strings.Lines(text) {
+		w := strings.Fields(line)
+		if len(w) < 6 || want != w[4] && !strings.HasPrefix(want, strings.TrimSuffix(w[4], "/")+"/") || len(w[4]) < best {
+			continue
+		}
+		best, readOnly = len(w[4]), strings.HasPrefix(w[5]+",", "ro,")
+	}
+	if best < 0 {
+		return advise.Unknown[bool]("no mount of /proc in /proc/self/mountinfo")
+	}
+	return advise.Know(readOnly)
+}
+
+// initNetNS: of the settings below net/core only some exist in every network
+// namespace, and default_qdisc is not one of them.
+func (h Host) initNetNS() advise.Known[bool] {
+	names, err := h.Files.List("/proc/sys/net/core")
+	if err != nil {
+		return advise.Unknown[bool](Why(err))
+	}
+	found := map[string]bool{}
+	for _, n := range names {
+		found[n] = true
+	}
+	if !found["somaxconn"] {
+		return advise.Unknown[bool]("no settings below /proc/sys/net/core")
+	}
+	return advise.Know(found[path.Base(SysctlPath(advise.KeyQdisc))])
+}
+
+// initUserNS: only the first one maps every id onto itself.
+func (h Host) initUserNS() advise.Known[bool] {
+	text, err := h.Files.Read("/proc/self/uid_map")
+	if err != nil {
+		return advise.Unknown[bool](Why(err))
+	}
+	return advise.Know(strings.Join(strings.Fields(text), " ") == "0 0 4294967295")
+}
+
+func (h Host) cgroup2() string {
+	for line := range strings.Lines(h.text("/proc/self/mounts")) {
+		if w := strings.Fields(line); len(w) > 2 && w[2] == "cgroup2" {
+			return w[1]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,109 @@
+package host
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/congctl/congctl/internal/core/advise"
+)
+
+// Directories of NetworkManager's keyfiles, and of tuned's profiles.
+var (
+	connectionDirs = []string{"/etc/NetworkManager/system-connections", "/run/NetworkManager/system-connections", "/usr/lib/NetworkManager/system-connections"}
+	tunedDirs      = []string{"/etc/tuned", "/etc/tuned/profiles", "/usr/lib/tuned", "/usr/lib/tuned/profiles"}
+)
+
+// texts reads every file that has a say in what the host is like after a boot.
+func (h Host) texts() (fs advise.Files) {
+	for _, group := range []struct {
+		dirs     []string
+		suffixes []string
+	}{
+		{advise.SysctlDirs, []string{".conf"}},
+		{advise.ModulesLoadDirs, []string{".conf"}},
+		{advise.ModprobeDirs, []string{".conf"}},
+		{advise.NetworkdDirs, []string{".network", ".netdev"}},
+		{connectionDirs, []string{".nmconnection"}},
+	} {
+		for _, dir := range group.dirs {
+			if !h.merged(dir) {
+				fs = append(fs, h.textsIn(dir, group.suffixes)...)
+			}
+		}
+	}
+	for _, p := range []string{advise.SysctlConf, "/etc/modules", "/etc/rc.local", "/etc/local.d/congctl.start", "/etc/network/interfaces"} {
+		if f := h.file(p); f.Why != "not there" {
+			fs = append(fs, f)
+		}
+	}
+	return append(fs, h.tuned()...)
+}
+
+// merged: /lib is /usr/lib on most distributions, and its files would all be seen twice.
+func (h Host) merged(dir string) bool {
+	return strings.HasPrefix(dir, "/lib/") && h.Files.Link("/lib") != ""
+}
+
+func (h Host) textsIn(dir string, suffixes []string) (fs advise.Files) {
+	names, err := h.Files.List(dir)
+	if err != nil {
+		if why := Why(err); why != "not there" {
+			return advise.Files{{Path: dir, Why: why}}
+		}
+		return nil
+	}
+	for _, n := range names {
+		if slices.Contains(suffixes, path.Ext(n)) {
+			fs = append(fs, h.file(dir+"/"+n))
+		}
+	}
+	return fs
+}
+
+func (h Host) file(p string) advise.File {
+	text, err := h.Files.Read(p)
+	f := advise.File{Path: p, Text: text, Link: h.Files.Link(p)}
+	if err != nil {
+		f.Why = Why(err)
+	}
+	return f
+}
+
+// tuned reads the profile in force and those that it includes.
+func (h Host) tuned() (fs advise.Files) {
+	active := h.file("/etc/tuned/active_profile")
+	if active.Why == "not there" {
+		return nil
+	}
+	fs = append(fs, active)
+	todo, seen := strings.Fields(active.Text), map[string]bool{}
+	for len(todo) > 0 {
+		name := todo[0]
+		todo = todo[1:]
+		if seen[name] || name == "" {
+			continue
+		}
+		seen[name] = true
+		for _, dir := range tunedDirs {
+			f := h.file(dir + "/" + name + "/tuned.conf")
+			if f.Why == "not there" {
+				continue
+			}
+			fs = append(fs, f)
+			todo = append(todo, includes(f.Text)...)
+			break
+		}
+	}
+	return fs
+}
+
+func includes(profile string) (names []string) {
+	for line := range strings.Lines(profile) {
+		key, value, ok := strings.Cut(line, "=")
+		if ok && strings.TrimSpace(key) == "include" {
+			names = append(names, strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ';' || r == ' ' || r == '\n' })...)
+		}
+	}
+	return names
+}

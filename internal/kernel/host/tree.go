@@ -1,0 +1,52 @@
+package host
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Tree is a tree of files below a directory; "/" is this host's.
+type Tree string
+
+// maxText bounds a file. The largest that is read, modules.dep, has about 1 MB.
+const maxText = 8 << 20
+
+// Read gives a file's text.
+func (t Tree) Read(path string) (string, error) {
+	f, err := os.Open(t.at(path))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err == nil && len(b) > maxText {
+		err = fmt.Errorf("read %s: more than %d bytes", path, maxText)
+	}
+	return string(b), err
+}
+
+// List gives the names in a directory.
+func (t Tree) List(dir string) ([]string, error) {
+	d, err := os.Open(t.at(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
+// Link reads a symbolic link.
+func (t Tree) Link(path string) string {
+	to, err := os.Readlink(t.at(path))
+	if err != nil {
+		return ""
+	}
+	return to
+}
+
+func (t Tree) at(path string) string { return filepath.Join(string(t), path) }
