@@ -79,9 +79,24 @@ func verbNames() (names []string) {
 	return names
 }
 
+// paged are the commands with a page of their own, by the page's name: every verb, and
+// each verb of those that only group others of different use.
+func paged() map[string]*cobra.Command {
+	all := map[string]*cobra.Command{}
+	for _, c := range newRoot().Commands() {
+		all[c.Name()] = c
+		for _, sub := range c.Commands() {
+			if c.Name() == "host" {
+				all[c.Name()+"-"+sub.Name()] = sub
+			}
+		}
+	}
+	return all
+}
+
 func TestEveryVerbHasItsPage(t *testing.T) {
 	pages := verbPages(t)
-	for _, v := range verbNames() {
+	for v := range paged() {
 		if _, ok := pages[v]; !ok {
 			t.Errorf("verb %s: no page docs/verb/%s.md", v, v)
 		}
@@ -94,17 +109,18 @@ func TestEveryVerbHasItsPage(t *testing.T) {
 
 func TestPagesTellEverything(t *testing.T) {
 	pages := verbPages(t)
-	for _, c := range newRoot().Commands() {
-		for _, fault := range pageFaults(c, pages[c.Name()]) {
-			t.Errorf("docs/verb/%s.md: %s", c.Name(), fault)
+	for v, c := range paged() {
+		for _, fault := range pageFaults(v, c, pages[v]) {
+			t.Errorf("docs/verb/%s.md: %s", v, fault)
 		}
 	}
 }
 
-// pageFaults says what a verb's page lacks.
-func pageFaults(c *cobra.Command, page string) (faults []string) {
+// pageFaults says what a verb's page lacks. Its own verbs are on it, too, unless they
+// have their own.
+func pageFaults(name string, c *cobra.Command, page string) (faults []string) {
 	parts := strings.Split(page, "\n## ")
-	if want := "# congctl " + c.Name() + "\n"; !strings.HasPrefix(page, want) {
+	if want := "# " + c.CommandPath() + "\n"; !strings.HasPrefix(page, want) {
 		faults = append(faults, "does not start with "+want)
 	}
 	body := map[string]string{}
@@ -116,7 +132,11 @@ func pageFaults(c *cobra.Command, page string) (faults []string) {
 	if !slices.Equal(order, pageSections) {
 		faults = append(faults, fmt.Sprintf("has the sections %q, wanted %q", order, pageSections))
 	}
-	for _, sub := range append(c.Commands(), c) {
+	told := []*cobra.Command{c}
+	if name != "host" {
+		told = append(told, c.Commands()...)
+	}
+	for _, sub := range told {
 		if path := strings.TrimPrefix(sub.CommandPath(), "congctl "); sub.Runnable() && !strings.Contains(body["Synopsis"], "congctl "+path) {
 			faults = append(faults, "synopsis lacks congctl "+path)
 		}
@@ -131,7 +151,7 @@ func pageFaults(c *cobra.Command, page string) (faults []string) {
 			faults = append(faults, "output lacks the column "+column)
 		}
 	}
-	for _, typ := range answers[c.Name()] {
+	for _, typ := range answers[name] {
 		for _, key := range jsonKeys(typ, nil) {
 			if !strings.Contains(body["Output"], "`"+key+"`") {
 				faults = append(faults, fmt.Sprintf("output lacks the key %s (of %v)", key, typ))
@@ -185,13 +205,13 @@ func TestPageFaultsAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := verbPages(t)["rounds"]
-	if faults := pageFaults(rounds, page); len(faults) > 0 {
+	if faults := pageFaults("rounds", rounds, page); len(faults) > 0 {
 		t.Fatalf("the page as it is: %q", faults)
 	}
 	for _, cut := range []string{"# congctl rounds\n", "## Exit codes", "`--limit", "`RANKED`", "`boundary_bytes_per_s`", "congctl rounds ["} {
 		if !strings.Contains(page, cut) {
 			t.Errorf("planted fault: the page does not have %q", cut)
-		} else if len(pageFaults(rounds, strings.ReplaceAll(page, cut, "x"))) == 0 {
+		} else if len(pageFaults("rounds", rounds, strings.ReplaceAll(page, cut, "x"))) == 0 {
 			t.Errorf("without %q nothing is found", cut)
 		}
 	}

@@ -131,7 +131,7 @@ func TestProseFaultsAreFound(t *testing.T) {
 		"[the RFC](https://www.rfc-editor.org/rfc/rfc8032)":   true,
 		"`congctl` alone":               true,
 		"see `congctl shape`":           false,
-		"see `sudo congctl host check`": false,
+		"see `sudo congctl fleet push`": false,
 		"see `make world`":              false,
 		"see `core/policy/nosuch.go`":   false,
 		"[gone](docs/nosuch.md)":        false,

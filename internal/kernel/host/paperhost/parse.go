@@ -1,0 +1,160 @@
+package paperhost
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/kernel/host"
+)
+
+// Parse reads a host from its text.
+func Parse(text string) (host.Host, error) {
+	p := &Paper{files: map[string]file{}, errs: map[string]error{}, sockets: advise.Sockets{ByCong: map[string]int{}}, tier: "full"}
+	if err := p.sections(ordinary); err != nil {
+		return host.Host{}, err
+	}
+	if err := p.sections(text); err != nil {
+		return host.Host{}, err
+	}
+	return host.Host{Files: p, Network: p, Programs: p}, nil
+}
+
+// Paper is a host on paper.
+type Paper struct {
+	files   map[string]file
+	errs    map[string]error // by the name of a section that cannot be asked
+	links   []advise.Link
+	sockets advise.Sockets
+	spaces  []advise.Space
+	tier    string
+	reasons []string
+	others  []advise.Program
+}
+
+type file struct {
+	text string
+	link string
+	err  error
+}
+
+// failures are the reasons that a section may give.
+var failures = map[string]error{"not there": fs.ErrNotExist, "not permitted": unix.EACCES, "read-only": unix.EROFS}
+
+func (p *Paper) sections(text string) error {
+	var head string
+	var body []string
+	first := 0
+	end := func() error {
+		if head == "" {
+			return nil
+		}
+		if err := p.section(head, body); err != nil {
+			return fmt.Errorf("parse host: line %d: %w", first, err)
+		}
+		return nil
+	}
+	for n, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		h, ok := strings.CutPrefix(line, "-- ")
+		h, closed := strings.CutSuffix(strings.TrimRight(h, " "), " --")
+		switch {
+		case ok && !closed:
+			return fmt.Errorf("parse host: line %d: %q opens a section and lacks its closing \" --\"", n+1, line)
+		case ok:
+			if err := end(); err != nil {
+				return err
+			}
+			head, body, first = h, nil, n+1
+		case head != "":
+			body = append(body, line)
+		}
+	}
+	return end()
+}
+
+func (p *Paper) section(head string, body []string) error {
+	name, reason, failed := strings.Cut(head, " ! ")
+	name = strings.TrimSpace(name)
+	var err error
+	if failed {
+		if err = failures[reason]; err == nil {
+			return fmt.Errorf("section %s: reason %q: use not there, not permitted or read-only", name, reason)
+		}
+	}
+	if strings.HasPrefix(name, "/") {
+		return p.file(name, joined(body), err)
+	}
+	p.errs[name] = err
+	read, ok := map[string]func(string) error{"sysctl": p.setting, "links": p.link, "sockets": p.socket, "spaces": p.space, "loop": p.loop}[name]
+	if !ok {
+		return fmt.Errorf("section %q: use a path, sysctl, links, sockets, spaces or loop", name)
+	}
+	for _, line := range body {
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := read(line); err != nil {
+			return fmt.Errorf("section %s: line %q: %w", name, line, err)
+		}
+	}
+	return nil
+}
+
+func joined(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func (p *Paper) file(name, text string, err error) error {
+	name, link, _ := strings.Cut(name, " -> ")
+	if path.Clean(name) != name {
+		return fmt.Errorf("file %s: write it as %s", name, path.Clean(name))
+	}
+	p.files[name] = file{text, link, err}
+	return nil
+}
+
+func (p *Paper) setting(line string) error {
+	key, value, ok := strings.Cut(line, "=")
+	value = strings.TrimSpace(value)
+	reason, failed := strings.CutPrefix(value, "! ")
+	if !ok || failed && failures[reason] == nil {
+		return fmt.Errorf("use key = value, or key = ! not there")
+	}
+	p.files[host.SysctlPath(strings.TrimSpace(key))] = file{text: value + "\n", err: failures[reason]}
+	return nil
+}
+
+func (p *Paper) space(line string) error {
+	w := strings.Fields(line)
+	if len(w) != 2 {
+		return fmt.Errorf("use name and congestion control")
+	}
+	p.spaces = append(p.spaces, advise.Space{Name: w[0], Current: w[1]})
+	return nil
+}
+
+func (p *Paper) loop(line string) error {
+	key, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	switch key {
+	case "tier":
+		p.tier = rest
+	case "reason":
+		p.reasons = append(p.reasons, rest)
+	case "sock_ops":
+		var o advise.Program
+		if _, err := fmt.Sscan(rest, &o.ID, &o.Name); err != nil {
+			return fmt.Errorf("use sock_ops ID NAME: %w", err)
+		}
+		p.others = append(p.others, o)
+	default:
+		return fmt.Errorf("use tier, reason or sock_ops")
+	}
+	return nil
+}
