@@ -96,9 +96,10 @@ const (
 
 // Module is one that BBR or pacing can need.
 type Module struct {
-	Name   string // "tcp_bbr"
-	State  Known[ModuleState]
-	Params map[string]string // of /sys/module/NAME/parameters, those that are readable
+	Name    string // "tcp_bbr"
+	State   Known[ModuleState]
+	Version string            // of /sys/module/NAME/version; most modules have none
+	Params  map[string]string // of /sys/module/NAME/parameters, those that are readable
 }
 
 // Cong is a network namespace's congestion controls.

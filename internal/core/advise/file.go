@@ -73,9 +73,8 @@ const (
 	KeyAllowed   = "net.ipv4.tcp_allowed_congestion_control"
 	KeyAvailable = "net.ipv4.tcp_available_congestion_control"
 	KeyMetrics   = "net.ipv4.tcp_no_metrics_save"
-	KeyIdle      = "net.ipv4.tcp_slow_start_after_idle"
+	KeySendBytes = "net.ipv4.tcp_wmem"
 )
 
 // Keys are the live settings that are read.
-var Keys = []string{KeyCong, KeyQdisc, KeyAllowed, KeyAvailable, KeyMetrics, KeyIdle,
-	"net.ipv4.tcp_notsent_lowat", "net.ipv4.tcp_wmem", "net.core.wmem_max"}
+var Keys = []string{KeyCong, KeyQdisc, KeyAllowed, KeyAvailable, KeyMetrics, KeySendBytes}

@@ -7,10 +7,10 @@ type Verdict string
 
 // Verdicts. Only warn and fail are findings; unknown is neither good nor bad.
 const (
-	OK   Verdict = "ok"
-	Warn Verdict = "warn" // BBR runs, or will; something makes less of it than it could
-	Fail Verdict = "fail" // BBR does not run, or will not after a boot
-	Dark Verdict = "unknown"
+	OK      Verdict = "ok"
+	Warn    Verdict = "warn" // BBR runs, or will; something makes less of it than it could
+	Fail    Verdict = "fail" // BBR does not run, or will not after a boot
+	Unclear Verdict = "unknown"
 )
 
 // Finding is one judged fact.
@@ -35,9 +35,9 @@ func fail(id, format string, args ...any) Finding {
 	return Finding{ID: id, Verdict: Fail, Fact: fmt.Sprintf(format, args...)}
 }
 
-// dark is a finding that cannot be told, with what is missing and who can grant it.
-func dark(id, what, why, grant string) Finding {
-	return Finding{ID: id, Verdict: Dark, Fact: what + " is unknown: " + why, Fix: grant}
+// unclear is a finding that cannot be told, with what is missing and who can grant it.
+func unclear(id, what, why, grant string) Finding {
+	return Finding{ID: id, Verdict: Unclear, Fact: what + " is unknown: " + why, Fix: grant}
 }
 
 func (f Finding) because(why string) Finding { f.Why = why; return f }
@@ -46,7 +46,16 @@ func (f Finding) fix(command, undo string) Finding { f.Fix, f.Undo = command, un
 
 // checks are all findings, in the order of the table: what the kernel has, what is set
 // now, what will be set after a boot, what lives, what disturbs.
-var checks = []func(*Facts) Finding{}
+var checks = []func(*Facts) Finding{
+	checkKernelVersion, checkKernelConfig, checkModule, checkAutoload, checkBBRVersion, checkFq,
+	checkContainer, checkMayChange,
+	checkAvailable, checkCurrent, checkAllowed, checkSpaces,
+	checkDefaultQdisc, checkLiveQdiscs, checkMq, checkShapers, checkNetem, checkFqDrops, checkOffloads,
+	checkCongAfterBoot, checkQdiscAfterBoot, checkOverrides, checkSyntax, checkUnread, checkApplier,
+	checkNetworkd, checkNetworkManager, checkTuned,
+	checkConnections, checkPacing, checkSendBuffer, checkMetrics,
+	checkSteal, checkRunQueue, checkSockOps, checkCgroup, checkBTF, checkLoop,
+}
 
 // Check judges a host. Each check gives exactly one finding, so that two reports of a
 // host have the same lines.

@@ -35,7 +35,8 @@ func (h Host) modules(k advise.Kernel, c advise.Cong) (all []advise.Module) {
 				state.Why = dir + "modules.dep: " + Why(depErr)
 			}
 		}
-		all = append(all, advise.Module{Name: m.Name, State: state, Params: h.params(m.Name)})
+		all = append(all, advise.Module{Name: m.Name, State: state, Params: h.params(m.Name),
+			Version: strings.TrimSpace(h.text("/sys/module/" + m.Name + "/version"))})
 	}
 	return all
 }

@@ -29,8 +29,5 @@ systemd
 -- sysctl --
 net.core.somaxconn = 4096
 net.ipv4.tcp_no_metrics_save = 0
-net.ipv4.tcp_slow_start_after_idle = 1
-net.ipv4.tcp_notsent_lowat = 4294967295
 net.ipv4.tcp_wmem = 4096 16384 4194304
-net.core.wmem_max = 212992
 `

@@ -1,0 +1,157 @@
+package advise
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Boot is what a setting will be after the next boot, and who says so.
+type Boot struct {
+	Value string
+	From  string // "/etc/sysctl.d/10-bbr.conf:2", "the kernel's own default"
+	// Lost are the settings that a later one overrides with another value.
+	Lost []Setting
+}
+
+// SysctlOrder are the files that set sysctls at boot in the order in which they are
+// applied, and those that exist and are not read: masked ones, and a sysctl.conf
+// where only systemd-sysctl runs, which reads nothing but the directories.
+func (f *Facts) SysctlOrder() (applied, unread Files) {
+	applied, unread = f.Files.DropIns(SysctlDirs, ".conf")
+	if f.System.Applier == "busybox" { // runs sysctl -p
+		applied, unread = nil, append(applied, unread...)
+	}
+	conf, ok := f.Files.Get(SysctlConf)
+	switch {
+	case !ok:
+	case f.System.Applier == "systemd-sysctl":
+		if !slices.ContainsFunc(applied, func(d File) bool { return d.links(SysctlConf) }) {
+			unread = append(unread, conf)
+		}
+	case slices.ContainsFunc(applied, func(d File) bool { return d.links(SysctlConf) && d.Path > "/etc/sysctl.d/99" }):
+		// read last anyhow, through the link
+	default:
+		applied = append(applied, conf)
+	}
+	if f.System.Applier == "" {
+		return nil, append(applied, unread...)
+	}
+	return applied, unread
+}
+
+func (f File) links(to string) bool {
+	if f.Link == "" {
+		return false
+	}
+	if path.IsAbs(f.Link) {
+		return f.Link == to
+	}
+	return path.Join(path.Dir(f.Path), f.Link) == to
+}
+
+// AfterBoot foretells a setting. A file that may not be read leaves it unknown: it
+// could be the one that counts.
+func (f *Facts) AfterBoot(key string) Known[Boot] {
+	applied, _ := f.SysctlOrder()
+	var named, globbed []Setting
+	for _, file := range applied {
+		if file.Why != "" {
+			return Unknown[Boot](file.Path + ": " + file.Why)
+		}
+		set, _ := ParseSysctl(file.Path, file.Text)
+		for _, s := range set {
+			if s.sets(key) && s.Glob {
+				globbed = append(globbed, s)
+			} else if s.sets(key) {
+				named = append(named, s)
+			}
+		}
+	}
+	if f.System.Applier == "systemd-sysctl" && len(named) > 0 {
+		globbed = nil // a name beats every pattern, whatever their order
+	}
+	order := append(globbed, named...)
+	order = append(order, f.later(key)...)
+	if len(order) == 0 {
+		return f.builtinDefault(key)
+	}
+	last := order[len(order)-1]
+	b := Boot{Value: last.Value, From: last.at()}
+	for _, s := range order[:len(order)-1] {
+		if s.Value != b.Value {
+			b.Lost = append(b.Lost, s)
+		}
+	}
+	return Know(b)
+}
+
+func (s Setting) at() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
+
+// later are settings that scripts make after sysctls were applied. tuned's come only
+// where /etc says nothing: it applies the files of /etc again after its own.
+func (f *Facts) later(key string) (set []Setting) {
+	if s, ok := f.tunedSets(key); ok && !f.setInEtc(key) {
+		set = append(set, s)
+	}
+	if rc, ok := f.Files.Get("/etc/rc.local"); ok {
+		set = append(set, scriptSets(rc, key)...)
+	}
+	return set
+}
+
+func (f *Facts) setInEtc(key string) bool {
+	applied, _ := f.SysctlOrder()
+	for _, file := range applied {
+		set, _ := ParseSysctl(file.Path, file.Text)
+		if strings.HasPrefix(file.Path, "/etc/") && slices.ContainsFunc(set, func(s Setting) bool { return s.sets(key) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// scriptSets finds "sysctl -w key=value" and "echo value > /proc/sys/..." in a script.
+// What a script does beyond that is not foretold.
+func scriptSets(file File, key string) (set []Setting) {
+	proc := "/proc/sys/" + strings.ReplaceAll(key, ".", "/")
+	n := 0
+	for line := range strings.Lines(file.Text) {
+		n++
+		w := strings.Fields(strings.ReplaceAll(line, ">", " > "))
+		if len(w) == 0 || strings.HasPrefix(w[0], "#") {
+			continue
+		}
+		for i, word := range w {
+			if v, ok := strings.CutPrefix(word, key+"="); ok && slices.Contains(w[:i], "sysctl") {
+				set = append(set, Setting{File: file.Path, Line: n, Key: key, Value: strings.Trim(v, `"'`)})
+			}
+			if word == proc && i > 2 && w[0] == "echo" && w[i-1] == ">" {
+				set = append(set, Setting{File: file.Path, Line: n, Key: key, Value: strings.Trim(w[1], `"'`)})
+			}
+		}
+	}
+	return set
+}
+
+// builtinDefault is what the kernel starts with.
+func (f *Facts) builtinDefault(key string) Known[Boot] {
+	if !f.Kernel.Config.OK() {
+		return Unknown[Boot]("no file sets it, and the kernel's own default is in its configuration: " + f.Kernel.Config.Why)
+	}
+	value := ""
+	switch key {
+	case KeyCong:
+		value = f.Kernel.Config.Value["DEFAULT_TCP_CONG"]
+	case KeyQdisc:
+		value = f.Kernel.Config.Value["DEFAULT_NET_SCH"]
+		if value == "" {
+			value = "pfifo_fast"
+		}
+	}
+	if value == "" {
+		return Unknown[Boot]("no file sets it, and the kernel's configuration does not tell its default")
+	}
+	return Know(Boot{Value: value, From: "the kernel's own default"})
+}

@@ -1,0 +1,60 @@
+package advise
+
+import (
+	"path"
+	"strings"
+)
+
+// tunedFiles are the profile in force and those that it includes, the included ones
+// first, as they are applied.
+func (f *Facts) tunedFiles() (profiles Files) {
+	for _, file := range f.Files {
+		if path.Base(file.Path) == "tuned.conf" {
+			profiles = append(Files{file}, profiles...)
+		}
+	}
+	return profiles
+}
+
+// tunedProfile is the active profile's name, "" for none.
+func (f *Facts) tunedProfile() string {
+	active, _ := f.Files.Get("/etc/tuned/active_profile")
+	return strings.Join(strings.Fields(active.Text), " ")
+}
+
+// tunedSets finds a key in the section [sysctl] of the profile in force.
+func (f *Facts) tunedSets(key string) (s Setting, ok bool) {
+	for _, file := range f.tunedFiles() {
+		for _, e := range parseINI(file.Text) {
+			if e.section == "sysctl" && dotted(e.key) == key {
+				s, ok = Setting{File: file.Path, Line: e.line, Key: key, Value: strings.Trim(e.value, `"`)}, true
+			}
+		}
+	}
+	return s, ok
+}
+
+// entry is one line of an INI file, of networkd's, NetworkManager's and tuned's kind.
+type entry struct {
+	section, key, value string
+	line                int
+}
+
+// parseINI is forgiving: a line that it does not know says nothing, and is somebody
+// else's to complain about. A section without lines is an entry without a key.
+func parseINI(text string) (list []entry) {
+	section, n := "", 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		switch key, value, ok := strings.Cut(line, "="); {
+		case line == "" || line[0] == '#' || line[0] == ';':
+		case line[0] == '[' && line[len(line)-1] == ']':
+			section = line[1 : len(line)-1]
+			list = append(list, entry{section: section, line: n})
+		case ok:
+			list = append(list, entry{section, strings.TrimSpace(key), strings.TrimSpace(value), n})
+		}
+	}
+	return list
+}
