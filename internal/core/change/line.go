@@ -1,0 +1,95 @@
+package change
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strconv"
+)
+
+// Event is what a line of the journal tells.
+type Event string
+
+// The events. Begin, Planned and Ready are written at once, before anything is touched.
+const (
+	Begin   Event = "begin"  // the header, with the format's version
+	Planned Event = "step"   // one step of the plan
+	Ready   Event = "ready"  // the plan is complete; At is the number of steps
+	Intend  Event = "intend" // step At is about to be written
+	Done    Event = "done"   // it is; Now is what the target really has since
+	Apply   Event = "applied"
+	Booted  Event = "boot"   // the work goes on after a reboot; Text is the boot id
+	Undo    Event = "undo"   // from here on steps are taken back; Text says why
+	Back    Event = "back"   // step At is about to be taken back
+	Undone  Event = "undone" // it is, or there was nothing to take back
+	Left    Event = "left"   // step At stays as a reboot or a user of it left it, Text says how
+	Refuse  Event = "refuse" // step At was changed by somebody since, Text says how
+	Closed  Event = "closed" // nothing more is to be undone; Text says why
+)
+
+// version is the format's, in the first line.
+const version = 1
+
+// Line is one line of a journal.
+type Line struct {
+	Event   Event   `json:"e"`
+	Version int     `json:"congctl_change,omitempty"`
+	Header  *Header `json:"header,omitempty"`
+	Step    *Step   `json:"step,omitempty"`
+	At      int     `json:"i,omitempty"`
+	Now     *Value  `json:"now,omitempty"`
+	Text    string  `json:"text,omitempty"`
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Bytes is the line as it stands in the file: checksum, blank, JSON, newline.
+func (l Line) Bytes() []byte {
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(l); err != nil {
+		panic(fmt.Sprintf("encode journal line: %v", err)) // no field of it can fail
+	}
+	text := bytes.TrimSuffix(body.Bytes(), []byte("\n"))
+	return fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(text, castagnoli), text)
+}
+
+var errChecksum = errors.New("checksum does not fit")
+
+// parseLine reads one line without its newline. Only the spelling that Bytes writes
+// is taken.
+func parseLine(b []byte) (l Line, err error) {
+	if len(b) < 9 || b[8] != ' ' {
+		return l, errors.New("want a checksum of 8 digits and a blank")
+	}
+	sum, err := strconv.ParseUint(string(b[:8]), 16, 32)
+	if err != nil {
+		return l, fmt.Errorf("checksum: %w", err)
+	}
+	if crc32.Checksum(b[9:], castagnoli) != uint32(sum) {
+		return l, errChecksum
+	}
+	if err := strictJSON(b[9:], &l); err != nil {
+		return l, err
+	}
+	if again := l.Bytes(); !bytes.Equal(again[:len(again)-1], b) {
+		return l, errors.New("not spelled as congctl writes it")
+	}
+	return l, nil
+}
+
+func strictJSON(b []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one value")
+	}
+	return nil
+}

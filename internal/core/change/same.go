@@ -1,0 +1,50 @@
+package change
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Same tells whether a target that has now has what is wanted. Files are compared to
+// the byte, other kinds by meaning: the kernel spells blanks and handles its own way.
+func (k Kind) Same(want, now Value) bool {
+	if want.Present != now.Present {
+		return false
+	}
+	switch k {
+	case Sysctl:
+		return strings.Join(strings.Fields(want.Text), " ") == strings.Join(strings.Fields(now.Text), " ")
+	case Qdisc:
+		return sameTree(want.Text, now.Text)
+	case Module:
+		return true // it is there: it has no other value
+	}
+	return want == now
+}
+
+// midway tells whether now can be a state between old and new, in either direction.
+// Only a tree of qdiscs takes more than one write.
+func (k Kind) midway(s Step, now Value) bool {
+	return k == Qdisc && now.Present && midTree(s.New.Text, now.Text)
+}
+
+// briefBytes is what one line of a terminal has room for beside the names.
+const briefBytes = 60
+
+// Brief spells a value in one line for people.
+func Brief(v Value) string {
+	switch {
+	case !v.Present:
+		return "absent"
+	case v.Text == "":
+		return "empty"
+	}
+	text := strings.TrimSuffix(v.Text, "\n")
+	if n := strings.Count(text, "\n"); n > 0 {
+		return fmt.Sprintf("%d lines (%d bytes)", n+1, len(v.Text))
+	}
+	if len(text) > briefBytes {
+		return fmt.Sprintf("%q...", text[:briefBytes])
+	}
+	return fmt.Sprintf("%q", text)
+}

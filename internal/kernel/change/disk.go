@@ -1,0 +1,153 @@
+package change
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/core/change"
+)
+
+// OpKind names one system call, or a pair that cannot be told apart after a crash.
+type OpKind string
+
+// The operations.
+const (
+	OpCreate   OpKind = "create" // or empty an old one; Data, Mode and owner
+	OpAppend   OpKind = "append" // Data
+	OpCut      OpKind = "cut"    // to Size
+	OpSync     OpKind = "sync"   // file or directory
+	OpRename   OpKind = "rename" // to To
+	OpRemove   OpKind = "remove" // file or empty directory
+	OpMakeDir  OpKind = "mkdir"  // Mode
+	OpAnnounce OpKind = "write"  // no disk: a step that is not a file is about to be written
+)
+
+// Op is one operation on the disk. Paths are absolute on the host.
+type Op struct {
+	Kind     OpKind
+	Path, To string
+	Data     []byte
+	Size     int64
+	Mode     uint32
+	UID, GID uint32
+}
+
+// Disk is the one door to the host's files, so that a test can stop before and after
+// each operation, and lose what was not synced.
+type Disk interface {
+	Do(Op) error
+	// Read gives a file with mode and owner, or a directory without text.
+	Read(path string) (change.Value, error)
+	// List gives the names in a directory; none if it does not exist.
+	List(path string) ([]string, error)
+}
+
+// HostDisk is the disk below a root directory, "/" for the host itself.
+type HostDisk struct{ Root string }
+
+func (d HostDisk) path(p string) string { return filepath.Join(d.Root, p) }
+
+// Do does one operation.
+func (d HostDisk) Do(op Op) error {
+	p := d.path(op.Path)
+	switch op.Kind {
+	case OpCreate:
+		return create(p, op)
+	case OpAppend:
+		return onFile(p, os.O_WRONLY|os.O_APPEND, func(f *os.File) error {
+			_, err := f.Write(op.Data)
+			return err
+		})
+	case OpCut:
+		return os.Truncate(p, op.Size)
+	case OpSync:
+		return onFile(p, os.O_RDONLY, (*os.File).Sync)
+	case OpRename:
+		return os.Rename(p, d.path(op.To))
+	case OpRemove:
+		return os.Remove(p)
+	case OpMakeDir:
+		if err := os.Mkdir(p, fs.FileMode(op.Mode)); err != nil {
+			return err
+		}
+		return own(p, op)
+	case OpAnnounce:
+		return nil
+	}
+	return fmt.Errorf("operate on %s: unknown operation %q", op.Path, op.Kind)
+}
+
+func create(p string, op Op) error {
+	// Anyone may have left a link in our place in a directory that others write.
+	if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(op.Data)
+	return errors.Join(err, f.Close(), own(p, op))
+}
+
+// own sets owner and mode: the umask has no say in what is restored. Who is not root
+// makes files of its own only.
+func own(p string, op Op) error {
+	if os.Geteuid() == 0 {
+		if err := os.Chown(p, int(op.UID), int(op.GID)); err != nil {
+			return err
+		}
+	}
+	return unix.Chmod(p, op.Mode)
+}
+
+func onFile(p string, flags int, fn func(*os.File) error) error {
+	f, err := os.OpenFile(p, flags, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(f), f.Close())
+}
+
+// maxFile bounds what is read whole: a file of settings has some kB.
+const maxFile = change.MaxJournalBytes
+
+// Read reads a target. A link, a device or a huge file is no target.
+func (d HostDisk) Read(path string) (v change.Value, err error) {
+	p := d.path(path)
+	var st unix.Stat_t
+	if err := unix.Lstat(p, &st); errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+		return change.Absent, nil
+	} else if err != nil {
+		return v, &fs.PathError{Op: "read", Path: path, Err: err}
+	}
+	v = change.Value{Present: true, Mode: st.Mode & 0o7777, UID: st.Uid, GID: st.Gid}
+	switch {
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		return v, nil
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return v, fmt.Errorf("read %s: not a plain file (a link?): congctl replaces only plain files", path)
+	case st.Size > maxFile:
+		return v, fmt.Errorf("read %s: %d bytes, at most %d", path, st.Size, maxFile)
+	}
+	b, err := os.ReadFile(p)
+	v.Text = string(b)
+	return v, err
+}
+
+// List lists a directory.
+func (d HostDisk) List(path string) (names []string, err error) {
+	entries, err := os.ReadDir(d.path(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
+}

@@ -1,0 +1,210 @@
+package change
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/congctl/congctl/internal/core/change"
+)
+
+// Options of an engine.
+type Options struct {
+	Disk   Disk
+	Dir    string                // of journals; "" is DefaultDir
+	Places map[change.Kind]Place // beside files and directories
+	Boot   string                // boot id of the running kernel
+}
+
+// Engine carries out changes. Hold the lock of the journals' directory while it works.
+type Engine struct {
+	journals
+	files  files
+	places map[change.Kind]Place
+	boot   string
+}
+
+// New makes an engine.
+func New(o Options) *Engine {
+	if o.Dir == "" {
+		o.Dir = DefaultDir
+	}
+	e := &Engine{journals: journals{o.Disk, o.Dir}, files: files{o.Disk}, places: maps.Clone(o.Places), boot: o.Boot}
+	if e.places == nil {
+		e.places = map[change.Kind]Place{}
+	}
+	e.places[change.File], e.places[change.Dir] = e.files, dirs{o.Disk}
+	return e
+}
+
+// Read gives what a target has now, for a plan.
+func (e *Engine) Read(k change.Kind, target string) (change.Value, error) {
+	p, ok := e.places[k]
+	if !ok {
+		return change.Absent, fmt.Errorf("read %s %s: no place for this kind", k, target)
+	}
+	return p.Read(target)
+}
+
+// Current gives the change of a subject that is in force or unfinished, nil for none.
+func (e *Engine) Current(subject string) (*change.Journal, error) {
+	list, err := e.list()
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range list {
+		if j.Subject == subject && j.Phase != change.Gone {
+			return j, nil
+		}
+	}
+	return nil, nil
+}
+
+// Apply carries out a new plan: every step, then verify, which tells whether the whole
+// does what it is for. On any failure all is taken back, and the error says so.
+func (e *Engine) Apply(p change.Plan, verify func() error) (*change.Journal, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	for _, s := range p.Steps {
+		if e.places[s.Kind] == nil {
+			return nil, fmt.Errorf("apply %s: no place for this kind", s)
+		}
+	}
+	j, err := e.begin(p)
+	if err != nil {
+		return nil, err
+	}
+	return j, e.finish(j, verify)
+}
+
+// Finish goes on with a plan that was interrupted while it was applied.
+func (e *Engine) Finish(j *change.Journal, verify func() error) error {
+	if j.Phase != change.Prepared && j.Phase != change.Applying {
+		return fmt.Errorf("finish %s: it is %s", j.ID, j.Phase)
+	}
+	if err := e.resume(j); err != nil {
+		return err
+	}
+	return e.finish(j, verify)
+}
+
+// resume makes a journal that an earlier process left fit to be written on.
+func (e *Engine) resume(j *change.Journal) error {
+	if err := e.mend(j); err != nil {
+		return fmt.Errorf("mend journal %s: %w", j.ID, err)
+	}
+	if j.Boot == e.boot {
+		return nil
+	}
+	return e.add(j, change.Line{Event: change.Booted, Text: e.boot})
+}
+
+func (e *Engine) finish(j *change.Journal, verify func() error) error {
+	err := e.forward(j)
+	if err == nil {
+		err = e.readBack(j)
+	}
+	if err == nil && verify != nil {
+		err = verify()
+	}
+	if err == nil {
+		return e.add(j, change.Line{Event: change.Apply})
+	}
+	return e.giveUp(j, err)
+}
+
+// ErrUndone says that a plan failed and that the host is as it was before.
+var ErrUndone = errors.New("all steps were taken back")
+
+func (e *Engine) giveUp(j *change.Journal, why error) error {
+	if errors.Is(why, ErrPowerCut) {
+		return why
+	}
+	r, err := e.undo(j, false, why.Error())
+	switch {
+	case err != nil:
+		return errors.Join(why, fmt.Errorf("take back: %w", err))
+	case len(r.Refused) > 0:
+		return fmt.Errorf("%w; taken back but for %s", why, r.Refused)
+	}
+	return fmt.Errorf("%w; %w", why, ErrUndone)
+}
+
+func (e *Engine) forward(j *change.Journal) error {
+	for i := range j.Steps {
+		if m := j.Marks[i]; m.Status == change.Written && !m.Lost {
+			continue
+		}
+		if err := e.applyStep(j, i); err != nil {
+			return fmt.Errorf("%s: %w", j.Steps[i], err)
+		}
+	}
+	return nil
+}
+
+func (e *Engine) applyStep(j *change.Journal, i int) error {
+	s := j.Steps[i]
+	now, err := e.look(j, i)
+	if err != nil {
+		return err
+	}
+	switch v := j.Forward(i, now); v.Act {
+	case change.Object:
+		return errors.New(v.Text)
+	case change.Nothing:
+		return e.add(j, change.Line{Event: change.Done, At: i, Now: &now, Text: v.Text})
+	}
+	if err := e.add(j, change.Line{Event: change.Intend, At: i}); err != nil {
+		return err
+	}
+	if now, err = e.write(s, s.New); err != nil {
+		return err
+	}
+	return e.add(j, change.Line{Event: change.Done, At: i, Now: &now})
+}
+
+// look reads a step's target, without what an interrupted write left beside it.
+func (e *Engine) look(j *change.Journal, i int) (change.Value, error) {
+	s := j.Steps[i]
+	if m := j.Marks[i].Status; s.Kind == change.File && (m == change.Intended || m == change.Taking) {
+		if err := e.files.sweep(s.Target); err != nil {
+			return change.Absent, err
+		}
+	}
+	return e.places[s.Kind].Read(s.Target)
+}
+
+// write writes a value and reads back what the target has then.
+func (e *Engine) write(s change.Step, v change.Value) (now change.Value, err error) {
+	place := e.places[s.Kind]
+	if s.Kind.Volatile() {
+		if err := e.disk.Do(Op{Kind: OpAnnounce, Path: s.String()}); err != nil {
+			return now, err
+		}
+	}
+	if err := place.Write(s.Target, v); err != nil {
+		return now, err
+	}
+	if now, err = place.Read(s.Target); err != nil {
+		return now, err
+	}
+	if !s.Kind.Same(v, now) {
+		return now, fmt.Errorf("wrote %s, read back %s", change.Brief(v), change.Brief(now))
+	}
+	return now, nil
+}
+
+// readBack looks at all targets once more, when nothing more is written.
+func (e *Engine) readBack(j *change.Journal) error {
+	for i, s := range j.Steps {
+		now, err := e.places[s.Kind].Read(s.Target)
+		if err != nil {
+			return fmt.Errorf("read back %s: %w", s, err)
+		}
+		if !s.Kind.Same(s.New, now) || j.Marks[i].Wrote != now {
+			return fmt.Errorf("read back %s: is %s, was %s right after the write", s, change.Brief(now), change.Brief(j.Marks[i].Wrote))
+		}
+	}
+	return nil
+}
