@@ -46,20 +46,6 @@ func (e *Engine) Read(k change.Kind, target string) (change.Value, error) {
 	return p.Read(target)
 }
 
-// Current gives the change of a subject that is in force or unfinished, nil for none.
-func (e *Engine) Current(subject string) (*change.Journal, error) {
-	list, err := e.list()
-	if err != nil {
-		return nil, err
-	}
-	for _, j := range list {
-		if j.Subject == subject && j.Phase != change.Gone {
-			return j, nil
-		}
-	}
-	return nil, nil
-}
-
 // Apply carries out a new plan: every step, then verify, which tells whether the whole
 // does what it is for. On any failure all is taken back, and the error says so.
 func (e *Engine) Apply(p change.Plan, verify func() error) (*change.Journal, error) {

@@ -1,0 +1,92 @@
+package change
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/change"
+)
+
+// Open gives the changes of a subject that are in force or unfinished, oldest first.
+// Each but the last is applied; there are several where a later plan found that the
+// host had changed and wrote what was missing.
+func (e *Engine) Open(subject string) (open []*change.Journal, err error) {
+	list, err := e.list()
+	for _, j := range list {
+		if j.Subject == subject && j.Phase != change.Gone {
+			open = append(open, j)
+		}
+	}
+	return open, err
+}
+
+// Set brings a subject to where plan wants it, from any state: an interrupted change
+// is finished, an interrupted undo is ended, and then plan says what is still missing.
+// A plan without steps is not carried out: then nothing is written at all.
+func (e *Engine) Set(subject string, plan func() (change.Plan, error), verify func() error) (done []*change.Journal, err error) {
+	open, err := e.Open(subject)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range open {
+		if j.Phase == change.Applied {
+			continue
+		}
+		if err := e.settle(j, verify); err != nil {
+			return done, fmt.Errorf("end the interrupted %s: %w", j.ID, err)
+		}
+		done = append(done, j)
+	}
+	p, err := plan()
+	if err != nil || len(p.Steps) == 0 {
+		return done, err
+	}
+	j, err := e.Apply(p, verify)
+	if err != nil {
+		return done, err
+	}
+	return append(done, j), nil
+}
+
+// settle ends a change that is neither applied nor undone. What an undo had to refuse
+// belongs to whoever changed it.
+func (e *Engine) settle(j *change.Journal, verify func() error) error {
+	if j.Phase != change.Undoing {
+		return e.Finish(j, verify)
+	}
+	r, err := e.Undo(j, false, "an undo was interrupted")
+	if err != nil || len(r.Refused) == 0 {
+		return err
+	}
+	return e.Abandon(j, "left to whoever changed "+r.Refused.String())
+}
+
+// ErrNothing says that no change of a subject is in force.
+var ErrNothing = errors.New("nothing to undo: no change of congctl is in force")
+
+// Clear takes all changes of a subject back, the newest first. Older ones
+// are tried though a newer one had to refuse a value: they look at each for themselves.
+func (e *Engine) Clear(subject string, force bool, why string) (r Report, err error) {
+	open, err := e.Open(subject)
+	if err != nil {
+		return r, err
+	}
+	if len(open) == 0 {
+		return r, ErrNothing
+	}
+	for _, j := range slices.Backward(open) {
+		one, err := e.Undo(j, force, why)
+		r.add(one)
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+func (r *Report) add(o Report) {
+	r.Restored = append(r.Restored, o.Restored...)
+	r.Left = append(r.Left, o.Left...)
+	r.Refused = append(r.Refused, o.Refused...)
+}
