@@ -29,10 +29,10 @@ func (j *Journal) Forward(i int, now Value) Verdict {
 		return Verdict{Act: Write}
 	case m.Status == Intended && s.Kind.Same(s.New, now):
 		return Verdict{Nothing, "it was written before the interruption"}
-	case s.Kind.Same(s.Old, now), m.Status == Intended && s.Kind.midway(s, now):
+	case s.Kind.Same(m.Old, now), m.Status == Intended && s.Kind.midway(s, now):
 		return Verdict{Act: Write}
 	}
-	return Verdict{Object, "changed since it was read: " + s.differs(s.Old, now)}
+	return Verdict{Object, "changed since it was read: " + s.differs(m.Old, now)}
 }
 
 // Backward decides about a step that is to be taken back, by what its target has now.
@@ -43,33 +43,33 @@ func (j *Journal) Backward(i int, now Value, force bool) Verdict {
 	switch {
 	case !j.Open(i) && m.Status != Refused:
 		return Verdict{Act: Nothing}
-	case s.Kind.Same(s.Old, now):
+	case s.Kind.Same(m.Old, now):
 		return Verdict{Act: Nothing}
 	case m.Lost && !s.Kind.Same(s.New, now):
 		return Verdict{Leave, "neither old nor ours since the reboot: " + Brief(now)}
 	case m.Lost, m.ours(s, now):
 		return Verdict{Act: Write}
 	case force:
-		return Verdict{Write, "by force: " + s.differs(m.Wrote, now)}
+		return Verdict{Write, "by force: " + s.differs(m.wrote(s), now)}
 	}
-	if m.Wrote.Present || m.Status == Written {
-		return Verdict{Object, s.differs(m.Wrote, now)}
-	}
-	return Verdict{Object, s.differs(s.New, now)}
+	return Verdict{Object, s.differs(m.wrote(s), now)}
 }
 
 // ours tells whether now is what this change wrote. Where the write was noted, the
-// value that was read back right after it must be there to the byte.
+// value that was read back right after it must be there to the byte; where it was
+// interrupted, in either direction, what it was to become will do.
 func (m Mark) ours(s Step, now Value) bool {
-	switch m.Status {
-	case Written, Refused:
-		return now == m.Wrote
-	case Taking:
-		return now == m.Wrote || s.Kind.Same(s.New, now) || s.Kind.midway(s, now)
-	case Intended:
-		return s.Kind.Same(s.New, now) || s.Kind.midway(s, now)
+	if m.Wrote != nil && now == *m.Wrote {
+		return true
 	}
-	return false
+	return (m.Wrote == nil || m.Status == Taking) && (s.Kind.Same(s.New, now) || s.Kind.midway(s, now))
+}
+
+func (m Mark) wrote(s Step) Value {
+	if m.Wrote != nil {
+		return *m.Wrote
+	}
+	return s.New
 }
 
 func (s Step) differs(want, now Value) string {

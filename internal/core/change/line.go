@@ -18,7 +18,7 @@ const (
 	Begin   Event = "begin"  // the header, with the format's version
 	Planned Event = "step"   // one step of the plan
 	Ready   Event = "ready"  // the plan is complete; At is the number of steps
-	Intend  Event = "intend" // step At is about to be written
+	Intend  Event = "intend" // step At is about to be written; Now is what a boot has given it since the plan
 	Done    Event = "done"   // it is; Now is what the target really has since
 	Apply   Event = "applied"
 	Booted  Event = "boot"   // the work goes on after a reboot; Text is the boot id

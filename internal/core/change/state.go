@@ -31,7 +31,10 @@ const (
 // Mark is a step's status.
 type Mark struct {
 	Status Status
-	Wrote  Value // what the target had right after the write
+	// Old is what an undo restores: the plan's, but for a volatile target that was written
+	// again after a reboot, which had what the boot gave it.
+	Old   Value
+	Wrote *Value // what the target had right after the write, nil while that was not noted
 	// Lost: the target forgets at a reboot, and there was one since the plan was made.
 	Lost bool
 	Text string // of the last refusal or leaving
@@ -48,7 +51,7 @@ type State struct {
 func NewState(p Plan) State {
 	s := State{Phase: Prepared, Boot: p.Boot, Marks: make([]Mark, len(p.Steps))}
 	for i := range s.Marks {
-		s.Marks[i].Status = Untouched
+		s.Marks[i].Status, s.Marks[i].Old = Untouched, p.Steps[i].Old
 	}
 	return s
 }
@@ -90,8 +93,11 @@ func (j *Journal) takeStep(l Line, m *Mark) error {
 	switch l.Event {
 	case Intend:
 		j.Phase, m.Status = Applying, Intended
+		if l.Now != nil {
+			m.Old = *l.Now
+		}
 	case Done:
-		j.Phase, m.Status, m.Wrote, m.Lost = Applying, Written, *l.Now, false
+		j.Phase, m.Status, m.Wrote, m.Lost = Applying, Written, l.Now, false
 	case Back:
 		m.Status = Taking
 	case Undone:

@@ -35,10 +35,10 @@ type wire struct {
 	GID   uint32  `json:"gid,omitempty"`
 }
 
-// MarshalJSON writes null for a value that is absent.
+// MarshalJSON writes "absent" for what does not exist: null would be a line without a value.
 func (v Value) MarshalJSON() ([]byte, error) {
 	if !v.Present {
-		return []byte("null"), nil
+		return []byte(`"absent"`), nil
 	}
 	w := wire{UID: v.UID, GID: v.GID}
 	if utf8.ValidString(v.Text) {
@@ -56,7 +56,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON is the inverse of MarshalJSON.
 func (v *Value) UnmarshalJSON(b []byte) error {
 	*v = Value{}
-	if string(b) == "null" {
+	if string(b) == `"absent"` {
 		return nil
 	}
 	var w wire

@@ -23,25 +23,31 @@ type journals struct {
 
 func (s journals) path(id string) string { return path.Join(s.dir, id+suffix) }
 
-// prepare makes the directory, each level of it synced into the one above.
+// prepare makes the directory and syncs each level of it into the one above: one that
+// exists may be of a process that was killed right before it did that, and a later
+// power cut would take it away with all journals.
 func (s journals) prepare() error {
-	var missing []string
+	var levels []string
 	for d := s.dir; d != "/" && d != "."; d = path.Dir(d) {
-		v, err := s.disk.Read(d)
-		if err != nil {
-			return fmt.Errorf("make directory of journals: %w", err)
-		}
-		if v.Present {
-			break
-		}
-		missing = append(missing, d)
+		levels = append(levels, d)
 	}
-	for _, d := range slices.Backward(missing) {
-		if err := (dirs{s.disk}).Write(d, change.Value{Present: true, Mode: 0o700}); err != nil {
+	for _, d := range slices.Backward(levels) {
+		if err := s.level(d); err != nil {
 			return fmt.Errorf("make directory of journals: %w", err)
 		}
 	}
-	return nil
+	return s.disk.Do(Op{Kind: OpSync, Path: s.dir})
+}
+
+func (s journals) level(d string) error {
+	v, err := s.disk.Read(d)
+	if err != nil {
+		return err
+	}
+	if !v.Present {
+		return dirs{s.disk}.Write(d, change.Value{Present: true, Mode: 0o700})
+	}
+	return s.disk.Do(Op{Kind: OpSync, Path: path.Dir(d)})
 }
 
 // begin puts the journal of a new plan in place, as a whole.
@@ -121,11 +127,15 @@ func (s journals) list() (list []*change.Journal, err error) {
 	return list, nil
 }
 
-// mend cuts a torn line off: what is written behind it could not be read again.
+// mend cuts a torn line off, behind which nothing could be read again, and syncs what
+// an interrupted process may have left to chance.
 func (s journals) mend(j *change.Journal) error {
 	v, err := s.disk.Read(s.path(j.ID))
+	if err == nil {
+		err = s.prepare()
+	}
 	if err != nil || len(v.Text) == j.Whole {
-		return err
+		return errors.Join(err, s.disk.Do(Op{Kind: OpSync, Path: s.path(j.ID)}))
 	}
 	return inOrder(s.disk,
 		Op{Kind: OpCut, Path: s.path(j.ID), Size: int64(j.Whole)},

@@ -81,6 +81,9 @@ func (e *Engine) takeBack(j *change.Journal, i int, force bool, r *Report) error
 	event := change.Line{At: i, Text: v.Text}
 	switch v.Act {
 	case change.Nothing:
+		if err := e.keep(s); err != nil {
+			return err
+		}
 		event.Event = change.Undone
 	case change.Leave:
 		event.Event = change.Left
@@ -102,7 +105,7 @@ func (e *Engine) restore(j *change.Journal, i int, why string) (change.Line, err
 	if err := e.add(j, l); err != nil {
 		return l, err
 	}
-	_, err := e.write(s, s.Old)
+	_, err := e.write(s, j.Marks[i].Old)
 	l.Event = change.Undone
 	if errors.Is(err, ErrInUse) {
 		l.Event, l.Text, err = change.Left, err.Error(), nil
