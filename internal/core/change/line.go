@@ -48,14 +48,20 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Bytes is the line as it stands in the file: checksum, blank, JSON, newline.
 func (l Line) Bytes() []byte {
-	var body bytes.Buffer
-	enc := json.NewEncoder(&body)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(l); err != nil {
+	text, err := plainJSON(l)
+	if err != nil {
 		panic(fmt.Sprintf("encode journal line: %v", err)) // no field of it can fail
 	}
-	text := bytes.TrimSuffix(body.Bytes(), []byte("\n"))
 	return fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(text, castagnoli), text)
+}
+
+// plainJSON leaves < > & as they are: people read journals.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 var errChecksum = errors.New("checksum does not fit")

@@ -50,7 +50,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	if v.Mode != 0 {
 		w.Mode = strconv.FormatUint(uint64(v.Mode), 8)
 	}
-	return json.Marshal(w)
+	return plainJSON(w)
 }
 
 // UnmarshalJSON is the inverse of MarshalJSON.

@@ -1,0 +1,199 @@
+package change
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func sample() Plan {
+	return Plan{
+		Header: Header{ID: "20261122T094500Z-host", Subject: "host", Verb: "host enable bbr",
+			At: time.Date(2026, 11, 22, 9, 45, 0, 0, time.UTC), Boot: "b1", Machine: "m"},
+		Steps: []Step{
+			{Kind: Sysctl, Target: "net.ipv4.tcp_congestion_control", Old: Text("cubic"), New: Text("bbr"), Why: "new connections"},
+			{Kind: File, Target: "/etc/x.conf", New: FileText("a = b\n"), Why: "after a reboot"},
+			{Kind: File, Target: "/etc/y", Old: Value{Present: true, Text: "\xff\n", Mode: 0o600, UID: 1, GID: 2}, New: FileText("<&>"), Why: "odd"},
+		},
+	}
+}
+
+// TestJournal runs testdata/journal: each command is a line of the journal, and the
+// answer is the state, or why the line cannot come here.
+func TestJournal(t *testing.T) {
+	datadriven.RunTest(t, "testdata/journal", func(t *testing.T, d *datadriven.TestData) string {
+		b := Opening(sample())
+		if d.Cmd == "opening" {
+			return string(b)
+		}
+		j, err := Parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		for _, w := range strings.Split(d.Input, "\n") {
+			l := readLine(t, w)
+			if err := j.Take(l); err != nil {
+				return out.String() + "error: " + err.Error() + "\n"
+			}
+			b = append(b, l.Bytes()...)
+		}
+		again, err := Parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(j.State, again.State); diff != "" {
+			t.Errorf("read again: %s", diff)
+		}
+		fmt.Fprintf(&out, "%s, boot %s, open", j.Phase, j.Boot)
+		for i := range j.Marks {
+			if j.Open(i) {
+				fmt.Fprintf(&out, " %d", i)
+			}
+		}
+		for i, m := range j.Marks {
+			fmt.Fprintf(&out, "\n%d %s", i, m.Status)
+			if m.Lost {
+				out.WriteString(", lost")
+			}
+		}
+		return out.String() + "\n"
+	})
+}
+
+// readLine reads "EVENT [STEP] [TEXT]"; the text of a done is the value read back.
+func readLine(t *testing.T, s string) Line {
+	l := Line{}
+	w := strings.Fields(s)
+	l.Event = Event(w[0])
+	if w = w[1:]; len(w) > 0 {
+		if _, err := fmt.Sscan(w[0], &l.At); err == nil {
+			w = w[1:]
+		}
+	}
+	l.Text = strings.Join(w, " ")
+	if l.Event == Done && l.Text != "" {
+		v := Text(l.Text)
+		l.Now, l.Text = &v, ""
+	}
+	return l
+}
+
+// TestEveryPrefix: a journal that is cut anywhere has no plan yet, or reads as the
+// whole lines before the cut.
+func TestEveryPrefix(t *testing.T) {
+	b := Opening(sample())
+	opening := len(b)
+	now := Text("bbr")
+	for _, l := range []Line{{Event: Intend}, {Event: Done, Now: &now}, {Event: Undo, Text: "no"}, {Event: Back}} {
+		b = append(b, l.Bytes()...)
+	}
+	for n := range len(b) + 1 {
+		j, err := Parse(b[:n])
+		if n < opening {
+			if !errors.Is(err, ErrTorn) {
+				t.Errorf("cut at %d: %v", n, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("cut at %d: %v", n, err)
+		}
+		if want := bytes.LastIndexByte(b[:n], '\n') + 1; j.Whole != want {
+			t.Errorf("cut at %d: %d bytes are whole, want %d", n, j.Whole, want)
+		}
+	}
+}
+
+// TestEveryFlip: one changed byte is noticed, wherever it is.
+func TestEveryFlip(t *testing.T) {
+	b := append(Opening(sample()), Line{Event: Intend}.Bytes()...)
+	last := len(Line{Event: Intend}.Bytes())
+	for i := range b {
+		c := bytes.Clone(b)
+		c[i] ^= 0x20
+		j, err := Parse(c)
+		if err == nil && (i < len(b)-last || j.Whole != len(b)-last) {
+			t.Errorf("a changed byte at %d is not noticed", i)
+		}
+	}
+}
+
+func TestValueRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := Value{Present: true, Text: string(rapid.SliceOf(rapid.Byte()).Draw(t, "text")),
+			Mode: rapid.Uint32Range(0, 0o7777).Draw(t, "mode"), UID: rapid.Uint32().Draw(t, "uid")}
+		p := sample()
+		p.Steps[0].New = v
+		j, err := Parse(Opening(p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(p, j.Plan); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestCheckRefuses(t *testing.T) {
+	for want, spoil := range map[string]func(*Plan){
+		"none may be empty":   func(p *Plan) { p.Boot = "" },
+		"0 steps":             func(p *Plan) { p.Steps = nil },
+		"stands twice":        func(p *Plan) { p.Steps[1].Target = p.Steps[2].Target },
+		"are the same":        func(p *Plan) { p.Steps[0].Old = p.Steps[0].New },
+		"without kind or tar": func(p *Plan) { p.Steps[0].Target = "" },
+	} {
+		p := sample()
+		spoil(&p)
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	b := Opening(sample())
+	f.Add(b)
+	f.Add(append(bytes.Clone(b), Line{Event: Intend}.Bytes()...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		j, err := Parse(b)
+		if err != nil {
+			return
+		}
+		again, err := Parse(b[:j.Whole])
+		if err != nil {
+			t.Fatalf("its own whole lines: %v", err)
+		}
+		if diff := cmp.Diff(j, again); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func FuzzTree(f *testing.F) {
+	f.Add(Tree([]Node{{Kind: "mq", Handle: 0xcc000000, Parent: RootParent}, {Kind: "fq", Parent: 0xcc000001, Default: true}}).Text)
+	f.Add("fq_codel 0 ffffffff 0800010000280000\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		nodes, err := ParseTree(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseTree(Tree(nodes).Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(nodes, again, cmp.Transformer("empty", func(b []byte) string { return string(b) })); diff != "" {
+			t.Error(diff)
+		}
+		if !Qdisc.Same(Text(text), Text(Tree(nodes).Text)) {
+			t.Error("a tree is not the same as itself")
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package change
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/kernel/qdisc"
+)
+
+// Qdiscs is the place of links' qdiscs in the calling thread's network namespace: a
+// link's value is its whole tree. Ingress and clsact are not part of it.
+type Qdiscs struct{}
+
+// Read gives a link's tree, root first, then by place.
+func (Qdiscs) Read(link string) (v change.Value, err error) {
+	err = onLink(link, func(c *qdisc.Conn, index int) error {
+		nodes, err := tree(c, index)
+		v = change.Tree(nodes)
+		return err
+	})
+	if errors.As(err, new(netlink.LinkNotFoundError)) {
+		return change.Absent, nil // unplugged, with its qdiscs
+	}
+	return v, err
+}
+
+func onLink(link string, fn func(*qdisc.Conn, int) error) error {
+	l, err := netlink.LinkByName(link)
+	if err != nil {
+		return fmt.Errorf("find link %s: %w", link, err)
+	}
+	c, err := qdisc.Open()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return fn(c, l.Attrs().Index)
+}
+
+const ingressParent = 0xfffffff1 // TC_H_INGRESS, of clsact, too
+
+func tree(c *qdisc.Conn, index int) (nodes []change.Node, err error) {
+	placed, err := c.Tree(index)
+	for _, p := range placed {
+		if p.At.Parent != ingressParent && p.Raw.Name != "noop" {
+			nodes = append(nodes, change.Node{Kind: p.Raw.Name, Handle: p.At.Handle, Parent: p.At.Parent, Options: p.Raw.Options})
+		}
+	}
+	slices.SortStableFunc(nodes, func(a, b change.Node) int {
+		if (a.Parent == change.RootParent) != (b.Parent == change.RootParent) {
+			return -cmp.Compare(a.Parent, b.Parent)
+		}
+		return cmp.Compare(a.Parent, b.Parent)
+	})
+	return nodes, err
+}
+
+// Write makes a link have a tree. A root without a handle is what the kernel attaches
+// by itself: the root is deleted for it, and written out only if another kind came.
+func (q Qdiscs) Write(link string, v change.Value) error {
+	if !v.Present {
+		return fmt.Errorf("write qdiscs of %s: the link is gone", link)
+	}
+	want, err := change.ParseTree(v.Text)
+	if err != nil {
+		return fmt.Errorf("write qdiscs of %s: %w", link, err)
+	}
+	return onLink(link, func(c *qdisc.Conn, index int) error {
+		err := put(c, index, want)
+		if err != nil {
+			return fmt.Errorf("write qdiscs of %s: %w", link, err)
+		}
+		return nil
+	})
+}
+
+func put(c *qdisc.Conn, index int, want []change.Node) error {
+	if want[0].Handle == 0 && !want[0].Default {
+		if same, err := byDefault(c, index, want); same || err != nil {
+			return err
+		}
+	}
+	root := want[0].Handle
+	if root == 0 && len(want) > 1 {
+		root = change.OwnHandle << 16 // its leaves cannot be reached without
+	}
+	for _, n := range want {
+		at := qdisc.At{Link: index, Parent: n.Parent, Handle: n.Handle}
+		if n.Parent == change.RootParent {
+			at.Handle = root
+		} else if n.Parent&0xffff0000 == want[0].Handle {
+			at.Parent = root | n.Parent&0xffff
+		}
+		if err := c.Replace(at, qdisc.Raw{Name: n.Kind, Options: n.Options}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byDefault deletes the root and tells whether the kernel's default is what is wanted.
+func byDefault(c *qdisc.Conn, index int, want []change.Node) (bool, error) {
+	err := c.Delete(qdisc.At{Link: index, Parent: change.RootParent})
+	if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EINVAL) { // it is the default already
+		return false, err
+	}
+	now, err := tree(c, index)
+	return err == nil && change.Qdisc.Same(change.Tree(want), change.Tree(now)), err
+}
