@@ -2,7 +2,6 @@ package change
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"unicode/utf8"
