@@ -1,0 +1,180 @@
+package enable
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/core/change"
+)
+
+const (
+	// dropIn sorts behind what distributions, cloud images and people write (10-, 50-,
+	// 99-, local.conf), so that it is applied last.
+	dropIn = "/etc/sysctl.d/zz-congctl-bbr.conf"
+	// laterDropIn is for a host on which somebody had the same idea.
+	laterDropIn = "/etc/sysctl.d/zzzz-congctl-bbr.conf"
+	loadFile    = "/etc/modules-load.d/congctl-bbr.conf"
+	rcLocal     = "/etc/rc.local"
+
+	mark = "# Written by \"congctl host enable bbr\"; \"congctl host disable\" takes it back."
+)
+
+// files makes it last. Each way that this host might go is tried on paper: the first
+// after which the boot is foretold to end with our values is planned.
+func (p *planner) files() {
+	if p.f.System.Init == "none" || p.f.System.Init == "" {
+		p.note("after a reboot", "nothing in here applies settings when it starts: whoever starts the container sets them (--sysctl "+advise.KeyCong+"=bbr)")
+		return
+	}
+	keys := p.lacking(p.f)
+	if len(keys) == 0 {
+		return
+	}
+	for _, way := range []func() []advise.File{p.byDropIn(dropIn), p.byDropIn(laterDropIn), p.byConf, p.byScript} {
+		files := way()
+		if len(files) == 0 || len(p.lacking(with(p.f, files))) > 0 {
+			continue
+		}
+		for _, f := range files {
+			p.step(change.File, f.Path, change.FileText(f.Text), "after a reboot")
+		}
+		p.autoload()
+		return
+	}
+	p.noWay(keys)
+}
+
+// wanted are the settings of a boot, in the order in which they are written.
+func (p *planner) wanted() (list []advise.Setting) {
+	if p.ownsDefaultQdisc() {
+		list = append(list, advise.Setting{Key: advise.KeyQdisc, Value: "fq"})
+	}
+	return append(list, advise.Setting{Key: advise.KeyCong, Value: Cong})
+}
+
+// lacking are the settings that a boot would not have.
+func (p *planner) lacking(f *advise.Facts) (keys []string) {
+	for _, s := range p.wanted() {
+		if b := f.AfterBoot(s.Key); !b.OK() || b.Value.Value != s.Value {
+			keys = append(keys, s.Key)
+		}
+	}
+	return keys
+}
+
+// with is the host as it would be with these files in the place of its own.
+func with(f *advise.Facts, files []advise.File) *advise.Facts {
+	g := *f
+	g.Files = slices.Clone(f.Files)
+	for _, n := range files {
+		g.Files = slices.DeleteFunc(g.Files, func(o advise.File) bool { return o.Path == n.Path })
+		g.Files = append(g.Files, n)
+	}
+	return &g
+}
+
+func (p *planner) assignments(format string) string {
+	var b strings.Builder
+	for _, s := range p.wanted() {
+		fmt.Fprintf(&b, format, s.Key, s.Value)
+	}
+	return b.String()
+}
+
+func (p *planner) byDropIn(name string) func() []advise.File {
+	return func() []advise.File {
+		return []advise.File{{Path: name, Text: mark + "\n" + p.assignments("%s = %s\n")}}
+	}
+}
+
+// byConf goes by sysctl.conf where that is read last, or alone: at its end, and the
+// lines that are there stay.
+func (p *planner) byConf() []advise.File {
+	f, ok := p.f.Files.Get(advise.SysctlConf)
+	if f.Link != "" || f.Why != "" {
+		return nil // a link is somebody's arrangement
+	}
+	if !ok && p.f.System.Applier != "busybox" {
+		return nil
+	}
+	return []advise.File{{Path: advise.SysctlConf, Text: ended(f.Text) + mark + "\n" + p.assignments("%s = %s\n")}}
+}
+
+// byScript goes by rc.local where nothing else applies settings, or where it sets
+// others: before its last exit.
+func (p *planner) byScript() []advise.File {
+	f, ok := p.f.Files.Get(rcLocal)
+	if !ok || f.Link != "" || f.Why != "" {
+		return nil
+	}
+	head, tail := ended(f.Text), ""
+	if i := strings.LastIndex("\n"+head, "\nexit "); i >= 0 {
+		head, tail = head[:i], head[i:]
+	}
+	lines := mark + "\n"
+	if p.isModule("tcp_bbr") {
+		lines += "modprobe tcp_bbr\n"
+	}
+	return []advise.File{{Path: rcLocal, Text: head + lines + p.assignments("sysctl -w %s=%s\n") + tail}}
+}
+
+func ended(text string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		return text + "\n"
+	}
+	return text
+}
+
+func (p *planner) isModule(name string) bool {
+	s := p.state(name)
+	return s == advise.ModuleLoadable || s == advise.ModuleLoaded
+}
+
+// autoload loads the modules early. Setting the sysctl would load them, too, but a
+// blacklist or a stricter kernel may not let it.
+func (p *planner) autoload() {
+	if p.f.System.Init != "systemd" && p.f.System.Init != "openrc" {
+		return // those load them by the setting; systems with /etc/modules differ too much
+	}
+	if p.f.System.Container != "" {
+		return // a container loads none
+	}
+	text := mark + "\n"
+	n := 0
+	for _, m := range []string{"tcp_bbr", "sch_fq"} {
+		if p.isModule(m) && (m != "sch_fq" || p.ownsDefaultQdisc()) && !p.loaded(m) {
+			text += m + "\n"
+			n++
+		}
+	}
+	if n > 0 {
+		p.step(change.File, loadFile, change.FileText(text), "early in a boot")
+	}
+}
+
+// loaded tells whether a file of the host loads a module at boot.
+func (p *planner) loaded(module string) bool {
+	order, _ := p.f.Files.DropIns(advise.ModulesLoadDirs, ".conf")
+	if etc, ok := p.f.Files.Get("/etc/modules"); ok {
+		order = append(order, etc)
+	}
+	return slices.ContainsFunc(order, func(f advise.File) bool {
+		return slices.Contains(strings.Fields(strings.ReplaceAll(f.Text, "-", "_")), module)
+	})
+}
+
+// noWay: no file that congctl writes decides. What does is named, and BBR is on until
+// the next boot.
+func (p *planner) noWay(keys []string) {
+	for _, key := range keys {
+		b := with(p.f, p.byDropIn(laterDropIn)()).AfterBoot(key)
+		if !b.OK() {
+			p.note("after a reboot", key+" is unknown: "+b.Why)
+			continue
+		}
+		p.note("after a reboot", fmt.Sprintf("%s will be %s by %s, over any file that congctl would write: it holds until then only; change that place, or have your init run \"congctl host enable bbr\"",
+			key, b.Value.Value, b.Value.From))
+	}
+}

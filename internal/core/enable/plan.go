@@ -1,0 +1,120 @@
+package enable
+
+import (
+	"slices"
+
+	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/core/change"
+)
+
+// Cong is the congestion control that is planned for. Others need no pacing and no
+// plan: one setting does.
+const Cong = "bbr"
+
+// Plan is what enabling comes to on a host.
+type Plan struct {
+	// Steps are the writes in their order, without their old values: live ones first,
+	// so that what the kernel refuses never becomes permanent.
+	Steps []change.Step
+	// Notes say what is left alone, and why.
+	Notes []Note
+	// Missing is why nothing at all can be done; Steps is empty then.
+	Missing []Missing
+}
+
+// Note is a thing that is left as it is.
+type Note struct {
+	About string `json:"about"` // "eth1", "after a reboot"
+	Text  string `json:"text"`
+}
+
+// Missing is a condition that this host or program lacks.
+type Missing struct {
+	What string `json:"what"`
+	Who  string `json:"who"` // can grant it, and how
+}
+
+// For plans what turns BBR on. A host that has all of it gets a plan without steps.
+func For(f *advise.Facts) Plan {
+	p := &planner{f: f}
+	p.Missing = missing(f)
+	if len(p.Missing) > 0 {
+		return p.Plan
+	}
+	p.fair = p.hasFq()
+	p.modules()
+	p.settings()
+	p.links()
+	p.defaultQdisc()
+	p.files()
+	return p.Plan
+}
+
+type planner struct {
+	Plan
+	f    *advise.Facts
+	fair bool // the kernel has fq
+}
+
+func (p *planner) step(k change.Kind, target string, v change.Value, why string) {
+	p.Steps = append(p.Steps, change.Step{Kind: k, Target: target, New: v, Why: why})
+}
+
+func (p *planner) note(about, text string) { p.Notes = append(p.Notes, Note{about, text}) }
+
+// state is a module's, absent where it is not known.
+func (p *planner) state(module string) advise.ModuleState {
+	if s := p.f.Module(module).State; s.OK() {
+		return s.Value
+	}
+	return advise.ModuleAbsent
+}
+
+func (p *planner) hasFq() bool {
+	if p.state("sch_fq") != advise.ModuleAbsent {
+		return true
+	}
+	p.note("fq", "this kernel has no fq: BBR paces inside TCP (since Linux 4.13), which costs a timer per connection and nothing else")
+	return false
+}
+
+// modules loads what the next steps need. The kernel would load both by itself; as
+// steps of their own they are taken out again by an undo.
+func (p *planner) modules() {
+	if p.state("tcp_bbr") == advise.ModuleLoadable && !slices.Contains(p.f.Cong.Available.Value, Cong) {
+		p.step(change.Module, "tcp_bbr", change.Text("loaded"), "has BBR")
+	}
+	if p.fair && p.state("sch_fq") == advise.ModuleLoadable && p.wantsFq() {
+		p.step(change.Module, "sch_fq", change.Text("loaded"), "has fq")
+	}
+}
+
+// wantsFq tells whether anything is going to get fq.
+func (p *planner) wantsFq() bool {
+	return p.ownsDefaultQdisc() || slices.ContainsFunc(p.f.Links.Value, func(l advise.Link) bool {
+		_, verdict := fairTree(l)
+		return verdict == replace
+	})
+}
+
+func (p *planner) settings() {
+	if p.f.Cong.Current.Value != Cong {
+		p.step(change.Sysctl, advise.KeyCong, change.Text(Cong), "new connections, IPv4 and IPv6")
+	}
+}
+
+// ownsDefaultQdisc: the setting is the whole machine's, so only the first network
+// namespace has it.
+func (p *planner) ownsDefaultQdisc() bool {
+	return p.fair && p.f.Sysctl[advise.KeyQdisc].OK() && (!p.f.System.InitNetNS.OK() || p.f.System.InitNetNS.Value)
+}
+
+func (p *planner) defaultQdisc() {
+	switch {
+	case !p.fair:
+	case !p.ownsDefaultQdisc():
+		p.note(advise.KeyQdisc, "is the whole machine's, and this network namespace is not its first one")
+	case p.f.Sysctl[advise.KeyQdisc].Value != "fq":
+		p.step(change.Sysctl, advise.KeyQdisc, change.Text("fq"), "interfaces that come later")
+	}
+}
