@@ -104,12 +104,30 @@ func put(c *qdisc.Conn, index int, want []change.Node) error {
 	return nil
 }
 
-// byDefault deletes the root and tells whether the kernel's default is what is wanted.
+// byDefault has the kernel attach its default and tells whether that is what is wanted.
+// A root that is a default already cannot be deleted: another one is put there first,
+// since the default setting may have changed since it was attached.
 func byDefault(c *qdisc.Conn, index int, want []change.Node) (bool, error) {
-	err := c.Delete(qdisc.At{Link: index, Parent: change.RootParent})
-	if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EINVAL) { // it is the default already
+	at := qdisc.At{Link: index, Parent: change.RootParent}
+	err := c.Delete(at)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL) {
+		if same, err := has(c, index, want); same || err != nil {
+			return same, err
+		}
+		explicit := at
+		explicit.Handle = change.OwnHandle << 16
+		if err := c.Replace(explicit, qdisc.Raw{Name: want[0].Kind}); err != nil {
+			return false, err
+		}
+		err = c.Delete(at)
+	}
+	if err != nil {
 		return false, err
 	}
+	return has(c, index, want)
+}
+
+func has(c *qdisc.Conn, index int, want []change.Node) (bool, error) {
 	now, err := tree(c, index)
 	return err == nil && change.Qdisc.Same(change.Tree(want), change.Tree(now)), err
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/congctl/congctl/internal/core/change"
 )
@@ -19,6 +21,21 @@ func (e *Engine) Open(subject string) (open []*change.Journal, err error) {
 		}
 	}
 	return open, err
+}
+
+// Header makes the header of a new plan. Journals are counted and not named by the
+// time: a device without a battery starts each boot in 1970.
+func (e *Engine) Header(subject, verb, machine string, now time.Time) (h change.Header, err error) {
+	names, err := e.disk.List(e.dir)
+	last := 0
+	for _, name := range names {
+		var n int
+		if _, err := fmt.Sscanf(strings.TrimPrefix(name, "."), "%d-", &n); err == nil {
+			last = max(last, n)
+		}
+	}
+	return change.Header{ID: fmt.Sprintf("%06d-%s", last+1, strings.ReplaceAll(subject, " ", "-")), Subject: subject,
+		Verb: verb, At: now.UTC().Truncate(time.Second), Boot: e.boot, Machine: machine}, err
 }
 
 // Set brings a subject to where plan wants it, from any state: an interrupted change

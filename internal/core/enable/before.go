@@ -1,0 +1,49 @@
+package enable
+
+import (
+	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/core/change"
+)
+
+// Before reads targets from facts, for a host that is only on paper: what a plan is to
+// write there can be shown, and not done. Modes, owners and a qdisc's options are not
+// among the facts, and every directory is taken to be there.
+func Before(f *advise.Facts) change.Read {
+	return func(k change.Kind, target string) (change.Value, error) {
+		switch k {
+		case change.Sysctl:
+			return change.Text(f.Sysctl[target].Value), nil
+		case change.Module:
+			if s := f.Module(target).State; s.OK() && s.Value == advise.ModuleLoaded {
+				return change.Text("loaded"), nil
+			}
+		case change.Qdisc:
+			return treeOf(f, target), nil
+		case change.File:
+			if t, ok := f.Files.Get(target); ok {
+				return change.FileText(t.Text), nil
+			}
+		case change.Dir:
+			return change.Value{Present: true, Mode: 0o755}, nil
+		}
+		return change.Absent, nil
+	}
+}
+
+func treeOf(f *advise.Facts, link string) change.Value {
+	var nodes []change.Node
+	for _, l := range f.Links.Value {
+		if l.Name != link {
+			continue
+		}
+		for _, q := range l.Qdiscs {
+			if q.Parent != advise.ParentIngress {
+				nodes = append(nodes, change.Node{Kind: q.Kind, Handle: q.Handle, Parent: q.Parent})
+			}
+		}
+	}
+	if nodes == nil {
+		return change.Absent
+	}
+	return change.Tree(nodes)
+}
