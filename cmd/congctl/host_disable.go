@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/congctl/congctl/internal/app/show"
+	"github.com/congctl/congctl/internal/kernel/change"
+	"github.com/congctl/congctl/internal/kernel/enable"
+	"github.com/congctl/congctl/internal/kernel/host"
+	"github.com/congctl/congctl/internal/kernel/instance"
+)
+
+func newHostDisable(g *global) *cobra.Command {
+	var force bool
+	changes := change.DefaultDir
+	cmd := &cobra.Command{
+		Use:   "disable",
+		Short: "Take back exactly what host enable changed, value by value",
+		Long: `disable restores each value that enable changed, from its journal, in reverse
+order, also after a reboot or a crash. A value that somebody changed since is named
+and left as it is; the others are restored.
+
+Exit codes: 0 all is as before; 1 failed, and the same again goes on; 2 wrong usage;
+3 nothing to take back; 4 somebody changed values since: they are left.`,
+		Example: "  sudo congctl host disable\n  sudo congctl host disable --force",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			e, err := enable.New(hostDisk(), changes, host.Local().Read)
+			if err != nil {
+				return err
+			}
+			r, err := e.Disable(force)
+			v := undoView(r)
+			if len(r.Restored)+len(r.Left)+len(r.Refused) > 0 {
+				err = errors.Join(err, g.print(cmd, v, func(w io.Writer) error { return show.Undo(w, v) }))
+			}
+			return disabled(r, err)
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "restore values that somebody changed since, too")
+	changesFlag(cmd, &changes)
+	return cmd
+}
+
+func disabled(r change.Report, err error) error {
+	switch {
+	case errors.Is(err, change.ErrNothing):
+		return notFound("congctl host check", err)
+	case errors.Is(err, instance.ErrRunning):
+		return failed("the same again in a moment", err)
+	case err != nil:
+		return failed("sudo congctl host disable", err)
+	case len(r.Refused) > 0:
+		return &coded{exitRefused, "sudo congctl host disable --force", fmt.Errorf("changed by somebody since, and left: %s", r.Refused)}
+	}
+	return nil
+}
+
+func undoView(r change.Report) show.UndoView {
+	return show.UndoView{Restored: undone(r.Restored), Left: undone(r.Left), Refused: undone(r.Refused)}
+}
+
+func undone(notes change.Notes) []show.UndoneStep {
+	list := []show.UndoneStep{}
+	for _, n := range notes {
+		list = append(list, show.UndoneStep{Kind: n.Step.Kind, Target: n.Step.Target, Value: n.Step.Old, Text: n.Text})
+	}
+	return list
+}
