@@ -1,0 +1,92 @@
+package shaping
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Handle is the name of our token bucket on its link, MAJOR: of tc in hexadecimal. A
+// qdisc of this kind and handle is ours, any other that somebody named is foreign.
+const Handle uint16 = 0xc0c7
+
+// ChildHandle is that of what hangs below it.
+const ChildHandle uint16 = 0xc0c8
+
+// Link is an interface as the kernel tells it.
+type Link struct {
+	Name        string
+	Index       int
+	MTU         Size
+	HeaderBytes Size // of the link layer, 14 for Ethernet
+	Up          bool
+	Loopback    bool
+	TSO, GSO    bool
+	Kernel      [2]int // major, minor
+	Timer       Timer
+	Root        Qdisc
+}
+
+// Frame is the largest packet as tbf counts it.
+func (l Link) Frame() Size { return l.MTU + l.HeaderBytes }
+
+// Splits tells whether this kernel's tbf splits super-packets.
+func (l Link) Splits() bool {
+	return l.Kernel[0] > segmentsMajor || l.Kernel[0] == segmentsMajor && l.Kernel[1] >= segmentsMinor
+}
+
+// Qdisc is what a link has, with what hangs below.
+type Qdisc struct {
+	Kind     string // "" is none
+	Handle   uint16 // 0 is put there by the kernel, not by a person
+	Classful bool   // has classes or filters that a dump of qdiscs does not tell
+	Tbf      *Tbf   // of kind tbf
+	Below    []Qdisc
+}
+
+// Tbf is a token bucket as it is, or is to be.
+type Tbf struct {
+	Rate  Rate
+	Burst Size
+	Limit Size
+}
+
+// Ours tells whether we put it there.
+func (q Qdisc) Ours() bool { return q.Kind == "tbf" && q.Handle == Handle }
+
+// Default tells whether the kernel put it there by itself.
+func (q Qdisc) Default() bool {
+	return q.Handle == 0 && !slices.ContainsFunc(q.Below, func(b Qdisc) bool { return !b.Default() })
+}
+
+// String is the qdisc and what hangs below it, in the words of tc.
+func (q Qdisc) String() string {
+	s := q.Kind
+	if s == "" {
+		s = "none"
+	}
+	if q.Handle != 0 {
+		s += fmt.Sprintf(" %x:", q.Handle)
+	}
+	if len(q.Below) > 0 {
+		s += fmt.Sprintf(" with %s", count(q.Below))
+	}
+	return s
+}
+
+// count tells the kinds below, each once: a card has a hundred leaves.
+func count(below []Qdisc) (s string) {
+	n := map[string]int{}
+	var kinds []string
+	for _, b := range below {
+		if n[b.Kind]++; n[b.Kind] == 1 {
+			kinds = append(kinds, b.Kind)
+		}
+	}
+	for i, k := range kinds {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%d %s", n[k], k)
+	}
+	return s
+}
