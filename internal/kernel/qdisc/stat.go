@@ -1,6 +1,7 @@
 package qdisc
 
 import (
+	"bytes"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -12,6 +13,9 @@ type Stat struct {
 	Kind string
 	// SeedTaken: a netem that keeps a seed of its own (6.6 and later).
 	SeedTaken bool
+	// Options are the parameters as the kernel tells them, to be read by kind ([ReadTbf])
+	// or put back.
+	Options []byte
 	Counters
 }
 
@@ -83,20 +87,19 @@ func decode(m []byte) (s Stat, err error) {
 		return s, fmt.Errorf("decode qdisc: %d bytes, struct tcmsg has %d", len(m), tcmsgLen)
 	}
 	s.At = At{Link: int(int32(native.Uint32(m[4:]))), Handle: native.Uint32(m[8:]), Parent: native.Uint32(m[12:])}
-	var options []byte
 	err = eachAttr(m[tcmsgLen:], func(typ uint16, v []byte) error {
 		switch typ {
 		case unix.TCA_KIND:
 			s.Kind = unix.ByteSliceToString(v)
 		case unix.TCA_OPTIONS:
-			options = v
+			s.Options = bytes.Clone(v) // the buffer is the socket's
 		case unix.TCA_STATS2:
 			return s.Counters.decode(v, s.Kind)
 		}
 		return nil
 	})
 	if err == nil && s.Kind == "netem" {
-		s.SeedTaken, err = hasSeed(options)
+		s.SeedTaken, err = hasSeed(s.Options)
 	}
 	return s, err
 }

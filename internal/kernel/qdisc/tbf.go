@@ -3,6 +3,7 @@ package qdisc
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/vishvananda/netlink/nl"
 )
@@ -45,4 +46,45 @@ func (t Tbf) options() *nl.RtAttr {
 		o.AddRtAttr(tbfRate64, u64(t.RateBytesPerS))
 	}
 	return o
+}
+
+// ReadTbf reads what the kernel tells of a tbf. It tells the burst as a time in ticks of
+// 64 ns: above 125 Mbit/s it can be read a few bytes short.
+func ReadTbf(options []byte) (t Tbf, err error) {
+	const parmsLen = 36 // sizeof(struct tc_tbf_qopt)
+	var parms []byte
+	err = eachAttr(options, func(typ uint16, v []byte) error {
+		switch {
+		case typ == tbfParms:
+			parms = v
+		case typ == tbfRate64 && len(v) >= 8:
+			t.RateBytesPerS = native.Uint64(v)
+		}
+		return nil
+	})
+	if err == nil && len(parms) < parmsLen {
+		err = fmt.Errorf("%d bytes of parameters, struct tc_tbf_qopt has %d", len(parms), parmsLen)
+	}
+	if err != nil {
+		return Tbf{}, fmt.Errorf("decode tbf: %w", err)
+	}
+	if t.RateBytesPerS == 0 {
+		t.RateBytesPerS = uint64(native.Uint32(parms[8:]))
+	}
+	t.LimitBytes = native.Uint32(parms[24:])
+	t.BurstBytes = ticksBytes(t.RateBytesPerS, native.Uint32(parms[28:]))
+	return t, nil
+}
+
+// ticksBytes is the least size that takes so many ticks at a rate.
+func ticksBytes(bytesPerS uint64, ticks uint32) uint32 {
+	hi, lo := bits.Mul64(bytesPerS, uint64(ticks)*tickNs)
+	if hi >= 1e9 {
+		return math.MaxUint32
+	}
+	n, rest := bits.Div64(hi, lo, 1e9)
+	if rest > 0 {
+		n++
+	}
+	return uint32(min(n, math.MaxUint32))
 }

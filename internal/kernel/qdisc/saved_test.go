@@ -1,0 +1,45 @@
+package qdisc
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestSavedText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Saved {
+			return Saved{
+				Kind:   rapid.StringMatching(`[a-z_]{1,10}`).Draw(t, "kind"),
+				Parent: rapid.Uint32().Draw(t, "parent"), Handle: rapid.Uint32().Draw(t, "handle"),
+				Options: rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "options"),
+			}
+		}), 0, 5).Draw(t, "saved")
+		got, err := ParseSaved(Text(want))
+		if err != nil || !Equal(got, want) {
+			t.Fatalf("%q is read %+v, %v", Text(want), got, err)
+		}
+	})
+}
+
+func FuzzParseSaved(f *testing.F) {
+	f.Add("mq ffffffff 10000 -; fq 10001 20000 08000100")
+	f.Fuzz(func(t *testing.T, text string) {
+		all, err := ParseSaved(text)
+		if err != nil {
+			return
+		}
+		if again, err := ParseSaved(Text(all)); err != nil || !Equal(all, again) {
+			t.Errorf("%q: %v, %v", text, again, err)
+		}
+	})
+}
+
+func FuzzReadTbf(f *testing.F) {
+	f.Add(specs["tbf"].options().Serialize()[4:])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if got, err := ReadTbf(b); err != nil && got != (Tbf{}) {
+			t.Errorf("error %v, and a value", err)
+		}
+	})
+}
