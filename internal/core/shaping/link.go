@@ -24,6 +24,7 @@ type Link struct {
 	Kernel      [2]int // major, minor
 	Timer       Timer
 	Root        Qdisc
+	Ingress     bool // has an ingress or clsact qdisc: somebody's rules for what comes in
 }
 
 // Frame is the largest packet as tbf counts it.
@@ -41,6 +42,9 @@ type Qdisc struct {
 	Classful bool   // has classes or filters that a dump of qdiscs does not tell
 	Tbf      *Tbf   // of kind tbf
 	Below    []Qdisc
+
+	Sent, Packets, Dropped, Overlimits uint64 // Sent in bytes
+	Backlog                            uint32 // bytes that wait
 }
 
 // Tbf is a token bucket as it is, or is to be.

@@ -60,12 +60,15 @@ func (c *Conn) addPolice(link int, p Police) error {
 	return nil
 }
 
-func (c *Conn) addFilter(link int, p Police) error {
+func (c *Conn) addFilter(link int, p Police) error { return c.addMatchall(link, p.options()) }
+
+// addMatchall puts the one filter of an ingress qdisc.
+func (c *Conn) addMatchall(link int, options *nl.RtAttr) error {
 	req := nl.NewNetlinkRequest(unix.RTM_NEWTFILTER, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
 	req.AddData(&nl.TcMsg{Family: unix.AF_UNSPEC, Ifindex: int32(link), Handle: 1, Parent: ingressHandle, Info: filterPrio<<16 | etherAll})
 	req.Sockets = c.at
 	req.AddData(nl.NewRtAttr(unix.TCA_KIND, nl.ZeroTerminated("matchall")))
-	req.AddData(p.options())
+	req.AddData(options)
 	return execute(req)
 }
 

@@ -22,6 +22,19 @@ func TestSavedText(t *testing.T) {
 	})
 }
 
+// What is kept is kept again, is no less than asked, and at 100 Mbit/s and below the same.
+func TestKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		asked := Tbf{RateBytesPerS: rapid.Uint64Range(1000, 125e9).Draw(t, "rate"), BurstBytes: rapid.Uint32Range(1, 1<<24).Draw(t, "burst")}
+		kept := asked.Kept()
+		if kept.BurstBytes < asked.BurstBytes || kept.Kept() != kept || asked.RateBytesPerS <= 125e5 && kept != asked {
+			if kernelTicks(asked.RateBytesPerS, uint64(asked.BurstBytes)) < 1<<32-1 { // longer than 275 s reads as that
+				t.Fatalf("%+v, kept %+v, again %+v", asked, kept, kept.Kept())
+			}
+		}
+	})
+}
+
 func FuzzParseSaved(f *testing.F) {
 	f.Add("mq ffffffff 10000 -; fq 10001 20000 08000100")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -3,7 +3,6 @@ package qdisc
 import (
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/vishvananda/netlink/nl"
 )
@@ -49,7 +48,7 @@ func (t Tbf) options() *nl.RtAttr {
 }
 
 // ReadTbf reads what the kernel tells of a tbf. It tells the burst as a time in ticks of
-// 64 ns: above 125 Mbit/s it can be read a few bytes short.
+// 64 ns: above 125 Mbit/s it is read a few bytes larger ([Tbf.Kept]).
 func ReadTbf(options []byte) (t Tbf, err error) {
 	const parmsLen = 36 // sizeof(struct tc_tbf_qopt)
 	var parms []byte
@@ -76,15 +75,37 @@ func ReadTbf(options []byte) (t Tbf, err error) {
 	return t, nil
 }
 
-// ticksBytes is the least size that takes so many ticks at a rate.
+// Kept is the tbf as the kernel will tell it: with the largest burst that takes as many
+// ticks.
+func (t Tbf) Kept() Tbf {
+	if t.RateBytesPerS > 0 {
+		t.BurstBytes = ticksBytes(t.RateBytesPerS, kernelTicks(t.RateBytesPerS, uint64(t.BurstBytes)))
+	}
+	return t
+}
+
+// ticksBytes is the largest size that takes so many ticks at a rate.
 func ticksBytes(bytesPerS uint64, ticks uint32) uint32 {
-	hi, lo := bits.Mul64(bytesPerS, uint64(ticks)*tickNs)
-	if hi >= 1e9 {
-		return math.MaxUint32
+	lo, hi := uint64(0), uint64(math.MaxUint32)
+	for lo < hi { // the ticks grow with the size
+		if mid := (lo + hi + 1) / 2; kernelTicks(bytesPerS, mid) <= ticks {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
 	}
-	n, rest := bits.Div64(hi, lo, 1e9)
-	if rest > 0 {
-		n++
+	return uint32(lo)
+}
+
+// kernelTicks is the time of n bytes as the kernel works it out, with the same loss of
+// digits (psched_ratecfg_precompute and psched_l2t_ns in net/sched/sch_generic.c).
+func kernelTicks(bytesPerS, n uint64) uint32 {
+	if bytesPerS == 0 {
+		return 0
 	}
-	return uint32(min(n, math.MaxUint32))
+	factor, shift := uint64(1e9), 0
+	for factor/bytesPerS < 1<<31 && factor < 1<<63 {
+		factor, shift = factor<<1, shift+1
+	}
+	return uint32(min(n*(factor/bytesPerS&math.MaxUint32)>>shift/tickNs, math.MaxUint32))
 }

@@ -1,0 +1,104 @@
+package shape
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/kernel/qdisc"
+)
+
+const noIngress = "none"
+
+// ifbName is the link on which what comes in is queued: 15 characters at most, and one
+// for each link whatever its name.
+func ifbName(index int) string { return fmt.Sprintf("ifb-cc%d", index) }
+
+func getIngress(name string) (string, error) {
+	l, err := find(name)
+	if err != nil {
+		return "", err
+	}
+	index := l.Attrs().Index
+	foreign := false
+	err = withConn(func(c *qdisc.Conn) error {
+		all, err := c.List(index)
+		foreign = slices.ContainsFunc(all, func(s qdisc.Stat) bool { return s.Kind == "ingress" || s.Kind == "clsact" })
+		return err
+	})
+	if err != nil || !foreign {
+		return noIngress, err
+	}
+	v, err := getEgress(ifbName(index))
+	if errors.Is(err, ErrNoLink) {
+		return "foreign", nil
+	}
+	return v, err
+}
+
+func setIngress(name, v string) error {
+	l, err := find(name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case v == noIngress:
+		return dropIngress(l)
+	case !isShaped(v):
+		return fmt.Errorf("shape what %s receives: %q is no setting of ours", name, v)
+	}
+	if now, err := getIngress(name); err != nil || isShaped(now) {
+		if err != nil {
+			return err
+		}
+		return setEgress(ifbName(l.Attrs().Index), v) // it is there: only the rate is another
+	}
+	if err := addIngress(l, v); err != nil {
+		return errors.Join(fmt.Errorf("shape what %s receives: %w", name, err), dropIngress(l))
+	}
+	return nil
+}
+
+// addIngress makes the ifb ready before anything is sent to it.
+func addIngress(l netlink.Link, v string) error {
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name, attrs.MTU = ifbName(l.Attrs().Index), l.Attrs().MTU
+	ifb := &netlink.Ifb{LinkAttrs: attrs}
+	if err := netlink.LinkAdd(ifb); err != nil {
+		return fmt.Errorf("add ifb: %w", err)
+	}
+	if err := netlink.LinkSetUp(ifb); err != nil {
+		return fmt.Errorf("set ifb up: %w", err)
+	}
+	if err := setEgress(attrs.Name, v); err != nil {
+		return err
+	}
+	to, err := find(attrs.Name)
+	if err != nil {
+		return err
+	}
+	return withConn(func(c *qdisc.Conn) error { return c.Redirect(l.Attrs().Index, to.Attrs().Index) })
+}
+
+// dropIngress takes the rule away first: what is on its way into an ifb that has gone is
+// lost.
+func dropIngress(l netlink.Link) error {
+	ifb, err := find(ifbName(l.Attrs().Index))
+	if errors.Is(err, ErrNoLink) {
+		return nil // none of ours
+	}
+	if err != nil {
+		return err
+	}
+	err = withConn(func(c *qdisc.Conn) error { return c.NoIngress(l.Attrs().Index) })
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL) {
+		err = nil // it had none any more
+	}
+	if e := netlink.LinkDel(ifb); e != nil {
+		err = errors.Join(err, fmt.Errorf("delete ifb: %w", e))
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+package shape
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kinds of settings, each with the interface as target.
+const (
+	Egress  = "shape-egress"  // the root qdisc and what hangs below it
+	Ingress = "shape-ingress" // what is done with what comes in
+	TSO     = "offload-tso"   // TCP segmentation offload: on or off
+	GSO     = "offload-gso"   // generic segmentation offload: on or off
+)
+
+// Kinds lists them.
+var Kinds = []string{Egress, Ingress, TSO, GSO}
+
+// Get reads a setting as one line of text.
+func Get(kind, link string) (string, error) {
+	switch kind {
+	case Egress:
+		return getEgress(link)
+	case Ingress:
+		return getIngress(link)
+	case TSO:
+		return onOff(offload(link, getTSO))
+	case GSO:
+		return onOff(offload(link, getGSO))
+	}
+	return "", fmt.Errorf("read setting %s of %s: no such kind", kind, link)
+}
+
+// Set writes what Get reads, or what a plan asks for.
+func Set(kind, link, value string) error {
+	switch kind {
+	case Egress:
+		return setEgress(link, value)
+	case Ingress:
+		return setIngress(link, value)
+	case TSO:
+		return setOffload(link, setTSO, value == "on")
+	case GSO:
+		return setOffload(link, setGSO, value == "on")
+	}
+	return fmt.Errorf("write setting %s of %s: no such kind", kind, link)
+}
+
+func onOff(on bool, err error) (string, error) {
+	if on {
+		return "on", err
+	}
+	return "off", err
+}
+
+// shaped begins the value of an egress or ingress that is ours; any other is qdiscs as
+// they were saved.
+const shaped = "shaped "
+
+func isShaped(value string) bool { return strings.HasPrefix(value, shaped) }
