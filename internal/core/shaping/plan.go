@@ -3,6 +3,7 @@ package shaping
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Ask is what a person asked for.
@@ -13,6 +14,8 @@ type Ask struct {
 	Inner   string
 	Ingress Rate // 0: what comes in is left alone
 	Replace bool // a foreign root qdisc may go
+	// OwnIngress: the rule for what comes in is one of ours.
+	OwnIngress bool
 }
 
 // Target is what a link is to get.
@@ -62,6 +65,10 @@ func check(l Link, a Ask) error {
 		return fmt.Errorf("shape %s: the loopback: it leads nowhere, and slowing it slows the host's own programs; name the interface that leads out", l.Name)
 	case !q.Ours() && !q.Default() && !a.Replace:
 		return fmt.Errorf("shape %s: %w is its root, %s; look with congctl shape show %s, then add --replace to put it aside (clear brings it back)", l.Name, ErrForeign, q, l.Name)
+	case a.Inner != "" && !slices.Contains(Inners, a.Inner):
+		return fmt.Errorf("inner %q: not a kind that can hang below the bucket; write --inner %s, or leave it out", a.Inner, Inners[0])
+	case a.Ingress > 0 && l.Ingress && !a.OwnIngress:
+		return fmt.Errorf("shape %s: what it receives passes rules of somebody else (an ingress or clsact qdisc): --ingress would need their place; leave it out, or take them away", l.Name)
 	}
 	return nil
 }

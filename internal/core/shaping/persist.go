@@ -1,0 +1,224 @@
+package shaping
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Keeper is what sets the limit again after a boot.
+type Keeper string
+
+// Keepers, in the order of preference: first who runs the link, then who runs the host.
+const (
+	Networkd       Keeper = "networkd"
+	NetworkManager Keeper = "NetworkManager"
+	Systemd        Keeper = "systemd"
+	OpenRC         Keeper = "OpenRC"
+	RCLocal        Keeper = "rc.local"
+)
+
+// Boot is what is known of who runs a host, from files only.
+type Boot struct {
+	// NetworkFile is the .network file that networkd applies to the link, NetworkText what
+	// stands in it; "" where networkd does not run the link.
+	NetworkFile, NetworkText string
+	// SystemdVersion is 0 where it is not known.
+	SystemdVersion int
+	// Keyfile is that of the NetworkManager connection that the link has, "" where there is none.
+	Keyfile, KeyText string
+	Systemd          bool   // is the first process
+	OpenRC           bool   // runs the services
+	LocalEnabled     bool   // OpenRC's service local is in the default runlevel
+	RCLocal          string // path, "" where there is none
+	RCText           string
+}
+
+// Kept is a file that keeps the limit, whole.
+type Kept struct {
+	Path, Text string
+	Mode       uint32 // permission bits of a file that is new
+}
+
+// Persistence is how a limit is kept.
+type Persistence struct {
+	Keeper Keeper
+	Files  []Kept
+	Notes  []string
+}
+
+// tbfSince is the systemd whose networkd knows [TokenBucketFilter] with sizes in bytes.
+const tbfSince = 246
+
+// Persist plans how a limit outlives a boot. command sets it: the words of congctl's own
+// command line, for keepers that cannot make a token bucket themselves.
+func Persist(link string, t Target, b Boot, command []string) (p Persistence, err error) {
+	b.KeyText = oursInKeyfile.ReplaceAllString(b.KeyText, "\n")
+	plain := t.Inner == "" && t.Ingress == nil && !t.OffloadsOff
+	switch {
+	case plain && b.NetworkFile != "" && b.SystemdVersion >= tbfSince && onlyFor(b.NetworkText, "Match", "Name", link):
+		return networkd(t, b), nil
+	case plain && b.Keyfile != "" && onlyFor(b.KeyText, "connection", "interface-name", link) && !strings.Contains(b.KeyText, "[tc]"):
+		return networkManager(t, b), nil
+	case b.Systemd:
+		p = systemd(link, command)
+	case b.OpenRC:
+		p = openRC(link, b, command)
+	case b.RCLocal != "":
+		return rcLocal(link, b, command), nil
+	default:
+		return p, fmt.Errorf("keep the limit of %s: found neither systemd, OpenRC nor rc.local; run this at boot by what your host has: %s", link, shell(command))
+	}
+	switch {
+	case b.NetworkFile != "" && !plain:
+		p.note("networkd runs %s, and cannot do all of this: a unit does", link)
+	case b.NetworkFile != "" && b.SystemdVersion < tbfSince:
+		p.note("networkd runs %s, and knows token buckets since systemd %d: a unit does it", link, tbfSince)
+	case b.NetworkFile != "":
+		p.note("%s is not for %s alone, a drop-in would limit the others too: a unit does it", b.NetworkFile, link)
+	}
+	return p, nil
+}
+
+func (p *Persistence) note(format string, args ...any) {
+	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
+}
+
+// onlyFor tells whether a section of an ini file names this link and no other.
+func onlyFor(text, section, key, link string) bool {
+	in, found := false, false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			in = line == "["+section+"]"
+			continue
+		}
+		k, v, ok := strings.Cut(line, "=")
+		if !in || !ok || strings.TrimSpace(k) != key {
+			continue
+		}
+		if strings.TrimSpace(v) != link {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// networkd takes a rate with k of 1000 and sizes with K of 1024: plain numbers mean the
+// same to everybody.
+func networkd(t Target, b Boot) Persistence {
+	dir := path.Join("/etc/systemd/network", path.Base(b.NetworkFile)+".d")
+	text := fmt.Sprintf(`# Written by congctl shape set; congctl shape clear removes it.
+# %s; burst and queue in bytes.
+[TokenBucketFilter]
+Parent=root
+Handle=%x
+Rate=%d
+BurstBytes=%d
+LimitBytes=%d
+`, t.Tbf.Rate.Words(), Handle, t.Tbf.Rate, t.Tbf.Burst, t.Tbf.Limit)
+	return Persistence{Keeper: Networkd, Files: []Kept{{path.Join(dir, "90-congctl-shape.conf"), text, 0o644}}}
+}
+
+// networkManager counts in bytes per second and bytes, as the kernel.
+func networkManager(t Target, b Boot) Persistence {
+	text := strings.TrimRight(b.KeyText, "\n") + fmt.Sprintf("\n\n[tc]\nqdisc.root=handle %x: tbf rate %d burst %d limit %d\n",
+		Handle, t.Tbf.Rate.BytesPerS(), t.Tbf.Burst, t.Tbf.Limit)
+	p := Persistence{Keeper: NetworkManager, Files: []Kept{{b.Keyfile, text, 0o600}}}
+	p.note("NetworkManager reads the file at its next start, or after nmcli connection reload")
+	return p
+}
+
+// systemd starts the unit whenever the device appears, at boot and when it is plugged in
+// again.
+func systemd(link string, command []string) Persistence {
+	name := "congctl-shape-" + escape(link) + ".service"
+	device := "sys-subsystem-net-devices-" + escape(link) + ".device"
+	unit := fmt.Sprintf(`# Written by congctl shape set; congctl shape clear removes it.
+[Unit]
+Description=limit what %s sends
+BindsTo=%s
+After=%s
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=%s
+`, link, device, device, strings.ReplaceAll(strings.Join(command, " "), "%", "%%"))
+	wants := fmt.Sprintf("# Written by congctl shape set; congctl shape clear removes it.\n[Unit]\nWants=%s\n", name)
+	return Persistence{Keeper: Systemd, Files: []Kept{
+		{"/etc/systemd/system/" + name, unit, 0o644},
+		{"/etc/systemd/system/" + device + ".d/congctl-shape.conf", wants, 0o644},
+	}}
+}
+
+// escape is systemd-escape.
+func escape(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == ':', c == '_', c == '.' && i > 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		}
+	}
+	return b.String()
+}
+
+func openRC(link string, b Boot, command []string) Persistence {
+	p := Persistence{Keeper: OpenRC, Files: []Kept{{"/etc/local.d/congctl-shape-" + link + ".start",
+		"#!/bin/sh\n# Written by congctl shape set; congctl shape clear removes it.\nexec " + shell(command) + "\n", 0o755}}}
+	if !b.LocalEnabled {
+		p.note("OpenRC runs /etc/local.d only with its service local, which is off here: rc-update add local default")
+	}
+	return p
+}
+
+// oursInKeyfile is what an earlier limit put there.
+var oursInKeyfile = regexp.MustCompile(fmt.Sprintf(`\n+\[tc\]\nqdisc\.root=handle %x: tbf [^\n]*\n`, Handle))
+
+// rcLocal puts a line before the end of rc.local, which is often an exit, and takes that
+// of an earlier limit away.
+func rcLocal(link string, b Boot, command []string) Persistence {
+	mark := "# congctl shape " + link + "\n"
+	text := b.RCText
+	if before, after, ok := strings.Cut(text, mark); ok {
+		_, after, _ = strings.Cut(after, "\n")
+		text = before + after
+	}
+	text = strings.TrimRight(text, "\n")
+	add := mark + shell(command) + "\n"
+	if before, ok := strings.CutSuffix(text, "exit 0"); ok {
+		text = before + add + "exit 0\n"
+	} else {
+		text += "\n" + add
+	}
+	return Persistence{Keeper: RCLocal, Files: []Kept{{b.RCLocal, text, 0o755}}}
+}
+
+// shell quotes words that need it.
+func shell(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		if quoted[i] = w; w == "" || strings.ContainsAny(w, " \t\n'\"\\$`&|;<>()*?[]#~!{}%") {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// Command is the words that set a target without asking, journalling or keeping it
+// again: what a boot runs.
+func Command(program, link string, t Target) []string {
+	words := []string{program, "shape", "set", link, t.Tbf.Rate.String(), "--burst", t.Tbf.Burst.String(), "--queue", t.Tbf.Limit.String()}
+	if t.Inner != "" {
+		words = append(words, "--inner", t.Inner)
+	}
+	if t.Ingress != nil {
+		words = append(words, "--ingress", t.Ingress.Rate.String())
+	}
+	return append(words, "--replace", "--at-boot")
+}

@@ -1,0 +1,130 @@
+package shaping
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"pgregory.net/rapid"
+)
+
+var ethernet = Link{Name: "eth0", Index: 2, MTU: 1500, HeaderBytes: 14, Up: true, TSO: true, GSO: true,
+	Kernel: [2]int{6, 1}, Timer: Timer{HighRes: true}, Root: Qdisc{Kind: "fq_codel"}}
+
+// links by what is special about them.
+func linkOf(name string) Link {
+	l := ethernet
+	switch name {
+	case "old":
+		l.Kernel = [2]int{3, 10}
+	case "first-to-split":
+		l.Kernel = [2]int{3, 11}
+	case "no-offloads":
+		l.TSO, l.GSO = false, false
+	case "ticks":
+		l.Timer = Timer{HZ: 250}
+	case "jumbo":
+		l.MTU = 9000
+	case "down":
+		l.Up = false
+	case "lo":
+		l.Name, l.Loopback = "lo", true
+	case "mq":
+		l.Root = Qdisc{Kind: "mq", Below: []Qdisc{{Kind: "fq"}, {Kind: "fq"}}}
+	case "mq-by-hand":
+		l.Root = Qdisc{Kind: "mq", Handle: 1, Below: []Qdisc{{Kind: "fq", Handle: 2}, {Kind: "fq", Handle: 3}}}
+	case "leaves-by-hand":
+		l.Root = Qdisc{Kind: "mq", Below: []Qdisc{{Kind: "fq", Handle: 2}, {Kind: "fq_codel"}}}
+	case "htb":
+		l.Root = Qdisc{Kind: "htb", Handle: 1, Classful: true}
+	case "tbf-of-another":
+		l.Root = Qdisc{Kind: "tbf", Handle: 0x8001, Tbf: &Tbf{8e6, 1600, 50000}}
+	case "ours":
+		l.Root = Qdisc{Kind: "tbf", Handle: Handle, Tbf: &Tbf{8e6, 3028, 103028}}
+	case "filtered":
+		l.Ingress = true
+	}
+	return l
+}
+
+// A plan from a link and what was asked: `plan link=NAME rate=R burst=S queue=Q inner=K ingress=R replace`.
+func TestPlan(t *testing.T) {
+	datadriven.RunTest(t, "testdata/plan", func(t *testing.T, d *datadriven.TestData) string {
+		var out strings.Builder
+		for line := range strings.SplitSeq(strings.TrimSpace(d.Input), "\n") {
+			link, ask := parseAsk(t, line)
+			got, err := For(linkOf(link), ask)
+			fmt.Fprintln(&out, ">", line)
+			if err != nil {
+				fmt.Fprintln(&out, err)
+				continue
+			}
+			fmt.Fprintf(&out, "rate %s  burst %d  limit %d  wait %s  inner %q  offloads off %t\n", got.Tbf.Rate, got.Tbf.Burst, got.Tbf.Limit,
+				Wait(got.Tbf.Rate, got.Tbf.Limit, got.Tbf.Burst), got.Inner, got.OffloadsOff)
+			if got.Ingress != nil {
+				fmt.Fprintf(&out, "ingress %+v\n", *got.Ingress)
+			}
+			for _, n := range got.Notes {
+				fmt.Fprintln(&out, "-", n)
+			}
+		}
+		return out.String()
+	})
+}
+
+func parseAsk(t *testing.T, line string) (link string, a Ask) {
+	link = "plain"
+	for _, w := range strings.Fields(line) {
+		k, v, _ := strings.Cut(w, "=")
+		var err error
+		switch k {
+		case "link":
+			link = v
+		case "rate":
+			a.Rate, err = ParseRate(v)
+		case "burst":
+			a.Burst, err = ParseSize(v)
+		case "queue":
+			a.Queue, err = ParseQueue(v)
+		case "inner":
+			a.Inner = v
+		case "ingress":
+			a.Ingress, err = ParseRate(v)
+		case "replace":
+			a.Replace = true
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return link, a
+}
+
+// Whatever is asked, the bucket holds a frame, the queue one more, and tbf can count both.
+func TestPlanHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := ethernet
+		l.MTU = Size(rapid.IntRange(68, 65521).Draw(t, "mtu"))
+		l.Timer = Timer{HighRes: rapid.Bool().Draw(t, "high-res"), HZ: rapid.SampledFrom([]int{0, 100, 250, 1000}).Draw(t, "hz")}
+		a := Ask{Rate: Rate(rapid.Uint64Range(uint64(MinRate), uint64(MaxRate)).Draw(t, "rate"))}
+		if rapid.Bool().Draw(t, "queue") {
+			a.Queue.Time = time.Duration(rapid.Int64Range(1, int64(MaxWait)).Draw(t, "time"))
+		}
+		got, err := For(l, a)
+		if err != nil {
+			if !strings.Contains(err.Error(), "write a shorter time") {
+				t.Fatal(err)
+			}
+			return
+		}
+		b := got.Tbf
+		if b.Burst < 2*l.Frame() || b.Limit < b.Burst+l.Frame() || b.Limit > MaxSize || b.Rate.Kept() != b.Rate {
+			t.Fatalf("got %+v", b)
+		}
+		if wait := Wait(b.Rate, b.Limit, b.Burst); a.Queue.Time > 0 && wait < a.Queue.Time-time.Millisecond {
+			t.Fatalf("waits %s, asked %s", wait, a.Queue.Time)
+		}
+	})
+}
