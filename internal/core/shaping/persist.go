@@ -60,7 +60,7 @@ func Persist(link string, t Target, b Boot, command []string) (p Persistence, er
 	case plain && b.NetworkFile != "" && b.SystemdVersion >= tbfSince && onlyFor(b.NetworkText, "Match", "Name", link):
 		return networkd(t, b), nil
 	case plain && b.Keyfile != "" && onlyFor(b.KeyText, "connection", "interface-name", link) && !strings.Contains(b.KeyText, "[tc]"):
-		return networkManager(t, b), nil
+		return keyfile(t, b), nil
 	case b.Systemd:
 		p = systemd(link, command)
 	case b.OpenRC:
@@ -122,8 +122,8 @@ LimitBytes=%d
 	return Persistence{Keeper: Networkd, Files: []Kept{{path.Join(dir, "90-congctl-shape.conf"), text, 0o644}}}
 }
 
-// networkManager counts in bytes per second and bytes, as the kernel.
-func networkManager(t Target, b Boot) Persistence {
+// keyfile: NetworkManager counts in bytes per second and bytes, as the kernel.
+func keyfile(t Target, b Boot) Persistence {
 	text := strings.TrimRight(b.KeyText, "\n") + fmt.Sprintf("\n\n[tc]\nqdisc.root=handle %x: tbf rate %d burst %d limit %d\n",
 		Handle, t.Tbf.Rate.BytesPerS(), t.Tbf.Burst, t.Tbf.Limit)
 	p := Persistence{Keeper: NetworkManager, Files: []Kept{{b.Keyfile, text, 0o600}}}
