@@ -1,0 +1,96 @@
+package shape
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Pending is a limit that goes away again unless somebody confirms it: one set over a
+// connection that it slows may have cut its owner off. What keeps it after a boot is
+// written when it is confirmed, so that a reboot helps, too.
+type Pending struct {
+	Link    string    `json:"link"`
+	ID      string    `json:"id"` // of the journal
+	Until   time.Time `json:"until"`
+	Boot    string    `json:"boot"`
+	Persist *Request  `json:"persist,omitempty"`
+}
+
+// ErrPending says that a limit waits to be confirmed.
+var ErrPending = errors.New("the last limit waits to be confirmed")
+
+// grace is how much later than its time the child may be on a busy host.
+const grace = 10 * time.Second
+
+func (h *Host) pendingPath(link string) string {
+	return filepath.Join(h.Root, h.dir, "pending-"+link+".json")
+}
+
+// Waits gives what waits to be confirmed on a link, nil for nothing. What a reboot or a
+// killed child left counts no longer.
+func (h *Host) Waits(link string, now time.Time) (*Pending, error) {
+	b, err := os.ReadFile(h.pendingPath(link))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var p Pending
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what waits to be confirmed: %w", err)
+	}
+	if p.Boot != h.boot || now.After(p.Until.Add(grace)) {
+		return nil, nil
+	}
+	return &p, nil
+}
+
+// Await notes that a limit waits to be confirmed.
+func (h *Host) Await(p Pending) error {
+	p.Boot = h.boot
+	b, err := json.Marshal(p)
+	if err == nil {
+		err = os.WriteFile(h.pendingPath(p.Link), b, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("note what waits to be confirmed: %w", err)
+	}
+	return nil
+}
+
+// Confirm makes a limit stay. Of Confirm and the child that reverts, one takes the note
+// away, and only that one goes on.
+func (h *Host) Confirm(link string, now time.Time) (*Pending, error) {
+	p, err := h.Waits(link, now)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil || !h.take(link) {
+		return nil, fmt.Errorf("confirm %s: nothing waits to be confirmed", link)
+	}
+	return p, nil
+}
+
+func (h *Host) take(link string) bool { return os.Remove(h.pendingPath(link)) == nil }
+
+// tick is how often the child looks whether the note has gone.
+const tick = 200 * time.Millisecond
+
+// RevertUnless waits until the note has gone or its time is over, and then takes the
+// limit back.
+func (h *Host) RevertUnless(link, id string, after time.Duration) error {
+	for end := time.Now().Add(after); time.Now().Before(end); time.Sleep(min(tick, after)) {
+		if p, err := h.Waits(link, time.Now()); err != nil || p == nil || p.ID != id {
+			return err
+		}
+	}
+	if p, err := h.Waits(link, time.Now()); err != nil || p == nil || p.ID != id || !h.take(link) {
+		return err
+	}
+	return h.Revert(link, id)
+}

@@ -1,0 +1,119 @@
+package shape
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Session is the caller's SSH_CONNECTION ("client port server port"), "" without one.
+// sudo takes it out of the environment, so those who started us are asked, too.
+func Session() string {
+	if s := os.Getenv("SSH_CONNECTION"); s != "" {
+		return s
+	}
+	const generations = 32 // shells in shells in a terminal multiplexer
+	for pid, n := os.Getppid(), 0; pid > 1 && n < generations; n++ {
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil {
+			return "" // somebody else's process: not of our session
+		}
+		for v := range bytes.SplitSeq(env, []byte{0}) {
+			if s, ok := strings.CutPrefix(string(v), "SSH_CONNECTION="); ok && s != "" {
+				return s
+			}
+		}
+		pid = parent(pid)
+	}
+	return ""
+}
+
+// parent reads the fourth word of /proc/PID/stat, behind a name that may hold anything.
+func parent(pid int) int {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	words := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(words) < 2 {
+		return 0
+	}
+	n, err := strconv.Atoi(words[1])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Carries tells whether a link carries a session: it leads to the client, or has the
+// server's address, or lies below one that does (a bond's member, a VLAN's card).
+func Carries(link, session string) (bool, error) {
+	client, server, err := parseSession(session)
+	if err != nil {
+		return false, err
+	}
+	on := map[int]bool{}
+	if routes, err := netlink.RouteGet(net.IP(client.AsSlice())); err == nil {
+		for _, r := range routes {
+			on[r.LinkIndex] = true
+		}
+	}
+	links, err := netlink.LinkList()
+	if err != nil {
+		return false, fmt.Errorf("find the session's interface: %w", err)
+	}
+	for _, l := range links {
+		addrs, err := netlink.AddrList(l, unix.AF_UNSPEC)
+		if err != nil {
+			return false, fmt.Errorf("find the session's interface: %w", err)
+		}
+		for _, a := range addrs {
+			if ip, ok := netip.AddrFromSlice(a.IP); ok && ip.Unmap() == server {
+				on[l.Attrs().Index] = true
+			}
+		}
+	}
+	return reaches(links, on, link), nil
+}
+
+// reaches follows links down: from a master to its members, from a VLAN to its card.
+func reaches(links []netlink.Link, on map[int]bool, name string) bool {
+	for range links { // as deep as there are links
+		for _, l := range links {
+			a := l.Attrs()
+			if on[a.MasterIndex] && a.MasterIndex != 0 {
+				on[a.Index] = true
+			}
+			if on[a.Index] && a.ParentIndex != 0 && a.NetNsID < 0 {
+				on[a.ParentIndex] = true
+			}
+		}
+	}
+	for _, l := range links {
+		if l.Attrs().Name == name && on[l.Attrs().Index] {
+			return true
+		}
+	}
+	return false
+}
+
+func parseSession(s string) (client, server netip.Addr, err error) {
+	f := strings.Fields(s)
+	if len(f) != 4 {
+		return client, server, fmt.Errorf("parse SSH_CONNECTION %q: not four words", s)
+	}
+	if client, err = netip.ParseAddr(f[0]); err == nil {
+		server, err = netip.ParseAddr(f[2])
+	}
+	if err != nil {
+		return client, server, fmt.Errorf("parse SSH_CONNECTION %q: %w", s, err)
+	}
+	return client.Unmap().WithZone(""), server.Unmap().WithZone(""), nil
+}
