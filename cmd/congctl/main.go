@@ -111,5 +111,5 @@ Exit codes: 0 done; 1 could not; 2 wrong usage or configuration; 3 not found;
 // verbs are the constructors of all verbs, in the order that help lists them.
 var verbs = []func(*global) *cobra.Command{
 	newUp, newSockets, newPrefixes, newExplain, newRounds, newEffect, newEvents, newPlan, newStop, newResume, newStatus, newRecords, newConfig, newLab,
-	newSimulate, newHost,
+	newSimulate, newHost, newShape,
 }

@@ -67,7 +67,7 @@ func BurstFor(r Rate, frame Size, t Timer) Burst {
 // checkBurst refuses a bucket that would drop every full packet.
 func checkBurst(burst, frame Size) error {
 	if burst < frame {
-		return fmt.Errorf("burst %s: smaller than a frame of this link (%d bytes), so tbf would drop every full packet; write --burst auto, or %s and more", burst, frame, frame)
+		return refuse("burst %s: smaller than a frame of this link (%d bytes), so tbf would drop every full packet; write --burst auto, or %s and more", burst, frame, frame)
 	}
 	return nil
 }

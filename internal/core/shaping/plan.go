@@ -31,6 +31,16 @@ type Target struct {
 // Inners are the kinds that may hang below the bucket.
 var Inners = []string{"fq_codel"}
 
+// ErrAsk says that what was asked for cannot be, on any host or on this link.
+var ErrAsk = errors.New("cannot be done as asked")
+
+// askError is an ErrAsk that says only what is wrong.
+type askError struct{ error }
+
+func (askError) Is(target error) bool { return target == ErrAsk }
+
+func refuse(format string, args ...any) error { return askError{fmt.Errorf(format, args...)} }
+
 // ErrForeign says that somebody else's qdisc stands where ours should.
 var ErrForeign = errors.New("somebody else's qdisc")
 
@@ -62,13 +72,13 @@ func For(l Link, a Ask) (t Target, err error) {
 func check(l Link, a Ask) error {
 	switch q := l.Root; {
 	case l.Loopback:
-		return fmt.Errorf("shape %s: the loopback: it leads nowhere, and slowing it slows the host's own programs; name the interface that leads out", l.Name)
+		return refuse("shape %s: the loopback: it leads nowhere, and slowing it slows the host's own programs; name the interface that leads out", l.Name)
 	case !q.Ours() && !q.Default() && !a.Replace:
 		return fmt.Errorf("shape %s: %w is its root, %s; look with congctl shape show %s, then add --replace to put it aside (clear brings it back)", l.Name, ErrForeign, q, l.Name)
 	case a.Inner != "" && !slices.Contains(Inners, a.Inner):
-		return fmt.Errorf("inner %q: not a kind that can hang below the bucket; write --inner %s, or leave it out", a.Inner, Inners[0])
+		return refuse("inner %q: not a kind that can hang below the bucket; write --inner %s, or leave it out", a.Inner, Inners[0])
 	case a.Ingress > 0 && l.Ingress && !a.OwnIngress:
-		return fmt.Errorf("shape %s: what it receives passes rules of somebody else (an ingress or clsact qdisc): --ingress would need their place; leave it out, or take them away", l.Name)
+		return refuse("shape %s: what it receives passes rules of somebody else (an ingress or clsact qdisc): --ingress would need their place; leave it out, or take them away", l.Name)
 	}
 	return nil
 }

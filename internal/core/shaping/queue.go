@@ -72,13 +72,13 @@ func (q Queue) String() string {
 func (q Queue) limit(r Rate, burst Size) (Size, error) {
 	if q.Time == 0 {
 		if q.Bytes < burst {
-			return 0, fmt.Errorf("queue %s: smaller than the burst of %s, which passes without waiting; write a larger --queue or a smaller --burst", q, burst)
+			return 0, refuse("queue %s: smaller than the burst of %s, which passes without waiting; write a larger --queue or a smaller --burst", q, burst)
 		}
 		return q.Bytes, nil
 	}
 	v := mulDiv(r.BytesPerS(), uint64(q.Time), 1e9)
 	if v > uint64(MaxSize-burst) {
-		return 0, fmt.Errorf("queue %s: %d bytes at %s, more than tbf can count (%d); write a shorter time", q, v, r, MaxSize)
+		return 0, refuse("queue %s: %d bytes at %s, more than tbf can count (%d); write a shorter time", q, v, r, MaxSize)
 	}
 	return Size(v) + burst, nil
 }

@@ -211,9 +211,9 @@ func (h *Host) header(link, verb string, now time.Time) (change.Header, error) {
 	if _, err := rand.Read(b[:]); err != nil {
 		return change.Header{}, fmt.Errorf("name the change: %w", err)
 	}
-	now = now.UTC().Truncate(time.Second)
-	return change.Header{ID: now.Format("20060102T150405Z") + "-shape-" + hex.EncodeToString(b[:]), Subject: subject(link),
-		Verb: verb, At: now, Boot: h.boot, Machine: h.machine()}, nil
+	// Journals are taken back in the reverse order of their names: two in one second, too.
+	id := now.UTC().Format("20060102T150405.000000000Z") + "-shape-" + hex.EncodeToString(b[:])
+	return change.Header{ID: id, Subject: subject(link), Verb: verb, At: now.UTC().Truncate(time.Second), Boot: h.boot, Machine: h.machine()}, nil
 }
 
 func (h *Host) machine() string {

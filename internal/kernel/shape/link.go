@@ -16,6 +16,9 @@ import (
 // ErrNoLink says that there is no interface of a name.
 var ErrNoLink = errors.New("no such interface")
 
+// ErrName says that no interface can have a name.
+var ErrName = errors.New("no name of an interface")
+
 // ethernetHeader is what tbf counts before the IP packet on all links that we know; a
 // tunnel without one is counted 14 bytes too long, which only makes the bucket larger.
 const ethernetHeader = 14
@@ -65,7 +68,7 @@ func Read(name string) (shaping.Link, error) {
 
 func find(name string) (netlink.Link, error) {
 	if name == "" || len(name) >= unix.IFNAMSIZ || strings.ContainsAny(name, "/ \t\n") {
-		return nil, fmt.Errorf("interface %q: no name of one: 1 to 15 characters without / and blanks; ip link lists them", name)
+		return nil, fmt.Errorf("interface %q: %w: 1 to 15 characters without / and blanks; ip link lists them", name, ErrName)
 	}
 	l, err := netlink.LinkByName(name)
 	if errors.As(err, new(netlink.LinkNotFoundError)) {

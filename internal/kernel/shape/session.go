@@ -91,7 +91,8 @@ func reaches(links []netlink.Link, on map[int]bool, name string) bool {
 			if on[a.MasterIndex] && a.MasterIndex != 0 {
 				on[a.Index] = true
 			}
-			if on[a.Index] && a.ParentIndex != 0 && a.NetNsID < 0 {
+			// The "parent" of a veth is its other end, which carries nothing else.
+			if on[a.Index] && a.ParentIndex != 0 && l.Type() != "veth" {
 				on[a.ParentIndex] = true
 			}
 		}

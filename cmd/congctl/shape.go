@@ -1,0 +1,206 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/congctl/congctl/internal/core/shaping"
+	carry "github.com/congctl/congctl/internal/kernel/change"
+	"github.com/congctl/congctl/internal/kernel/shape"
+)
+
+func newShape(g *global) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "shape",
+		Short: "Limit what an interface sends, in units that mean one thing",
+		Long: `shape puts a token bucket (tbf) at the root of an interface and takes it away again,
+with everything as it was. Rates end in bit/s or B/s, with k, M, G for powers of 1000
+and Ki, Mi, Gi for powers of 1024; what tc and people read differently is refused.`,
+		Example: "  sudo congctl shape set eth0 1MB/s --persist\n  congctl shape show eth0\n  sudo congctl shape clear eth0",
+	}
+	cmd.AddCommand(newShapeSet(g), newShapeShow(g), newShapeClear(g), newShapeConfirm(g), newShapeRevert(g))
+	return cmd
+}
+
+// shapeHost is the host that the verbs change: this one, but for its files where a
+// hidden flag says so.
+func shapeHost(g *global, root string) (*shape.Host, error) {
+	c, err := g.config()
+	if err != nil {
+		return nil, err
+	}
+	return shape.NewHost(root, filepath.Join(c.StateDir, "changes"))
+}
+
+func hiddenRoot(cmd *cobra.Command, root *string) {
+	cmd.Flags().StringVar(root, "root", "/", "where files are written (for tests)")
+	_ = cmd.Flags().MarkHidden("root") // it was declared a line above
+}
+
+// shapeError gives an error its exit code.
+func shapeError(link string, err error) error {
+	var c *coded
+	switch {
+	case err == nil || errors.As(err, &c):
+		return err
+	case errors.Is(err, shape.ErrNoLink):
+		return notFound("congctl shape show", err)
+	case errors.Is(err, shape.ErrNoLimit):
+		return notFound("congctl shape show "+link, err)
+	case errors.Is(err, shaping.ErrForeign):
+		return &coded{exitRefused, "congctl shape set " + link + " ... --replace --dry-run", err}
+	case errors.Is(err, shape.ErrPending):
+		return &coded{exitRefused, "congctl shape confirm " + link, err}
+	case errors.Is(err, shaping.ErrAsk), errors.Is(err, shape.ErrName):
+		return usage(err)
+	}
+	return shape.NeedsRoot(err)
+}
+
+func newShapeShow(g *global) *cobra.Command {
+	return &cobra.Command{
+		Use:     "show [IFACE]",
+		Short:   "What interfaces send at, in words, bits and bytes",
+		Example: "  congctl shape show\n  congctl shape show eth0 -o json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names := args
+			if len(names) == 0 {
+				var err error
+				if names, err = shape.Names(); err != nil {
+					return err
+				}
+			}
+			views := []shaping.View{}
+			for _, name := range names {
+				v, err := shape.View(name)
+				if err != nil {
+					return shapeError(name, err)
+				}
+				views = append(views, v)
+			}
+			return g.print(cmd, views, func(w io.Writer) error { return shaping.WriteViews(w, views) })
+		},
+	}
+}
+
+func newShapeClear(g *global) *cobra.Command {
+	var root string
+	var force bool
+	cmd := &cobra.Command{
+		Use:     "clear IFACE",
+		Short:   "Take the limit away: root qdisc, offloads and files as they were",
+		Example: "  sudo congctl shape clear eth0",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := shapeHost(g, root)
+			if err != nil {
+				return err
+			}
+			r, err := h.Clear(args[0], force)
+			if err != nil {
+				return shapeError(args[0], err)
+			}
+			answer := clearAnswer(args[0], r)
+			if err := g.print(cmd, answer, func(w io.Writer) error { return answer.write(w) }); err != nil {
+				return err
+			}
+			if len(r.Refused) > 0 {
+				return &coded{exitRefused, "congctl shape clear " + args[0] + " --force", fmt.Errorf("clear %s: changed by somebody since, and left: %s", args[0], r.Refused)}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "also put back what somebody changed since")
+	hiddenRoot(cmd, &root)
+	return cmd
+}
+
+// ShapeCleared is the answer of shape clear.
+type ShapeCleared struct {
+	Interface string   `json:"interface"`
+	Restored  []string `json:"restored"` // what has its old value again
+	Left      []string `json:"left"`     // what a reboot or a user of it left otherwise
+	Refused   []string `json:"refused"`  // what somebody changed since
+}
+
+func clearAnswer(link string, r carry.Report) ShapeCleared {
+	list := func(notes carry.Notes) []string {
+		all := []string{}
+		for _, n := range notes {
+			all = append(all, n.Step.String())
+		}
+		return all
+	}
+	return ShapeCleared{link, list(r.Restored), list(r.Left), list(r.Refused)}
+}
+
+func (a ShapeCleared) write(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s: no longer limited by congctl\n", a.Interface)
+	for _, s := range a.Restored {
+		_, err = fmt.Fprintf(w, "as before: %s\n", s)
+	}
+	for _, s := range a.Left {
+		_, err = fmt.Fprintf(w, "left: %s\n", s)
+	}
+	return err
+}
+
+func newShapeConfirm(g *global) *cobra.Command {
+	var root string
+	cmd := &cobra.Command{
+		Use:     "confirm IFACE",
+		Short:   "Keep a limit that was set over the connection it slows",
+		Example: "  sudo congctl shape confirm eth0",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := shapeHost(g, root)
+			if err != nil {
+				return err
+			}
+			p, err := h.Confirm(args[0], time.Now())
+			if err != nil {
+				return notFound("congctl shape show "+args[0], err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: the limit stays\n", args[0])
+			if p.Persist == nil {
+				return nil
+			}
+			done, _, err := h.Set(*p.Persist, "congctl shape confirm "+args[0], time.Now())
+			if err != nil {
+				return shapeError(args[0], fmt.Errorf("it stays until the next boot only: %w", err))
+			}
+			return writeKept(cmd.OutOrStdout(), done)
+		},
+	}
+	hiddenRoot(cmd, &root)
+	return cmd
+}
+
+// newShapeRevert is what shape set leaves behind when a limit has to be confirmed.
+func newShapeRevert(g *global) *cobra.Command {
+	var root, id string
+	var after time.Duration
+	cmd := &cobra.Command{
+		Use:    "revert IFACE",
+		Short:  "Wait, and take a limit back that nobody has confirmed",
+		Args:   cobra.ExactArgs(1),
+		Hidden: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			h, err := shapeHost(g, root)
+			if err != nil {
+				return err
+			}
+			return h.RevertUnless(args[0], id, after)
+		},
+	}
+	cmd.Flags().StringVar(&id, "id", "", "of the change")
+	cmd.Flags().DurationVar(&after, "after", 0, "how long to wait")
+	hiddenRoot(cmd, &root)
+	return cmd
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/core/shaping"
+	"github.com/congctl/congctl/internal/kernel/shape"
+)
+
+// ShapeSet is the answer of shape set.
+type ShapeSet struct {
+	Interface      string       `json:"interface"`
+	Done           bool         `json:"done"` // false of a dry run
+	RateBitPerS    uint64       `json:"rate_bit_per_s"`
+	RateBytesPerS  uint64       `json:"rate_bytes_per_s"`
+	BurstBytes     uint64       `json:"burst_bytes"`
+	QueueBytes     uint64       `json:"queue_bytes"`
+	WaitMs         float64      `json:"wait_ms"`
+	Writes         []ShapeWrite `json:"writes"`
+	KeptBy         string       `json:"kept_by,omitempty"`
+	Notes          []string     `json:"notes"`
+	ConfirmWithinS int          `json:"confirm_within_s,omitempty"`
+	ConfirmWhy     string       `json:"confirm_why,omitempty"`
+
+	target shaping.Target
+}
+
+// ShapeWrite is one write to the host.
+type ShapeWrite struct {
+	Kind   string `json:"kind"`
+	Target string `json:"target"`
+	Old    string `json:"old"`
+	New    string `json:"new"`
+}
+
+func newShapeSetAnswer(p shape.Proposal, done bool) ShapeSet {
+	t := p.Target.Tbf
+	a := ShapeSet{Interface: p.Link.Name, Done: done, RateBitPerS: uint64(t.Rate), RateBytesPerS: t.Rate.BytesPerS(), BurstBytes: uint64(t.Burst),
+		QueueBytes: uint64(t.Limit), WaitMs: float64(shaping.Wait(t.Rate, t.Limit, t.Burst).Microseconds()) / 1000,
+		Writes: []ShapeWrite{}, Notes: append([]string{}, p.Target.Notes...), target: p.Target}
+	for _, s := range p.Steps {
+		a.Writes = append(a.Writes, ShapeWrite{string(s.Kind), s.Target, change.Brief(s.Old), change.Brief(s.New)})
+	}
+	if p.Persistence != nil {
+		a.KeptBy = string(p.Persistence.Keeper)
+		a.Notes = append(a.Notes, p.Persistence.Notes...)
+	}
+	return a
+}
+
+func (a ShapeSet) write(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s", a.target.Summary())
+	for _, n := range a.Notes {
+		fmt.Fprintln(&b, "note  ", n)
+	}
+	verb := "would write"
+	if a.Done {
+		verb = "wrote"
+	}
+	for _, s := range a.Writes {
+		fmt.Fprintf(&b, "%s %s %s: %s (was %s)\n", verb, s.Kind, s.Target, s.New, s.Old)
+	}
+	switch {
+	case len(a.Writes) == 0:
+		fmt.Fprintf(&b, "%s is so already: nothing to write\n", a.Interface)
+	case a.KeptBy != "":
+		fmt.Fprintf(&b, "kept after a boot by %s\n", a.KeptBy)
+	case a.Done && a.ConfirmWithinS == 0:
+		fmt.Fprintf(&b, "until the next boot; --persist keeps it\n")
+	}
+	if a.ConfirmWithinS > 0 {
+		fmt.Fprintf(&b, "%s: goes away in %d s unless you say: congctl shape confirm %s\n", a.ConfirmWhy, a.ConfirmWithinS, a.Interface)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeKept(w io.Writer, p shape.Proposal) error {
+	if p.Persistence == nil {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "kept after a boot by %s\n", p.Persistence.Keeper)
+	return err
+}
