@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -25,13 +26,15 @@ import (
 	"github.com/congctl/congctl/internal/app/controller"
 	"github.com/congctl/congctl/internal/core/ledger"
 	"github.com/congctl/congctl/internal/data/sqlite"
+	"github.com/congctl/congctl/internal/kernel/netns"
 )
 
 var rewriteDocs = flag.Bool("rewrite-docs", false, "write the real output into the console blocks of the documentation")
 
 // TestExamples runs every console block of the pages that a newcomer reads. Each
 // page has a store of its own; a block "console running" has a congctl that
-// answers on the socket, any other block has none; a block "console qemu" is not run.
+// answers on the socket, any other block has none; a block "console qemu" is not run,
+// a block "console root" by root only, in a network namespace with a link eth0.
 func TestExamples(t *testing.T) {
 	// os/signal starts its goroutine at the first use; it must not be born in a bubble.
 	c := make(chan os.Signal, 1)
@@ -75,6 +78,25 @@ func runPage(t *testing.T, page string, db []byte) {
 	}
 }
 
+var consoles = []string{"console", "console running", "console qemu", "console root"}
+
+// ownNetwork tells whether the tests have a network namespace of their own, and puts a
+// link eth0 into it, as a host has one.
+func ownNetwork(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(cgroupEnv) == "" {
+		return false
+	}
+	ns, err := netns.Current()
+	check(t, err)
+	defer ns.Close()
+	if _, err := net.InterfaceByName("eth0"); err == nil {
+		return true
+	}
+	check(t, errors.Join(netns.Veth(ns, "eth0", ns, "peer0"), ns.Up("eth0"), ns.Up("peer0")))
+	return true
+}
+
 // stage is where a page's examples run: a directory with its files and store.
 type stage struct {
 	dir, state string
@@ -107,11 +129,15 @@ func (s *stage) play(t *testing.T, blocks []block) (played []block) {
 			}
 			continue
 		}
-		if b.info != "console" && b.info != "console running" && b.info != "console qemu" {
+		if !slices.Contains(consoles, b.info) {
 			continue
 		}
 		b.examples = parseExamples(b)
 		if b.info == "console qemu" { // a minute, and a kernel to boot: only the command lines are checked
+			checkCommands(t, b.examples)
+			continue
+		}
+		if b.info == "console root" && !ownNetwork(t) {
 			checkCommands(t, b.examples)
 			continue
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/congctl/congctl/internal/core/journal"
 	"github.com/congctl/congctl/internal/core/plan"
 	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/core/shaping"
 )
 
 const docsRoot = "../.."
@@ -42,6 +43,7 @@ var answers = map[string][]reflect.Type{
 	"plan":     {reflect.TypeFor[control.PlanFile](), reflect.TypeFor[plan.Diff]()},
 	"status":   {reflect.TypeFor[control.Status]()},
 	"sockets":  {reflect.TypeFor[sockets.Summary]()},
+	"shape":    {reflect.TypeFor[shaping.View](), reflect.TypeFor[ShapeSet](), reflect.TypeFor[ShapeCleared]()},
 	"simulate": {reflect.TypeFor[simulate.Round](), reflect.TypeFor[simulate.CityReport]()},
 }
 

@@ -133,7 +133,7 @@ func clearAnswer(link string, r carry.Report) ShapeCleared {
 	list := func(notes carry.Notes) []string {
 		all := []string{}
 		for _, n := range notes {
-			all = append(all, n.Step.String())
+			all = append(all, shape.Name(string(n.Step.Kind))+" "+n.Step.Target)
 		}
 		return all
 	}

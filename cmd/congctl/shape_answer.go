@@ -42,13 +42,20 @@ func newShapeSetAnswer(p shape.Proposal, done bool) ShapeSet {
 		QueueBytes: uint64(t.Limit), WaitMs: float64(shaping.Wait(t.Rate, t.Limit, t.Burst).Microseconds()) / 1000,
 		Writes: []ShapeWrite{}, Notes: append([]string{}, p.Target.Notes...), target: p.Target}
 	for _, s := range p.Steps {
-		a.Writes = append(a.Writes, ShapeWrite{string(s.Kind), s.Target, change.Brief(s.Old), change.Brief(s.New)})
+		a.Writes = append(a.Writes, ShapeWrite{string(s.Kind), s.Target, valueWords(s.Kind, s.Old), valueWords(s.Kind, s.New)})
 	}
 	if p.Persistence != nil {
 		a.KeptBy = string(p.Persistence.Keeper)
 		a.Notes = append(a.Notes, p.Persistence.Notes...)
 	}
 	return a
+}
+
+func valueWords(k change.Kind, v change.Value) string {
+	if k.Volatile() && v.Present {
+		return shape.Words(string(k), v.Text)
+	}
+	return change.Brief(v)
 }
 
 func (a ShapeSet) write(w io.Writer) error {
@@ -62,7 +69,7 @@ func (a ShapeSet) write(w io.Writer) error {
 		verb = "wrote"
 	}
 	for _, s := range a.Writes {
-		fmt.Fprintf(&b, "%s %s %s: %s (was %s)\n", verb, s.Kind, s.Target, s.New, s.Old)
+		fmt.Fprintf(&b, "%s %s %s: %s (was %s)\n", verb, shape.Name(s.Kind), s.Target, s.New, s.Old)
 	}
 	switch {
 	case len(a.Writes) == 0:

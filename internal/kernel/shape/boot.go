@@ -1,7 +1,9 @@
 package shape
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"strconv"
@@ -27,14 +29,15 @@ func readBoot(disk carry.Disk, l shaping.Link) (b shaping.Boot, err error) {
 		f.findKeyfile(&b, uuid)
 	}
 	for _, p := range []string{"/etc/rc.local", "/etc/rc.d/rc.local"} {
-		if b.RCLocal == "" && f.has(p) {
+		if b.RCLocal == "" && f.plain(p) {
 			b.RCLocal, b.RCText = p, f.text(p)
 		}
 	}
 	return b, f.err
 }
 
-// files reads many and remembers the first error.
+// files reads many and remembers what it was not allowed to. What is no plain file, or
+// has gone meanwhile, tells nothing.
 type files struct {
 	disk carry.Disk
 	err  error
@@ -50,10 +53,17 @@ func (f *files) has(p string) bool {
 
 func (f *files) text(p string) string {
 	v, err := f.disk.Read(p)
-	if err != nil && f.err == nil {
+	if errors.Is(err, fs.ErrPermission) && f.err == nil {
 		f.err = fmt.Errorf("find out who runs the link: %w", err)
 	}
 	return v.Text
+}
+
+// plain tells whether there is a file that could be written: on Red Hat /etc/rc.local is
+// a link to the one in rc.d.
+func (f *files) plain(p string) bool {
+	v, err := f.disk.Read(p)
+	return err == nil && v.Present
 }
 
 func (f *files) names(dir string) []string {

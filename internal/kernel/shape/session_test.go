@@ -22,8 +22,15 @@ func TestParent(t *testing.T) {
 func FuzzParseValue(f *testing.F) {
 	f.Add("shaped 1000000 204800 1048576 -")
 	f.Fuzz(func(t *testing.T, s string) {
-		if got, inner, err := parseValue(s); err == nil && inner == "" && text(got, "-") != s && text(got, inner) != s {
+		got, inner, err := parseValue(s)
+		if inner == "" {
+			inner = "-"
+		}
+		if err == nil && text(got, inner) != s {
 			t.Errorf("%q is read %+v", s, got)
+		}
+		if Words(Egress, s) == "" && s != "" {
+			t.Errorf("%q has no words", s)
 		}
 	})
 }
