@@ -32,7 +32,7 @@ type Target struct {
 var Inners = []string{"fq_codel"}
 
 // ErrAsk says that what was asked for cannot be, on any host or on this link.
-var ErrAsk = errors.New("cannot be done as asked")
+var ErrAsk = errors.New("asked for what cannot be")
 
 // askError is an ErrAsk that says only what is wrong.
 type askError struct{ error }
