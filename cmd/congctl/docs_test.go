@@ -139,11 +139,14 @@ func pageFaults(name string, c *cobra.Command, page string) (faults []string) {
 		told = append(told, c.Commands()...)
 	}
 	for _, sub := range told {
+		if sub.Hidden {
+			continue // for the program itself
+		}
 		if path := strings.TrimPrefix(sub.CommandPath(), "congctl "); sub.Runnable() && !strings.Contains(body["Synopsis"], "congctl "+path) {
 			faults = append(faults, "synopsis lacks congctl "+path)
 		}
 		sub.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" && !strings.Contains(body["Options"], "`--"+f.Name) {
+			if f.Name != "help" && !f.Hidden && !strings.Contains(body["Options"], "`--"+f.Name) {
 				faults = append(faults, "options lack --"+f.Name)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/congctl/congctl/internal/core/change"
 	"github.com/congctl/congctl/internal/core/shaping"
 	carry "github.com/congctl/congctl/internal/kernel/change"
+	"github.com/congctl/congctl/internal/kernel/instance"
 )
 
 // Host is where limits are set: links of the calling thread's namespace, files below a
@@ -188,8 +189,25 @@ func (h *Host) step(p *Proposal, k change.Kind, target string, v change.Value, w
 	return nil
 }
 
+// locked runs fn while no other congctl changes this host.
+func (h *Host) locked(fn func() error) error {
+	lock, err := instance.Acquire(filepath.Join(h.Root, h.dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(), lock.Release())
+}
+
 // Set carries a request out, under a journal; on any failure all is as before.
 func (h *Host) Set(r Request, verb string, now time.Time) (p Proposal, done *change.Journal, err error) {
+	if p, err = h.Propose(r); err != nil {
+		return p, nil, err // nothing is made on the disk for what cannot be
+	}
+	err = h.locked(func() error { p, done, err = h.set(r, verb, now); return err })
+	return p, done, err
+}
+
+func (h *Host) set(r Request, verb string, now time.Time) (p Proposal, done *change.Journal, err error) {
 	all, err := h.engine.Set(subject(r.Link), func() (change.Plan, error) {
 		if p, err = h.Propose(r); err != nil {
 			return change.Plan{}, err
@@ -247,29 +265,46 @@ var ErrNoLimit = errors.New("no limit of congctl")
 
 // Clear takes all limits of a link back, newest first, files and all. A limit without a
 // journal gives way to the kernel's own qdisc.
-func (h *Host) Clear(link string, force bool) (carry.Report, error) {
-	r, err := h.engine.Clear(subject(link), force, "congctl shape clear")
-	if err != nil && !errors.Is(err, carry.ErrNothing) {
+func (h *Host) Clear(link string, force bool) (r carry.Report, err error) {
+	if _, err := Read(link); err != nil && !errors.Is(err, ErrNoLink) {
 		return r, err
 	}
-	l, readErr := Read(link)
-	if errors.Is(readErr, ErrNoLink) && err == nil {
-		return r, nil
+	if open, err := h.engine.Open(subject(link)); err == nil && len(open) == 0 {
+		return r, h.clearBare(link)
 	}
-	if readErr != nil {
-		return r, readErr
+	err = h.locked(func() error { r, err = h.clear(link, force); return err })
+	return r, err
+}
+
+// clearBare takes a limit away that has no journal: one that a boot set.
+func (h *Host) clearBare(link string) error {
+	l, err := Read(link)
+	if err != nil {
+		return err
 	}
-	switch {
-	case l.Root.Ours() && len(r.Refused) == 0:
-		return r, errors.Join(Set(Ingress, link, noIngress), Set(Egress, link, ""))
-	case err != nil:
-		return r, fmt.Errorf("clear %s: %w", link, ErrNoLimit)
+	if !l.Root.Ours() {
+		return fmt.Errorf("clear %s: %w", link, ErrNoLimit)
+	}
+	return errors.Join(Set(Ingress, link, noIngress), Set(Egress, link, ""))
+}
+
+func (h *Host) clear(link string, force bool) (carry.Report, error) {
+	r, err := h.engine.Clear(subject(link), force, "congctl shape clear")
+	if err != nil {
+		return r, err
+	}
+	if l, err := Read(link); err == nil && l.Root.Ours() && len(r.Refused) == 0 {
+		return r, h.clearBare(link)
 	}
 	return r, nil
 }
 
 // Revert takes the newest limit of a link back: nobody has confirmed it.
 func (h *Host) Revert(link, id string) error {
+	return h.locked(func() error { return h.revert(link, id) })
+}
+
+func (h *Host) revert(link, id string) error {
 	open, err := h.engine.Open(subject(link))
 	if err != nil || len(open) == 0 || open[len(open)-1].ID != id {
 		return err
