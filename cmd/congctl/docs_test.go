@@ -19,6 +19,7 @@ import (
 	"github.com/congctl/congctl/internal/app/effects"
 	"github.com/congctl/congctl/internal/app/simulate"
 	"github.com/congctl/congctl/internal/app/sockets"
+	"github.com/congctl/congctl/internal/core/advise"
 	"github.com/congctl/congctl/internal/core/journal"
 	"github.com/congctl/congctl/internal/core/plan"
 	"github.com/congctl/congctl/internal/core/policy"
@@ -35,16 +36,17 @@ var pageSections = []string{"Synopsis", "What it does", "Options", "Output", "Ex
 
 // answers are the types that a verb prints with -o json: every key stands on its page.
 var answers = map[string][]reflect.Type{
-	"prefixes": {reflect.TypeFor[control.PrefixRow]()},
-	"explain":  {reflect.TypeFor[policy.Explanation]()},
-	"effect":   {reflect.TypeFor[effects.View]()},
-	"rounds":   {reflect.TypeFor[journal.Round]()},
-	"events":   {reflect.TypeFor[control.Event]()},
-	"plan":     {reflect.TypeFor[control.PlanFile](), reflect.TypeFor[plan.Diff]()},
-	"status":   {reflect.TypeFor[control.Status]()},
-	"sockets":  {reflect.TypeFor[sockets.Summary]()},
-	"shape":    {reflect.TypeFor[shaping.View](), reflect.TypeFor[ShapeSet](), reflect.TypeFor[ShapeCleared]()},
-	"simulate": {reflect.TypeFor[simulate.Round](), reflect.TypeFor[simulate.CityReport]()},
+	"prefixes":   {reflect.TypeFor[control.PrefixRow]()},
+	"explain":    {reflect.TypeFor[policy.Explanation]()},
+	"effect":     {reflect.TypeFor[effects.View]()},
+	"rounds":     {reflect.TypeFor[journal.Round]()},
+	"events":     {reflect.TypeFor[control.Event]()},
+	"plan":       {reflect.TypeFor[control.PlanFile](), reflect.TypeFor[plan.Diff]()},
+	"status":     {reflect.TypeFor[control.Status]()},
+	"sockets":    {reflect.TypeFor[sockets.Summary]()},
+	"shape":      {reflect.TypeFor[shaping.View](), reflect.TypeFor[ShapeSet](), reflect.TypeFor[ShapeCleared]()},
+	"simulate":   {reflect.TypeFor[simulate.Round](), reflect.TypeFor[simulate.CityReport]()},
+	"host-check": {reflect.TypeFor[advise.Report](), reflect.TypeFor[advise.Evidence]()},
 }
 
 // verbPages gives the text of docs/verb by verb.

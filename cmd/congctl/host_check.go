@@ -60,7 +60,7 @@ something could not be told, or wrong usage.`,
 func checked(r advise.Report) error {
 	switch {
 	case r.Fails+r.Warns > 0:
-		return &coded{exitFindings, "", fmt.Errorf("%d of %d checks fail, %d warn", r.Fails, len(r.Findings), r.Warns)}
+		return &coded{exitFindings, r.Next, fmt.Errorf("%d of %d checks fail, %d warn", r.Fails, len(r.Findings), r.Warns)}
 	case r.Unknown > 0:
 		return &coded{exitUnknown, "", fmt.Errorf("%d of %d checks could not tell", r.Unknown, len(r.Findings))}
 	}

@@ -12,8 +12,11 @@ import (
 // Findings writes a report: one line for each check, and below those that are not ok
 // the reason, the fix and its undo. Without all, those that are ok are only counted.
 func Findings(w io.Writer, r advise.Report, all bool) error {
+	ok := len(r.Findings) - r.Fails - r.Warns - r.Unknown
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "VERDICT\tFINDING\tFACT")
+	if all || ok < len(r.Findings) {
+		fmt.Fprintln(t, "VERDICT\tFINDING\tFACT")
+	}
 	for _, f := range r.Findings {
 		if f.Verdict == advise.OK && !all {
 			continue
@@ -25,11 +28,13 @@ func Findings(w io.Writer, r advise.Report, all bool) error {
 			}
 		}
 	}
+	if all || ok < len(r.Findings) {
+		fmt.Fprintln(t)
+	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	ok := len(r.Findings) - r.Fails - r.Warns - r.Unknown
-	_, err := fmt.Fprintf(w, "\nLinux %s%s: %d ok, %d fail, %d warn, %d unknown\n", r.Kernel, after(", ", r.System), ok, r.Fails, r.Warns, r.Unknown)
+	_, err := fmt.Fprintf(w, "Linux %s%s: %d ok, %d fail, %d warn, %d unknown\n", r.Kernel, after(", ", r.System), ok, r.Fails, r.Warns, r.Unknown)
 	return err
 }
 

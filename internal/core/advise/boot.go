@@ -56,12 +56,17 @@ func (f File) links(to string) bool {
 func (f *Facts) AfterBoot(key string) Known[Boot] {
 	applied, _ := f.SysctlOrder()
 	var named, globbed []Setting
+	strips := f.System.Applier == "busybox" // its sysctl takes a comment off the value
 	for _, file := range applied {
 		if file.Why != "" {
 			return Unknown[Boot](file.Path + ": " + file.Why)
 		}
 		set, _ := ParseSysctl(file.Path, file.Text)
 		for _, s := range set {
+			if strips {
+				s.Value, _, _ = strings.Cut(s.Value, "#")
+				s.Value = strings.TrimSpace(s.Value)
+			}
 			if s.sets(key) && s.Glob {
 				globbed = append(globbed, s)
 			} else if s.sets(key) {
@@ -72,8 +77,7 @@ func (f *Facts) AfterBoot(key string) Known[Boot] {
 	if f.System.Applier == "systemd-sysctl" && len(named) > 0 {
 		globbed = nil // a name beats every pattern, whatever their order
 	}
-	order := append(globbed, named...)
-	order = append(order, f.later(key)...)
+	order := append(f.taken(append(globbed, named...)), f.later(key)...)
 	if len(order) == 0 {
 		return f.builtinDefault(key)
 	}
@@ -86,6 +90,18 @@ func (f *Facts) AfterBoot(key string) Known[Boot] {
 	}
 	return Know(b)
 }
+
+// taken leaves out what the kernel will refuse. systemd-sysctl writes a setting once,
+// with its last value: when that is refused the kernel's own default stays.
+func (f *Facts) taken(order []Setting) []Setting {
+	if n := len(order); f.System.Applier == "systemd-sysctl" && n > 0 && order[n-1].malformed() {
+		return nil
+	}
+	return slices.DeleteFunc(order, Setting.malformed)
+}
+
+// malformed values of these keys are no name of anything.
+func (s Setting) malformed() bool { return s.Value == "" || strings.ContainsAny(s.Value, "#; \t\"'") }
 
 func (s Setting) at() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
 
@@ -138,7 +154,7 @@ func scriptSets(file File, key string) (set []Setting) {
 // builtinDefault is what the kernel starts with.
 func (f *Facts) builtinDefault(key string) Known[Boot] {
 	if !f.Kernel.Config.OK() {
-		return Unknown[Boot]("no file sets it, and the kernel's own default is in its configuration: " + f.Kernel.Config.Why)
+		return Unknown[Boot]("nothing sets it at boot, and the kernel's own default is in its configuration: " + f.Kernel.Config.Why)
 	}
 	value := ""
 	switch key {
@@ -151,7 +167,7 @@ func (f *Facts) builtinDefault(key string) Known[Boot] {
 		}
 	}
 	if value == "" {
-		return Unknown[Boot]("no file sets it, and the kernel's configuration does not tell its default")
+		return Unknown[Boot]("nothing sets it at boot, and the kernel's configuration does not tell its default")
 	}
 	return Know(Boot{Value: value, From: "the kernel's own default"})
 }

@@ -8,6 +8,9 @@ import (
 func checkCongAfterBoot(f *Facts) Finding {
 	const id = "boot-cong"
 	b := f.AfterBoot(KeyCong)
+	if f.started() {
+		return ok(id, "a container takes its default over from its host when it is started, or is given one (%s)", f.System.Container)
+	}
 	if !b.OK() {
 		return unclear(id, "the congestion control after a boot", b.Why, grantFiles(f))
 	}
@@ -16,12 +19,19 @@ func checkCongAfterBoot(f *Facts) Finding {
 			because("what is set now is gone then").fix(enableBBR, disable)
 	}
 	m := f.Module("tcp_bbr")
+	if m.State.OK() && m.State.Value == ModuleAbsent {
+		return fail(id, "%s sets bbr, and this kernel has none", b.Value.From).
+			because("the setting is refused at boot, and the kernel's own default stays").fix(f.kernelWithBBR())
+	}
 	if b, stopped := hardBar(f.barred("tcp_bbr")); stopped && m.State.Value != ModuleBuiltin {
 		return fail(id, "sysctl will set bbr after a boot, and %s keeps its module out", b.file).
 			because("the setting will be refused, and the old default stays").fix("remove the line: "+b.line, "put the line back")
 	}
 	return ok(id, "after a boot new connections will use bbr (%s)", b.Value.From)
 }
+
+// started: nothing boots in here.
+func (f *Facts) started() bool { return f.System.Container != "" && f.System.Init == "none" }
 
 func grantFiles(f *Facts) string {
 	if f.System.UID != 0 {
@@ -53,24 +63,26 @@ func checkQdiscAfterBoot(f *Facts) Finding {
 		fix(enableBBR, disable)
 }
 
-// checkOverrides names the settings that lose.
+// checkOverrides finds who wanted BBR or fq and lost. That others lose is as it should be.
 func checkOverrides(f *Facts) Finding {
 	const id = "sysctl-overrides"
 	var lost []string
-	var winner string
+	n := 0
 	for _, key := range []string{KeyCong, KeyQdisc} {
 		b := f.AfterBoot(key)
 		for _, s := range b.Value.Lost {
-			lost = append(lost, fmt.Sprintf("%s (%s=%s)", s.at(), short(key), s.Value))
-			winner = b.Value.From
+			n++
+			if s.Value == "bbr" || s.Value == "fq" {
+				lost = append(lost, fmt.Sprintf("%s (%s) loses against %s (%s)", s.at(), s.Value, b.Value.From, b.Value.Value))
+			}
 		}
 	}
 	if len(lost) == 0 {
-		return ok(id, "no file overrides another's congestion control or qdisc")
+		return ok(id, "%s of another value are overridden, none of bbr or fq", plural(n, "setting", "settings"))
 	}
-	return warn(id, "%s overrides %s", winner, some(lost)).
-		because("the last one counts, and of files of the same name only the first directory's: who edits one of the others sees no effect").
-		fix("remove the settings that lose", "put them back")
+	return warn(id, "%s", some(lost)).
+		because("the last one counts, by the file's name whatever its directory, and scripts come after all files").
+		fix(enableBBR+" writes a file with a later name; a line of a script has to be removed by hand", disable)
 }
 
 func short(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
@@ -119,6 +131,9 @@ func checkUnread(f *Facts) Finding {
 			return ok(id, "no setting lies unread; there is no %s here, and \"sysctl -p\" without a file does nothing", SysctlConf)
 		}
 		return ok(id, "no setting of the congestion control or qdisc lies unread")
+	}
+	if f.System.Applier == "" {
+		return fail(id, "nothing reads %s", some(lost)).because("nothing sets sysctls at boot: see sysctl-applier").fix(enableBBR, disable)
 	}
 	if conf {
 		return fail(id, "nothing reads %s at boot", some(lost)).

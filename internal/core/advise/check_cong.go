@@ -14,14 +14,38 @@ func checkAvailable(f *Facts) Finding {
 	if f.hasBBR() {
 		return ok(id, "available: %s", strings.Join(a.Value, " "))
 	}
-	fix, undo := "sudo modprobe tcp_bbr", "sudo modprobe -r tcp_bbr"
-	if m := f.Module("tcp_bbr"); m.State.OK() && m.State.Value == ModuleAbsent {
-		fix, undo = f.kernelWithBBR()
-	} else if f.System.Container != "" || known(f.System.InitUserNS) == no {
-		fix, undo = "whoever runs the host: modprobe tcp_bbr, there and not in here", "modprobe -r tcp_bbr"
-	}
+	fix, undo := f.bringBBR()
 	return fail(id, "available: %s; bbr is not among them", strings.Join(a.Value, " ")).
 		because("no connection can use what the kernel has not registered").fix(fix, undo)
+}
+
+// bringBBR is the way to a registered BBR.
+func (f *Facts) bringBBR() (fix, undo string) {
+	m := f.Module("tcp_bbr")
+	_, stopped := hardBar(f.barred("tcp_bbr"))
+	switch {
+	case m.State.OK() && m.State.Value == ModuleAbsent:
+		return f.kernelWithBBR()
+	case f.System.Container != "" || known(f.System.InitUserNS) == no:
+		return "whoever runs the host: modprobe tcp_bbr, there and not in here", "modprobe -r tcp_bbr"
+	case stopped:
+		return "see bbr-module", ""
+	case !m.State.OK():
+		return grantModules(f, "tcp_bbr"), ""
+	}
+	return "sudo modprobe tcp_bbr", "sudo modprobe -r tcp_bbr"
+}
+
+// setting is the way to another value of a key; in a container that may not write, by
+// who starts it.
+func (f *Facts) setting(key, want, old string) (fix, undo string) {
+	switch {
+	case known(f.System.ProcSysReadOnly) == yes || f.started() && !f.System.Caps.NetAdmin:
+		return "whoever starts the container: docker run --sysctl " + key + "=" + want, "start it without"
+	case f.started():
+		return "sysctl -w " + key + "=" + want, "sysctl -w " + key + "=" + old
+	}
+	return "sudo sysctl -w " + key + "=" + want, "sudo sysctl -w " + key + "=" + old
 }
 
 // answer is that of a question that may be open.
@@ -53,8 +77,21 @@ func checkCurrent(f *Facts) Finding {
 		return ok(id, "new connections use bbr")
 	}
 	return fail(id, "new connections use %s", c.Value).
-		because("BBR is chosen when a connection is opened; "+KeyCong+" says which is the default").
-		fix("sudo sysctl -w "+KeyCong+"=bbr", "sudo sysctl -w "+KeyCong+"="+c.Value)
+		because("BBR is chosen when a connection is opened; " + KeyCong + " says which is the default").
+		fix(f.choosing(c.Value))
+}
+
+// choosing: what is not registered has to come first, and where that takes another
+// kernel no setting helps.
+func (f *Facts) choosing(old string) (fix, undo string) {
+	fix, undo = f.setting(KeyCong, "bbr", old)
+	if f.hasBBR() {
+		return fix, undo
+	}
+	if m := f.Module("tcp_bbr"); m.State.OK() && m.State.Value != ModuleLoadable || !m.State.OK() {
+		return "see cong-available; then: " + fix, undo
+	}
+	return fix, undo // root's choice loads the module
 }
 
 func checkAllowed(f *Facts) Finding {
@@ -69,6 +106,14 @@ func checkAllowed(f *Facts) Finding {
 		return ok(id, "allowed to everybody: %s; as bbr is the default, connections get it without asking", strings.Join(a.Value, " "))
 	}
 	list := strings.Join(a.Value, " ")
+	if !f.hasBBR() {
+		return ok(id, "allowed to everybody: %s; bbr can be once it is available", list)
+	}
+	if known(f.System.InitNetNS) == no {
+		return warn(id, "allowed to everybody: %s; bbr is not among them", list).
+			because("in another network namespace even root gets EPERM for a congestion control that its host does not allow").
+			fix("whoever runs the host: sysctl -w "+KeyAllowed+`="`+list+` bbr", there and not in here`, "the list as it was")
+	}
 	return warn(id, "allowed to everybody: %s; bbr is not among them", list).
 		because("a program without CAP_NET_ADMIN that asks for BBR gets EPERM, and so does root of another network namespace that makes it its default").
 		fix("sudo sysctl -w "+KeyAllowed+`="`+list+` bbr"`, "sudo sysctl -w "+KeyAllowed+`="`+list+`"`)
@@ -102,10 +147,21 @@ func checkMayChange(f *Facts) Finding {
 	return ok(id, "root with all that a change needs")
 }
 
+// grantRoot: who sees what this program may not.
+func grantRoot(f *Facts) string {
+	switch {
+	case f.System.Container != "":
+		return "root of the host, out there: sudo congctl host check"
+	case f.System.UID != 0:
+		return "root can: sudo congctl host check"
+	}
+	return "root with all capabilities"
+}
+
 func checkSpaces(f *Facts) Finding {
 	const id = "namespaces"
 	if !f.Spaces.OK() {
-		return unclear(id, "what other network namespaces use", f.Spaces.Why, "root can: sudo congctl host check")
+		return unclear(id, "what other network namespaces use", f.Spaces.Why, grantRoot(f))
 	}
 	var others []string
 	for _, s := range f.Spaces.Value {

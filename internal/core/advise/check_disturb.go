@@ -50,7 +50,7 @@ func checkSockOps(f *Facts) Finding {
 	const id = "sock-ops"
 	o := f.Loop.Others
 	if !o.OK() {
-		return unclear(id, "whether eBPF programs steer connections", o.Why, "root can, or CAP_SYS_ADMIN: sudo congctl host check")
+		return unclear(id, "whether eBPF programs steer connections", o.Why, grantRoot(f))
 	}
 	var names []string
 	ours := 0
@@ -106,11 +106,11 @@ func checkLoop(f *Facts) Finding {
 	}
 	switch {
 	case !t.OK():
-		return unclear(id, "what congctl up can do here", t.Why, "root can: sudo congctl host check")
+		return unclear(id, "what congctl up can do here", t.Why, grantRoot(f))
 	case t.Value == "full" || t.Value == "good":
 		return ok(id, "congctl up works at tier %s%s", t.Value, why)
 	case f.System.UID != 0:
-		return unclear(id, "what congctl up can do here", "as this user "+t.Value+why, "root can: sudo congctl host check")
+		return unclear(id, "what congctl up can do here", "as this user "+t.Value+why, grantRoot(f))
 	}
 	return warn(id, "congctl up works at tier %s%s", t.Value, why).
 		because("it then treats less finely, or only watches; BBR for the whole host needs none of it").

@@ -60,6 +60,10 @@ func checkKernelConfig(f *Facts) Finding {
 // kernelWithBBR: a distribution's newer kernel first, as old ones of several
 // distributions were built without BBR and their successors with it.
 func (f *Facts) kernelWithBBR() (fix, undo string) {
+	d := f.System.Distro
+	if !f.older(kernelPacing) && (d.ID == "poky" || strings.Contains(d.Like, "poky")) {
+		return "congctl host kernel fragment --for yocto, added to the kernel's recipe; build the image again", "the image before it"
+	}
 	fix, undo = f.newerKernel()
 	if f.System.Container == "" {
 		fix += "; if that one has no BBR either: congctl host kernel fragment"
@@ -68,7 +72,7 @@ func (f *Facts) kernelWithBBR() (fix, undo string) {
 }
 
 func grantConfig(f *Facts) string {
-	if f.System.UID != 0 {
+	if f.System.UID != 0 && f.System.Container == "" {
 		return "root can: sudo congctl host check"
 	}
 	return "whoever built the kernel, with CONFIG_IKCONFIG_PROC or a file /boot/config-" + f.Kernel.Release
@@ -78,7 +82,7 @@ func checkModule(f *Facts) Finding {
 	const id = "bbr-module"
 	m := f.Module("tcp_bbr")
 	if !m.State.OK() {
-		return unclear(id, "whether there is a module tcp_bbr", m.State.Why, grantModules(f))
+		return unclear(id, "whether there is a module tcp_bbr", m.State.Why, grantModules(f, "tcp_bbr"))
 	}
 	switch m.State.Value {
 	case ModuleBuiltin:
@@ -100,11 +104,11 @@ func checkModule(f *Facts) Finding {
 		fix(f.kernelWithBBR())
 }
 
-func grantModules(f *Facts) string {
+func grantModules(f *Facts, module string) string {
 	if f.System.Container != "" {
-		return "whoever runs the container: load tcp_bbr on its host (modprobe tcp_bbr), or mount /lib/modules into it"
+		return "whoever runs the host: modprobe " + module + ", there; or /lib/modules mounted in here, to tell"
 	}
-	return "install the modules of this kernel below /lib/modules/" + f.Kernel.Release
+	return "boot the kernel that is installed, or install the modules of this one below /lib/modules/" + f.Kernel.Release
 }
 
 // checkAutoload asks whether the module will be there when the setting is made at boot.
@@ -118,7 +122,7 @@ func checkAutoload(f *Facts) Finding {
 	case m.State.OK() && m.State.Value == ModuleBuiltin:
 		return ok(id, "nothing to load: tcp_bbr is built in")
 	case !m.State.OK():
-		return unclear(id, "whether tcp_bbr loads at boot", m.State.Why, grantModules(f))
+		return unclear(id, "whether tcp_bbr loads at boot", m.State.Why, grantModules(f, "tcp_bbr"))
 	case m.State.Value == ModuleAbsent:
 		return fail(id, "nothing to load at boot: there is no module tcp_bbr").
 			because("see bbr-module").fix(f.kernelWithBBR())
@@ -130,6 +134,8 @@ func checkAutoload(f *Facts) Finding {
 		return warn(id, "%s loads tcp_bbr and %s has: %s", from, bars[0].file, bars[0].line).
 			because("systemd-modules-load obeys a blacklist; only the setting itself then loads the module, by name").
 			fix("remove the line of "+bars[0].file, "put the line back")
+	case f.AfterBoot(KeyCong).Value.Value == "bbr" && from == "":
+		return ok(id, "the setting itself loads tcp_bbr at boot (%s)", f.AfterBoot(KeyCong).Value.From)
 	case from != "":
 		return ok(id, "%s loads tcp_bbr at boot", from)
 	}
@@ -159,7 +165,7 @@ func checkFq(f *Facts) Finding {
 	m := f.Module("sch_fq")
 	paces := "not required: since " + kernelPacing.String() + " TCP paces by itself"
 	if !m.State.OK() {
-		return unclear(id, "whether there is fq", m.State.Why, grantModules(f))
+		return unclear(id, "whether there is fq", m.State.Why, grantModules(f, "sch_fq"))
 	}
 	if m.State.Value != ModuleAbsent {
 		return ok(id, "fq is there (%s); recommended with BBR, %s", m.State.Value, paces)

@@ -46,6 +46,10 @@ func checkPacing(f *Facts) Finding {
 	}
 	s := f.Sockets.Value
 	switch {
+	case f.older(kernelPacing) && s.ByCong["bbr"] > 0 && f.withoutFq() != "":
+		return fail(id, "%s of bbr, and %s has no fq", plural(s.ByCong["bbr"], "connection", "connections"), f.withoutFq()).
+			because(fmt.Sprintf("before %v only fq holds packets to the rate that BBR sets: they leave in bursts", kernelPacing)).
+			fix("see live-qdiscs; better: "+first(f.newerKernel()), "")
 	case s.Unpaced > 0:
 		return warn(id, "%d of %d connections of bbr tell no pacing rate", s.Unpaced, s.Paced+s.Unpaced).
 			because("BBR always sets one; without it packets leave in bursts").fix(f.newerKernel())
@@ -53,6 +57,16 @@ func checkPacing(f *Facts) Finding {
 		return ok(id, "no connection of bbr is open to look at")
 	}
 	return ok(id, "all %s of bbr are paced", plural(s.Paced, "connection", "connections"))
+}
+
+// withoutFq is a live interface whose queue is not fq, "" where there is none.
+func (f *Facts) withoutFq() string {
+	for _, l := range f.queued() {
+		if slices.ContainsFunc(l.Leaves(), func(q Qdisc) bool { return q.Kind != "fq" }) {
+			return l.Name
+		}
+	}
+	return ""
 }
 
 // wantSendBytes is the send buffer from which a long path can be filled: 1 MiB in

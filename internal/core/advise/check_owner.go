@@ -2,6 +2,7 @@ package advise
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -31,7 +32,7 @@ func checkNetworkManager(f *Facts) Finding {
 	const id = "networkmanager-qdisc"
 	var found []string
 	other := false
-	hidden := ""
+	hidden, name := "", "NAME"
 	for _, file := range f.Files {
 		if file.Why != "" && strings.Contains(file.Path, "/NetworkManager/") {
 			hidden = file.Path + ": " + file.Why
@@ -42,14 +43,16 @@ func checkNetworkManager(f *Facts) Finding {
 		for _, e := range parseINI(file.Text) {
 			if e.section == "tc" && strings.HasPrefix(e.key, "qdisc.root") {
 				found = append(found, fmt.Sprintf("%s:%d %s", file.Path, e.line, e.value))
-				other = other || e.value != "fq"
+				if e.value != "fq" {
+					other, name = true, strings.TrimSuffix(path.Base(file.Path), ".nmconnection")
+				}
 			}
 		}
 	}
 	if hidden != "" && len(found) == 0 {
-		return unclear(id, "what NetworkManager sets", hidden, "root can: sudo congctl host check")
+		return unclear(id, "what NetworkManager sets", hidden, grantRoot(f))
 	}
-	return f.owner(id, "NetworkManager", found, other, "sudo nmcli connection modify NAME tc.qdiscs 'root fq' && sudo nmcli connection up NAME")
+	return f.owner(id, "NetworkManager", found, other, "sudo nmcli connection modify "+name+" tc.qdiscs 'root fq' && sudo nmcli connection up "+name)
 }
 
 func (f *Facts) owner(id, who string, found []string, other bool, fix string) Finding {

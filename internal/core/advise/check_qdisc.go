@@ -116,42 +116,57 @@ func (l Link) replacing() (fix, undo []string) {
 	on := func(where, kind string) string {
 		return "sudo tc qdisc replace dev " + l.Name + " " + where + " " + kind
 	}
-	if root.Kind != "mq" && root.Kind != "mqprio" {
+	set := "sudo sysctl -w " + KeyQdisc + "="
+	switch isMq := root.Kind == "mq" || root.Kind == "mqprio"; {
+	case !isMq && l.multiqueue():
+		return []string{set + "fq", on("root handle 1:", "mq")}, []string{on("root", root.Kind)}
+	case !isMq:
 		return []string{on("root", "fq")}, []string{on("root", root.Kind)}
-	}
-	if root.Handle == 0 {
-		set := "sudo sysctl -w " + KeyQdisc + "="
+	case root.Handle == 0:
 		return []string{set + "fq", on("root handle 1:", "mq")}, []string{set + leaves[0].Kind, on("root handle 1:", "mq")}
 	}
 	for _, q := range leaves {
-		where := fmt.Sprintf("parent %x:%x", q.Parent>>16, q.Parent&0xffff)
 		if q.Kind != "fq" {
-			fix, undo = append(fix, on(where, "fq")), append(undo, on(where, q.Kind))
+			fix, undo = append(fix, on(q.place(), "fq")), append(undo, on(q.place(), q.Kind))
 		}
 	}
 	return fix, undo
 }
 
+// place is where a qdisc hangs, as tc wants it.
+func (q Qdisc) place() string {
+	if q.Parent == ParentRoot {
+		return "root"
+	}
+	return "parent " + parent(q.Parent)
+}
+
+// multiqueue: a real interface whose queues deserve a qdisc each. A veth has several
+// queues, too, and no lock that hurts.
+func (l Link) multiqueue() bool { return l.TxQueues > 1 && l.Hardware && l.Kind != "veth" }
+
 func checkMq(f *Facts) Finding {
 	const id = "mq-root"
 	var single []string
+	var one Link
 	multi := 0
 	for _, l := range f.queued() {
 		root, _ := l.Root()
-		if l.TxQueues < 2 || l.Kind == "veth" || !l.Hardware {
+		if !l.multiqueue() {
 			continue
 		}
 		multi++
-		if root.Kind == "fq" || root.Kind == "fq_codel" {
+		if slices.Contains(simple, root.Kind) || root.Kind == "fq" {
+			one = l
 			single = append(single, fmt.Sprintf("%s (%d queues) %s", l.Name, l.TxQueues, root.Kind))
 		}
 	}
 	switch {
 	case len(single) > 0:
-		name := strings.Fields(single[0])[0]
+		root, _ := one.Root()
 		return warn(id, "one qdisc over all queues: %s", some(single)).
 			because("a single root takes one lock for every packet of all processors; mq has a qdisc for each queue").
-			fix("sudo tc qdisc replace dev "+name+" root handle 1: mq", "sudo tc qdisc replace dev "+name+" root fq")
+			fix("sudo tc qdisc replace dev "+one.Name+" root handle 1: mq", "sudo tc qdisc replace dev "+one.Name+" root "+root.Kind)
 	case multi > 0:
 		return ok(id, "%s with several queues, each with its own qdisc", plural(multi, "interface", "interfaces"))
 	}
@@ -165,7 +180,7 @@ func checkNetem(f *Facts) Finding {
 			if q.Kind == "netem" && (l.Hardware || l.Kind == "") && !l.Loopback {
 				return fail(id, "%s has a netem", l.Name).
 					because("an emulator of bad networks on a real interface delays or drops what real clients get: a test's left-over").
-					fix("sudo tc qdisc del dev "+l.Name+" root", "")
+					fix("sudo tc qdisc del dev "+l.Name+" "+q.place(), "the test that put it there knows its parameters")
 			}
 		}
 	}
@@ -217,7 +232,7 @@ func checkFqDrops(f *Facts) Finding {
 			if share := float64(q.FlowsPlimit) / float64(max(q.Packets, 1)); q.FlowsPlimit > 0 && share > plimitShare {
 				return warn(id, "fq of %s dropped %d packets (%s) of connections with more than flow_limit in the queue", l.Name, q.FlowsPlimit, percent(share)).
 					because("these are losses that this host makes itself").
-					fix("sudo tc qdisc change dev "+l.Name+" root fq flow_limit 1000", "sudo tc qdisc change dev "+l.Name+" root fq flow_limit 100")
+					fix("sudo tc qdisc change dev "+l.Name+" "+q.place()+" fq flow_limit 1000", "sudo tc qdisc change dev "+l.Name+" "+q.place()+" fq flow_limit 100")
 			}
 		}
 	}
@@ -248,7 +263,7 @@ func checkOffloads(f *Facts) Finding {
 	}
 	switch {
 	case len(unknown) > 0:
-		return unclear(id, "whether segmentation is offloaded", some(unknown), "root can: sudo congctl host check")
+		return unclear(id, "whether segmentation is offloaded", some(unknown), grantRoot(f))
 	case len(off) > 0:
 		return ok(id, "segmentation is not offloaded on %s; at its speed that does no harm", some(off))
 	case len(on) == 0:

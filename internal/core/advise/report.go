@@ -1,6 +1,9 @@
 package advise
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Report is the answer of a check.
 type Report struct {
@@ -10,14 +13,32 @@ type Report struct {
 	Warns    int       `json:"warns"`
 	Unknown  int       `json:"unknown"`
 	Findings []Finding `json:"findings"`
-	Evidence *Evidence `json:"evidence,omitempty"`
+	// Next is the one command that fixes most of what was found; "" where there is none.
+	Next string `json:"next,omitempty"`
 }
 
 // NewReport judges a host and counts.
 func NewReport(f *Facts) Report {
 	list := Check(f)
 	return Report{Kernel: f.Kernel.Release, System: f.System.Distro.Name, Findings: list,
-		Fails: Count(list, Fail), Warns: Count(list, Warn), Unknown: Count(list, Unclear)}
+		Fails: Count(list, Fail), Warns: Count(list, Warn), Unknown: Count(list, Unclear), Next: f.next(list)}
+}
+
+// enabled are the findings that `host enable bbr` is there for.
+var enabled = []string{"bbr-module", "bbr-autoload", "cong-available", "cong-current", "default-qdisc", "live-qdiscs", "boot-cong", "boot-qdisc"}
+
+func (f *Facts) next(list []Finding) string {
+	m := f.Module("tcp_bbr").State
+	_, stopped := hardBar(f.barred("tcp_bbr"))
+	if m.Value == ModuleAbsent || stopped || !f.hasBBR() && !m.OK() || known(f.System.ProcSysReadOnly) == yes {
+		return ""
+	}
+	if slices.ContainsFunc(list, func(x Finding) bool {
+		return (x.Verdict == Fail || x.Verdict == Warn) && slices.Contains(enabled, x.ID)
+	}) {
+		return enableBBR
+	}
+	return ""
 }
 
 // Evidence is what people show before and after a change: the two settings, the queue

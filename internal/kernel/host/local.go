@@ -2,7 +2,6 @@ package host
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -95,6 +94,3 @@ func qdiscsOf(c *qdisc.Conn, link int) (list []advise.Qdisc, err error) {
 	}
 	return list, err
 }
-
-// errNotRoot is why other namespaces stay unseen.
-var errNotRoot = errors.New("needs root: other network namespaces can only be entered with CAP_SYS_ADMIN")

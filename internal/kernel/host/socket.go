@@ -83,31 +83,3 @@ func (c *counter) keep(s advise.Socket) {
 		return 0
 	})
 }
-
-// Spaces reads the congestion control of every other network namespace.
-func (local) Spaces() (list []advise.Space, err error) {
-	own, err := sample.OpenNamespaces(sample.Scope{Mode: sample.ModeOwn})
-	if err != nil {
-		return nil, err
-	}
-	defer own.Close()
-	all, err := sample.OpenNamespaces(sample.Scope{Mode: sample.ModeAll})
-	if all == nil {
-		return nil, err
-	}
-	defer all.Close()
-	if err != nil {
-		return nil, errNotRoot
-	}
-	for _, n := range all.All() {
-		if n.Inode == own.All()[0].Inode {
-			continue
-		}
-		cong, err := n.DefaultCong()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, advise.Space{Name: n.Name, Current: cong.String()})
-	}
-	return list, nil
-}

@@ -73,6 +73,8 @@ func (h Host) hasDir(dir string) bool {
 // applier finds what sets sysctls at boot.
 func (h Host) applier(init string) string {
 	switch {
+	case init == "none": // its files are there and nobody runs them
+		return ""
 	case init == "systemd" && (h.has("/usr/lib/systemd/systemd-sysctl") || h.has("/lib/systemd/systemd-sysctl")):
 		return "systemd-sysctl"
 	case init == "openrc" && h.has("/etc/runlevels/boot/sysctl"):
