@@ -33,12 +33,12 @@ func Enable(w io.Writer, v EnableView) error {
 		return err
 	}
 	for _, n := range v.Notes {
-		fmt.Fprintf(w, "note: %s %s\n", n.About, n.Text)
+		fmt.Fprintf(w, "note: %s: %s\n", n.About, n.Text)
 	}
 	switch {
 	case len(v.Missing) > 0:
 	case len(v.Steps) == 0 && len(v.Ended) == 0:
-		fmt.Fprintln(w, "BBR is on already, now and after a reboot; nothing to write")
+		fmt.Fprintln(w, "BBR is on already"+lasting(v.Notes)+"; nothing to write")
 	case v.DryRun:
 		fmt.Fprintf(w, "%s would be written; nothing was\n", count(len(v.Steps), "value"))
 	case v.Journal != "":
@@ -48,6 +48,14 @@ func Enable(w io.Writer, v EnableView) error {
 		fmt.Fprintf(w, "a new connection to %s\n", p)
 	}
 	return nil
+}
+
+// lasting is said where no note tells otherwise.
+func lasting(notes []enable.Note) string {
+	if slices.ContainsFunc(notes, func(n enable.Note) bool { return n.About == enable.AboutReboot }) {
+		return ""
+	}
+	return ", now and after a reboot"
 }
 
 func count(n int, what string) string {

@@ -25,7 +25,7 @@ const (
 // after which the boot is foretold to end with our values is planned.
 func (p *planner) files() {
 	if p.f.System.Init == "none" || p.f.System.Init == "" {
-		p.note("after a reboot", "nothing in here applies settings when it starts: whoever starts the container sets them (--sysctl "+advise.KeyCong+"=bbr)")
+		p.note(AboutReboot, "nothing in here applies settings when it starts: whoever starts the container sets them (--sysctl "+advise.KeyCong+"=bbr)")
 		return
 	}
 	keys := p.lacking(p.f)
@@ -168,13 +168,17 @@ func (p *planner) loaded(module string) bool {
 // noWay: no file that congctl writes decides. What does is named, and BBR is on until
 // the next boot.
 func (p *planner) noWay(keys []string) {
+	if p.f.System.Applier == "" {
+		p.note(AboutReboot, "nothing on this host applies settings when it starts, so BBR is on until then only: switch on its service (OpenRC: sudo rc-update add sysctl boot), then \"congctl host enable bbr\" again")
+		return
+	}
 	for _, key := range keys {
 		b := with(p.f, p.byDropIn(laterDropIn)()).AfterBoot(key)
 		if !b.OK() {
-			p.note("after a reboot", key+" is unknown: "+b.Why)
+			p.note(AboutReboot, key+" is unknown: "+b.Why)
 			continue
 		}
-		p.note("after a reboot", fmt.Sprintf("%s will be %s by %s, over any file that congctl would write: it holds until then only; change that place, or have your init run \"congctl host enable bbr\"",
+		p.note(AboutReboot, fmt.Sprintf("%s will be %s by %s, over any file that congctl would write: BBR is on until then only; change that place, or have your init run \"congctl host enable bbr\"",
 			key, b.Value.Value, b.Value.From))
 	}
 }

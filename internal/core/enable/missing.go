@@ -32,7 +32,7 @@ func noKernel(f *advise.Facts) (Missing, bool) {
 		return Missing{}, false
 	}
 	return Missing{fmt.Sprintf("kernel %s has no BBR, neither built in nor as the module tcp_bbr", f.Kernel.Release),
-		inContainer(f, "install the distribution's newer kernel (\"congctl host check\" has the command)")}, true
+		inContainer(f, "run a kernel that has it (\"congctl host check\" says how on this distribution)")}, true
 }
 
 // inContainer says who to ask: in a container it is never the reader.
@@ -90,7 +90,7 @@ func noPacing(f *advise.Facts) (Missing, bool) {
 		return Missing{}, false
 	}
 	return Missing{fmt.Sprintf("kernel %s has no fq, and before Linux 4.13 nothing else paces BBR", f.Kernel.Release),
-		inContainer(f, "install the distribution's newer kernel (\"congctl host check\" has the command)")}, true
+		inContainer(f, "run a kernel that has it (\"congctl host check\" says how on this distribution)")}, true
 }
 
 func before413(release string) bool {

@@ -24,9 +24,12 @@ type Plan struct {
 
 // Note is a thing that is left as it is.
 type Note struct {
-	About string `json:"about"` // "eth1", "after a reboot"
+	About string `json:"about"` // "eth1", "fq"
 	Text  string `json:"text"`
 }
+
+// AboutReboot is the About of notes on what does not outlive a reboot.
+const AboutReboot = "after a reboot"
 
 // Missing is a condition that this host or program lacks.
 type Missing struct {
@@ -91,7 +94,10 @@ func (p *planner) modules() {
 
 // wantsFq tells whether anything is going to get fq.
 func (p *planner) wantsFq() bool {
-	return p.ownsDefaultQdisc() || slices.ContainsFunc(p.f.Links.Value, func(l advise.Link) bool {
+	if p.ownsDefaultQdisc() && p.f.Sysctl[advise.KeyQdisc].Value != "fq" {
+		return true
+	}
+	return slices.ContainsFunc(p.f.Links.Value, func(l advise.Link) bool {
 		_, verdict := fairTree(l)
 		return verdict == replace
 	})
