@@ -17,9 +17,11 @@ import (
 
 	"github.com/congctl/congctl/internal/app/control"
 	"github.com/congctl/congctl/internal/app/effects"
+	"github.com/congctl/congctl/internal/app/show"
 	"github.com/congctl/congctl/internal/app/simulate"
 	"github.com/congctl/congctl/internal/app/sockets"
 	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/core/change"
 	"github.com/congctl/congctl/internal/core/journal"
 	"github.com/congctl/congctl/internal/core/plan"
 	"github.com/congctl/congctl/internal/core/policy"
@@ -36,17 +38,19 @@ var pageSections = []string{"Synopsis", "What it does", "Options", "Output", "Ex
 
 // answers are the types that a verb prints with -o json: every key stands on its page.
 var answers = map[string][]reflect.Type{
-	"prefixes":   {reflect.TypeFor[control.PrefixRow]()},
-	"explain":    {reflect.TypeFor[policy.Explanation]()},
-	"effect":     {reflect.TypeFor[effects.View]()},
-	"rounds":     {reflect.TypeFor[journal.Round]()},
-	"events":     {reflect.TypeFor[control.Event]()},
-	"plan":       {reflect.TypeFor[control.PlanFile](), reflect.TypeFor[plan.Diff]()},
-	"status":     {reflect.TypeFor[control.Status]()},
-	"sockets":    {reflect.TypeFor[sockets.Summary]()},
-	"shape":      {reflect.TypeFor[shaping.View](), reflect.TypeFor[ShapeSet](), reflect.TypeFor[ShapeCleared]()},
-	"simulate":   {reflect.TypeFor[simulate.Round](), reflect.TypeFor[simulate.CityReport]()},
-	"host-check": {reflect.TypeFor[advise.Report](), reflect.TypeFor[advise.Evidence]()},
+	"prefixes":     {reflect.TypeFor[control.PrefixRow]()},
+	"explain":      {reflect.TypeFor[policy.Explanation]()},
+	"effect":       {reflect.TypeFor[effects.View]()},
+	"rounds":       {reflect.TypeFor[journal.Round]()},
+	"events":       {reflect.TypeFor[control.Event]()},
+	"plan":         {reflect.TypeFor[control.PlanFile](), reflect.TypeFor[plan.Diff]()},
+	"status":       {reflect.TypeFor[control.Status]()},
+	"sockets":      {reflect.TypeFor[sockets.Summary]()},
+	"shape":        {reflect.TypeFor[shaping.View](), reflect.TypeFor[ShapeSet](), reflect.TypeFor[ShapeCleared]()},
+	"simulate":     {reflect.TypeFor[simulate.Round](), reflect.TypeFor[simulate.CityReport]()},
+	"host-check":   {reflect.TypeFor[advise.Report](), reflect.TypeFor[advise.Evidence]()},
+	"host-enable":  {reflect.TypeFor[show.EnableView]()},
+	"host-disable": {reflect.TypeFor[show.UndoView]()},
 }
 
 // verbPages gives the text of docs/verb by verb.
@@ -179,12 +183,13 @@ func columns(examples string) (names []string) {
 }
 
 // jsonKeys are the keys of t's JSON and of what it holds, but for the policy's
-// rules, which docs/policy.md has.
+// rules, which docs/policy.md has, and a journal's values, which docs/format/change-journal.md has.
 func jsonKeys(t reflect.Type, seen []reflect.Type) (keys []string) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || slices.Contains(seen, t) || t == reflect.TypeFor[policy.Rules]() {
+	if t.Kind() != reflect.Struct || slices.Contains(seen, t) || t == reflect.TypeFor[policy.Rules]() ||
+		t == reflect.TypeFor[change.Value]() {
 		return nil
 	}
 	for i := range t.NumField() {
