@@ -1,0 +1,119 @@
+package kconfig
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Evidence is what is known of one kernel.
+type Evidence struct {
+	Release string   // `uname -r`, or the version that a configuration's head names; "": unknown
+	Config  *Config  // nil: none found
+	Modules *Modules // nil: none found
+	Sources []Source // all that were looked for, in order
+}
+
+// Source is a place that was looked at.
+type Source struct {
+	Path   string `json:"path"`
+	Used   bool   `json:"used"`
+	Proves string `json:"proves"`
+	Note   string `json:"note,omitempty"` // why it was not used
+}
+
+// Modules are those of a kernel, by name, "_" for "-".
+type Modules struct {
+	Builtin map[string]bool // nil: modules.builtin was not there, so what is no file may be built in
+	Files   map[string]bool // nil: modules.dep was not there
+}
+
+// ParseModules reads modules.builtin and modules.dep; nil: not there. Each line begins with
+// the path of a module, below the release's folder.
+func ParseModules(builtin, dep []byte) (*Modules, error) {
+	b, err := moduleNames("modules.builtin", builtin)
+	if err != nil {
+		return nil, err
+	}
+	d, err := moduleNames("modules.dep", dep)
+	if err != nil {
+		return nil, err
+	}
+	return &Modules{b, d}, nil
+}
+
+func moduleNames(file string, text []byte) (map[string]bool, error) {
+	if text == nil {
+		return nil, nil
+	}
+	names := map[string]bool{}
+	line := 0
+	for l := range strings.Lines(string(text)) {
+		line++
+		l = strings.TrimSpace(l)
+		if l == "" || strings.HasPrefix(l, "#") {
+			continue
+		}
+		where, _, _ := strings.Cut(l, ":")
+		name, _, found := strings.Cut(path.Base(where), ".ko")
+		if !found || name == "" {
+			return nil, fmt.Errorf("parse %s: line %d: %q: no path of a module, kernel/.../name.ko", file, line, cut(l))
+		}
+		names[strings.ReplaceAll(name, "-", "_")] = true
+	}
+	return names, nil
+}
+
+// have is a symbol's value as far as the evidence goes; known is false where it does not.
+func (e *Evidence) have(s *Symbol) (v Value, known bool) {
+	switch {
+	case e.Config != nil:
+		return e.Config.Get(s.Name), true
+	case e.Modules == nil:
+		return No, false
+	case s.Module != "":
+		return e.Modules.have(s.Module)
+	case e.implied(s.Name):
+		return Yes, true
+	}
+	return No, false
+}
+
+func (m *Modules) have(name string) (v Value, known bool) {
+	switch {
+	case m.Builtin[name]:
+		return Yes, true
+	case m.Files[name]:
+		return Module, true
+	}
+	return No, m.Builtin != nil && m.Files != nil
+}
+
+// implied says that something is there which could not be without the symbol.
+func (e *Evidence) implied(name string) bool {
+	for i := range symbols {
+		s := &symbols[i]
+		if s.Module == "" {
+			continue
+		}
+		if v, _ := e.Modules.have(s.Module); !v.On() {
+			continue
+		}
+		for _, need := range closure([]string{s.Name}) {
+			if need.Name == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// uninstalled says that the configuration makes a module of s, and that this host has no
+// file of it.
+func (e *Evidence) uninstalled(s *Symbol) bool {
+	if e.Config == nil || e.Modules == nil || s.Module == "" || e.Config.Get(s.Name) != Module {
+		return false
+	}
+	v, known := e.Modules.have(s.Module)
+	return known && !v.On()
+}
