@@ -10,5 +10,6 @@ func newHost(g *global) *cobra.Command {
 what keeps BBR from working, now and after the next boot.`,
 	}
 	cmd.AddCommand(newHostCheck(g), newHostEnable(g), newHostDisable(g))
+	cmd.AddCommand(newHostCheck(g), newHostKernel(g))
 	return cmd
 }

@@ -22,7 +22,7 @@ import (
 
 func newLab(g *global) *cobra.Command {
 	cmd := &cobra.Command{Use: "lab", Short: "Compare congestion controls on a real kernel, in virtual time"}
-	cmd.AddCommand(newLabList(g), newLabRun(g), newLabReport(g), newLabCompare(g), newLabPop(g), newLabPopReport(g))
+	cmd.AddCommand(newLabList(g), newLabRun(g), newLabReport(g), newLabCompare(g), newLabPop(g), newLabPopReport(g), newLabVerifyKernel(g))
 	return cmd
 }
 

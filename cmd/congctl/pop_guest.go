@@ -14,10 +14,12 @@ import (
 	"github.com/congctl/congctl/internal/kernel/world"
 )
 
-// guestJob is what a guest may be asked: a day of a point of presence, or else cells.
+// guestJob is what a guest may be asked: a day of a point of presence, a proof
+// that a congestion control works there, or else cells.
 type guestJob struct {
-	Seed uint64  `json:"seed"`
-	Pop  *popJob `json:"pop"`
+	Seed   uint64  `json:"seed"`
+	Pop    *popJob `json:"pop"`
+	Enable string  `json:"enable,omitempty"`
 }
 
 // popJob is a day under a policy.
@@ -31,6 +33,9 @@ func runGuestJob(job []byte, progress func(string)) ([]byte, error) {
 	var j guestJob
 	if err := json.Unmarshal(job, &j); err != nil {
 		return nil, fmt.Errorf("read job: %w", err)
+	}
+	if j.Enable != "" {
+		return world.RunProof(job, progress)
 	}
 	if j.Pop == nil {
 		return world.RunJob(job, progress)

@@ -68,7 +68,7 @@ func (w *popWorld) machine(job lab.DayJob, payload []byte) vm.Machine {
 }
 
 func (w *popWorld) RunDay(ctx context.Context, job lab.DayJob) (archive []byte, facts lab.Facts, err error) {
-	payload, err := json.Marshal(guestJob{job.Seed, &popJob{Name: w.file.Name, Text: w.file.Text, Policy: w.policies[job.Policy]}})
+	payload, err := json.Marshal(guestJob{Seed: job.Seed, Pop: &popJob{Name: w.file.Name, Text: w.file.Text, Policy: w.policies[job.Policy]}})
 	if err != nil {
 		return nil, facts, fmt.Errorf("encode job: %w", err)
 	}

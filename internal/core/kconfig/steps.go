@@ -11,14 +11,19 @@ const buildID = "congctl"
 
 func genericSteps(*Document, []Feature) []Step {
 	return []Step{
-		{"In the kernel's source, where .config is the configuration so far: merge this file.", []string{
-			"scripts/kconfig/merge_config.sh -m .config " + fragmentFile,
-			"make olddefconfig"}},
+		merge("In the kernel's source, where .config is the configuration so far: merge this file."),
 		resulting(".config"),
 		{"Build it, and see it at work before any host boots it.", []string{
 			`make -j"$(nproc)" bzImage modules`,
 			"congctl lab verify-kernel arch/x86/boot/bzImage --modules ."}},
 	}
+}
+
+// merge keeps what is built in: a fragment of modules would make a module of it.
+func merge(what string) Step {
+	return Step{what + "\n-y keeps built in what is; an old script does not know it: leave it out.", []string{
+		"scripts/kconfig/merge_config.sh -y -m .config " + fragmentFile,
+		"make olddefconfig"}}
 }
 
 func resulting(config string) Step {
@@ -39,7 +44,7 @@ func debianSteps(_ *Document, list []Feature) []Step {
 			"congctl host kernel check --running"}},
 		{"An older kernel than 4.9: take your distribution's newer one before you build any.", []string{
 			"apt-cache search '^linux-image-.*(amd64|generic|hwe)'"}},
-		{"Room for the build: 20 GB. The source takes 1.5 GB, the objects of all modules the rest.", []string{
+		{"Room for the build: the source takes 1.5 GB; with debugging information count on 20.", []string{
 			"df -h --output=avail ."}},
 		{"Packages.", []string{
 			"sudo apt-get install -y linux-source build-essential flex bison bc libelf-dev libssl-dev dwarves debhelper rsync cpio kmod"}},
@@ -47,9 +52,7 @@ func debianSteps(_ *Document, list []Feature) []Step {
 			"tar -xf /usr/src/linux-source-*.tar.xz && cd linux-source-*/",
 			`cp "/boot/config-$(uname -r)" .config`,
 			"scripts/config --set-str LOCALVERSION -" + buildID + " --set-str SYSTEM_TRUSTED_KEYS ''"}},
-		{"Merge this file.", []string{
-			"scripts/kconfig/merge_config.sh -m .config " + fragmentFile,
-			"make olddefconfig"}},
+		merge("Merge this file."),
 		resulting(".config"),
 		{"Build packages, install, boot.", []string{
 			`make -j"$(nproc)" bindeb-pkg`,

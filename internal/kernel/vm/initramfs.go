@@ -8,7 +8,7 @@ import (
 
 // WriteInitramfs writes the files of a guest's first file system: /dev/console, the
 // modules named in load with those that they need, and what fill adds. It returns the
-// modules that the kernel does not have.
+// modules that the kernel does not have: without a folder of modules, all.
 //
 // Nothing is compressed: the guest would pay for it at every boot, instruction by
 // instruction.
@@ -43,8 +43,8 @@ func WriteInitramfs(w io.Writer, modules string, load []string, fill func(*Archi
 // modules writes the modules under names that sort as they must load.
 func (a *Archive) modules(dir string, load []string) (missing []string, err error) {
 	a.entry("modules", modeDir|0o755, 0, 0, nil)
-	if len(load) == 0 {
-		return nil, nil
+	if dir == "" || len(load) == 0 {
+		return load, nil
 	}
 	all, err := findModules(dir)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // Kernel is a kernel to boot.
 type Kernel struct {
 	Image   string // bzImage
-	Modules string // .../lib/modules/RELEASE
+	Modules string // .../lib/modules/RELEASE; "": all is built in
 	Release string // as uname -r says
 	Source  string // where it was found: given, host, cache, fetched
 }
@@ -23,6 +23,7 @@ type Kernel struct {
 type Want struct {
 	Image   string // this one and no other; Modules then too
 	Modules string
+	Builtin bool   // without Modules: all that is needed is in the image
 	Cache   string // folder of unpacked kernel packages; "": congctl/kernels in the user's cache
 	Fetch   bool   // get one from the distribution if there is none
 }
@@ -60,12 +61,15 @@ func find(ctx context.Context, want Want, root string) (Kernel, error) {
 var errNoKernel = errors.New("apt-get install -y linux-image-cloud-amd64 installs one, or name --kernel and --modules")
 
 func given(want Want) (Kernel, error) {
-	if want.Image == "" || want.Modules == "" {
+	if want.Image == "" || want.Modules == "" && !want.Builtin {
 		return Kernel{}, fmt.Errorf("find kernel: image %q and modules %q: name both, or neither", want.Image, want.Modules)
 	}
 	release, err := releaseOf(want.Image)
 	if err != nil {
 		return Kernel{}, fmt.Errorf("find kernel: %w", err)
+	}
+	if want.Modules == "" {
+		return Kernel{want.Image, "", release, "given"}, nil
 	}
 	// Modules of another release load into no kernel; a build tree's folder may have any name.
 	if base := filepath.Base(want.Modules); strings.Contains(want.Modules, "lib/modules/") && base != release {
