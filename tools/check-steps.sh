@@ -117,6 +117,22 @@ step_lab() {
 	step "lab: quick, same bytes, mistakes, both worlds" test_lab runs '^TestLab' ./cmd/congctl
 }
 
+# ---- kernel configurations
+
+# Merges the fragments onto a real kernel source and looks at what came out.
+test_kconfig() {
+	export CONGCTL_KERNEL_SOURCE=$1 CONGCTL_KERNEL_CONFIG=$1/distribution.config
+	gotest "kernel fragments on real source" -count=1 -run 'OnRealSource' ./internal/core/kconfig
+}
+step_kconfig() {
+	local name="kernel fragments on real source" source
+	if source=$(tools/kernel-source.sh); then
+		step "$name" test_kconfig "$source"
+	else
+		skip "$name" "no kernel source (above)"
+	fi
+}
+
 # ---- generated files
 
 # Generate in a copy: a check must not change the tree that it checks.
