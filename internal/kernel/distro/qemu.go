@@ -1,0 +1,37 @@
+package distro
+
+import "strings"
+
+// portFD is our socket in QEMU, after standard input, output and error.
+const portFD = "3"
+
+// args are QEMU's options. What each is for:
+//
+//   - cpu: without cx16, which QEMU 7.2 emulates wrongly.
+//   - nvme: Debian's cloud kernel has this disk and ext4 built in, and so boots from it
+//     without an initramfs.
+//   - cache=unsafe: a flush of the guest does not become one of this host. To a guest
+//     whose power is cut by the end of QEMU it is the same: what it has sent to the disk
+//     is there, what it still held in memory is not.
+//   - hubport: a network with nobody else on it. The card has a carrier, no packet leaves.
+//   - virtserialport: what the guest is told to do, and its answers.
+func (m Machine) args() []string {
+	return []string{
+		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-machine", "q35,usb=off,vmport=off,sata=off", "-accel", "tcg", "-cpu", "qemu64,-svm,+rdrand", "-smp", "1", "-m", "512",
+		"-kernel", m.Image, "-append", strings.Join(commandLine, " "),
+		"-chardev", "file,id=console,append=on,path=" + m.Console, "-serial", "chardev:console",
+		"-drive", "if=none,id=root,format=raw,cache=unsafe,file=" + m.Disk, "-device", "nvme,drive=root,serial=root",
+		"-drive", "if=none,id=program,format=raw,readonly=on,file=" + m.Program, "-device", "virtio-blk-pci,drive=program",
+		"-netdev", "hubport,id=live,hubid=0", "-device", "virtio-net-pci,netdev=live,mac=52:54:00:00:00:01,romfile=",
+		"-device", "virtio-serial-pci", "-chardev", "socket,id=drive,fd=" + portFD, "-device", "virtserialport,chardev=drive,name=drive",
+	}
+}
+
+// commandLine is the kernel's. What differs from a host's is for speed in emulation, and
+// for a panic to end the machine.
+var commandLine = []string{
+	"root=/dev/nvme0n1", "rw", "console=ttyS0", "quiet", "panic=-1", "oops=panic",
+	"mitigations=off", "tsc=reliable", "random.trust_cpu=on", "audit=0", "cryptomgr.notests=1", "init_on_alloc=0",
+	"systemd.show_status=false", "net.ifnames=0",
+}
