@@ -54,6 +54,7 @@ tools/need.sh gcc:gcc libc6-dev:/usr/include/stdio.h util-linux:setpriv iproute2
 go mod download
 
 for s in ${*:-gofmt vet build cross scripts race plain root lab kconfig generate fuzz bench}; do
+for s in ${*:-gofmt vet build cross scripts race plain root lab debian generate fuzz bench}; do
 	"step_$s"
 done
 

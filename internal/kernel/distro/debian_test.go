@@ -1,0 +1,161 @@
+package distro
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/congctl/congctl/internal/kernel/vm"
+)
+
+// These tests boot a Debian 12 in QEMU, some minutes of one core each:
+//
+//	CONGCTL_DEBIAN_CACHE   a folder for its disk image, made when there is none: that takes root
+//	CONGCTL_LAB_CACHE      a folder for its kernel, as the lab's tests have it
+//
+// Without they skip: a plain go test downloads nothing and takes no minutes.
+
+// Made once, when the first test wants it.
+var (
+	kernel  = sync.OnceValues(findKernel)
+	image   = sync.OnceValues(makeImage)
+	program = sync.OnceValues(buildProgram)
+	made    string
+)
+
+func findKernel() (vm.Kernel, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return vm.Find(ctx, vm.Want{Cache: os.Getenv("CONGCTL_LAB_CACHE"), Fetch: true})
+}
+
+func makeImage() (string, error) {
+	k, err := kernel()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return Image(ctx, tree, os.Getenv("CONGCTL_DEBIAN_CACHE"), k)
+}
+
+func buildProgram() (path string, err error) {
+	if made, err = os.MkdirTemp("", "congctl-distro"); err != nil {
+		return "", err
+	}
+	path = filepath.Join(made, "congctl")
+	build := exec.Command("go", "build", "-o", path, tree+"/cmd/congctl")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-buildvcs=false")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build congctl: %w: %s", err, out)
+	}
+	return path, nil
+}
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if made != "" {
+		os.RemoveAll(made)
+	}
+	os.Exit(status)
+}
+
+// debian gives a fresh Debian with congctl on its path, booted.
+func debian(t *testing.T) (Machine, *Running) {
+	t.Helper()
+	if os.Getenv("CONGCTL_DEBIAN_CACHE") == "" || testing.Short() {
+		t.Skip("boots a Debian 12 in QEMU, minutes: CONGCTL_DEBIAN_CACHE names a folder for its disk image; minimum kernel of the guest 4.13")
+	}
+	if _, err := exec.LookPath(qemuName); err != nil {
+		t.Skip("needs qemu-system-x86_64: apt-get install -y qemu-system-x86; minimum kernel of the guest 4.13")
+	}
+	k, err := kernel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	m := Machine{Image: k.Image, Disk: filepath.Join(dir, "disk"), Program: bin, Console: filepath.Join(dir, "console")}
+	if err := Copy(context.Background(), img, m.Disk); err != nil {
+		t.Fatal(err)
+	}
+	r := up(t, m)
+	must(t, r, "cat /dev/vda >/usr/local/bin/congctl && chmod 755 /usr/local/bin/congctl && sync")
+	return m, r
+}
+
+// up boots the machine and waits until its network card is up.
+func up(t *testing.T, m Machine) *Running {
+	t.Helper()
+	r := boot(t, m)
+	t.Logf("up after %s", r.Up)
+	must(t, r, "until ip -o addr show dev eth0 | grep -q 192.0.2.2; do sleep 0.2; done")
+	return r
+}
+
+// again reboots the machine as an administrator does.
+func again(t *testing.T, m Machine, r *Running) *Running {
+	t.Helper()
+	if err := r.Off("systemctl reboot"); err != nil {
+		t.Fatal(err)
+	}
+	return up(t, m)
+}
+
+// powerCut boots the machine after its power was cut.
+func powerCut(t *testing.T, m Machine, r *Running) *Running {
+	t.Helper()
+	r.Cut()
+	return up(t, m)
+}
+
+// must runs a script that must succeed, and gives what it printed.
+func must(t *testing.T, r *Running, script string) string {
+	t.Helper()
+	return exits(t, r, 0, script)
+}
+
+// exits runs a script that must end with this code.
+func exits(t *testing.T, r *Running, code int, script string) string {
+	t.Helper()
+	res := do(t, r, script)
+	t.Logf("# %s\n%s%s[%d]", script, res.Stdout, res.Stderr, res.Code)
+	if res.Code != code {
+		t.Fatalf("%q ended with %d, want %d", script, res.Code, code)
+	}
+	return res.Stdout
+}
+
+// state is what must be as before when all is undone.
+type state struct{ files, sysctls, queues []string }
+
+func stateOf(t *testing.T, r *Running) state {
+	t.Helper()
+	lines := func(script string) []string {
+		res := do(t, r, script)
+		if res.Code != 0 {
+			t.Fatalf("%q ended with %d: %s", script, res.Code, res.Stderr)
+		}
+		return strings.Split(strings.TrimSpace(res.Stdout), "\n")
+	}
+	const roots = "/etc /usr/lib/sysctl.d /usr/lib/modules-load.d /usr/lib/modprobe.d /usr/lib/systemd/network /usr/lib/systemd/system /usr/lib/udev/rules.d"
+	return state{
+		files: append(
+			lines("find "+roots+" -xdev -printf '%p %M %U:%G %l\\n' | sort"),
+			lines("find "+roots+" -xdev -type f -print0 | sort -z | xargs -0 sha256sum")...),
+		sysctls: lines("sysctl -a -r '^net\\.' 2>/dev/null"),
+		queues:  lines("tc qdisc show"),
+	}
+}

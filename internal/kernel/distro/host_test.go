@@ -1,0 +1,82 @@
+package distro
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDebianEnableRebootDisable: BBR turned on for good on a Debian that is up, and every value
+// as before when it is turned off, both now and after a reboot.
+func TestDebianEnableRebootDisable(t *testing.T) {
+	m, r := debian(t)
+	before := stateOf(t, r)
+	wantOff(t, r)
+	if found := exits(t, r, 1, "congctl host check"); !strings.Contains(found, "cubic") || !strings.Contains(found, "pfifo_fast") {
+		t.Errorf("check does not tell of cubic and pfifo_fast")
+	}
+
+	must(t, r, "congctl host enable bbr")
+	wantOn(t, r)
+	r = again(t, m, r)
+	wantOn(t, r)
+	must(t, r, "congctl host enable bbr") // nothing to do
+
+	must(t, r, "congctl host disable")
+	wantOff(t, r)
+	wantState(t, r, before)
+	r = again(t, m, r)
+	wantOff(t, r)
+	wantState(t, r, before)
+}
+
+// connection opens one to a service of the machine itself and shows what ss sees of it.
+// The service starts anew each time: a listener hands on the congestion control of the
+// moment when it was made.
+func connection(t *testing.T, r *Running, host string) string {
+	t.Helper()
+	return must(t, r, "host="+host+"\n"+`
+		systemd-socket-activate -a --inetd -l "[$host]:7777" cat 2>/dev/null &
+		until exec 5<>"/dev/tcp/$host/7777"; do sleep 0.1; done 2>/dev/null
+		echo hello >&5; read -r answer <&5
+		ss -Htni state established
+		kill $!
+		[ "$answer" = hello ]`)
+}
+
+func wantCongestionControl(t *testing.T, r *Running, cc string) {
+	t.Helper()
+	for _, host := range []string{"::ffff:127.0.0.1", "::1"} {
+		seen := connection(t, r, host)
+		if n := strings.Count(seen, "\t "+cc+" "); n != 2 {
+			t.Errorf("%d ends of a new connection to %s have %s, want 2", n, host, cc)
+		}
+	}
+}
+
+func wantOn(t *testing.T, r *Running) {
+	t.Helper()
+	wantCongestionControl(t, r, "bbr")
+	if q := must(t, r, "tc qdisc show dev eth0"); !strings.HasPrefix(q, "qdisc fq ") {
+		t.Error("the live interface does not have fq")
+	}
+	if v := must(t, r, "sysctl -n net.core.default_qdisc net.ipv4.tcp_congestion_control"); v != "fq\nbbr\n" {
+		t.Errorf("sysctls are %q", v)
+	}
+}
+
+func wantOff(t *testing.T, r *Running) {
+	t.Helper()
+	wantCongestionControl(t, r, "cubic")
+	if q := must(t, r, "tc qdisc show dev eth0"); !strings.HasPrefix(q, "qdisc pfifo_fast ") {
+		t.Error("the live interface does not have pfifo_fast")
+	}
+}
+
+func wantState(t *testing.T, r *Running, want state) {
+	t.Helper()
+	if diff := cmp.Diff(want, stateOf(t, r), cmp.AllowUnexported(state{})); diff != "" {
+		t.Errorf("not as before (-before +now):\n%s", diff)
+	}
+}
