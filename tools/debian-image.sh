@@ -19,7 +19,8 @@ suite=bookworm
 packages=systemd,systemd-sysv,udev,kmod,procps,iproute2,netbase
 # Each costs seconds of a boot in emulation, and none sets a sysctl, a module or a queue.
 masked=(apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer
-	systemd-timesyncd.service systemd-logind.service systemd-tmpfiles-clean.timer getty@tty1.service serial-getty@ttyS0.service
+	systemd-timesyncd.service systemd-logind.service systemd-tmpfiles-clean.timer getty@tty1.service getty-static.service
+	serial-getty@ttyS0.service
 	systemd-networkd-wait-online.service systemd-network-generator.service systemd-sysusers.service systemd-random-seed.service
 	systemd-update-utmp.service systemd-update-utmp-runlevel.service systemd-journal-flush.service systemd-remount-fs.service
 	dev-hugepages.mount dev-mqueue.mount sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount

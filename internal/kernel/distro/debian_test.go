@@ -96,12 +96,12 @@ func debian(t *testing.T) (Machine, *Running) {
 	return m, r
 }
 
-// up boots the machine and waits until its network card is up.
+// up boots the machine and waits until its network cards are.
 func up(t *testing.T, m Machine) *Running {
 	t.Helper()
 	r := boot(t, m)
 	t.Logf("up after %s", r.Up)
-	must(t, r, "until ip -o addr show dev eth0 | grep -q 192.0.2.2; do sleep 0.2; done")
+	must(t, r, "until ip -o addr | grep -q 192.0.2.2 && ip -o addr | grep -q 198.51.100.2; do sleep 0.2; done")
 	return r
 }
 
@@ -155,7 +155,8 @@ func stateOf(t *testing.T, r *Running) state {
 		files: append(
 			lines("find "+roots+" -xdev -printf '%p %M %U:%G %l\\n' | sort"),
 			lines("find "+roots+" -xdev -type f -print0 | sort -z | xargs -0 sha256sum")...),
-		sysctls: lines("sysctl -a -r '^net\\.' 2>/dev/null"),
+		// The key is drawn at each boot.
+		sysctls: lines("sysctl -a -r '^net\\.' 2>/dev/null | grep -v '^net.core.netdev_rss_key '"),
 		queues:  lines("tc qdisc show"),
 	}
 }

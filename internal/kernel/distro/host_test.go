@@ -34,11 +34,11 @@ func TestDebianEnableRebootDisable(t *testing.T) {
 // connection opens one to a service of the machine itself and shows what ss sees of it.
 // The service starts anew each time: a listener hands on the congestion control of the
 // moment when it was made.
-func connection(t *testing.T, r *Running, host string) string {
+func connection(t *testing.T, r *Running, host, address string) string {
 	t.Helper()
-	return must(t, r, "host="+host+"\n"+`
-		systemd-socket-activate -a --inetd -l "[$host]:7777" cat 2>/dev/null &
-		until exec 5<>"/dev/tcp/$host/7777"; do sleep 0.1; done 2>/dev/null
+	return must(t, r, "host="+host+" address="+address+`
+		systemd-socket-activate -a --inetd -l $address cat 2>/dev/null &
+		until exec 5<>/dev/tcp/$host/7777; do sleep 0.1; done 2>/dev/null
 		echo hello >&5; read -r answer <&5
 		ss -Htni state established
 		kill $!
@@ -47,20 +47,30 @@ func connection(t *testing.T, r *Running, host string) string {
 
 func wantCongestionControl(t *testing.T, r *Running, cc string) {
 	t.Helper()
-	for _, host := range []string{"::ffff:127.0.0.1", "::1"} {
-		seen := connection(t, r, host)
+	for host, address := range map[string]string{"127.0.0.1": "127.0.0.1:7777", "::1": "[::1]:7777"} {
+		seen := connection(t, r, host, address)
 		if n := strings.Count(seen, "\t "+cc+" "); n != 2 {
 			t.Errorf("%d ends of a new connection to %s have %s, want 2", n, host, cc)
 		}
 	}
 }
 
+// wantQueues asks for a qdisc on the card with one queue, and below the mq of the card with two.
+func wantQueues(t *testing.T, r *Running, kind string) {
+	t.Helper()
+	if q := must(t, r, "tc qdisc show dev enp0s4"); !strings.HasPrefix(q, "qdisc "+kind+" ") || strings.Count(q, "qdisc ") != 1 {
+		t.Errorf("the live interface does not have %s", kind)
+	}
+	q := must(t, r, "tc qdisc show dev enp0s5")
+	if !strings.HasPrefix(q, "qdisc mq ") || strings.Count(q, "qdisc "+kind+" ") != 2 || strings.Count(q, "qdisc ") != 3 {
+		t.Errorf("the live interface with two queues does not have two of %s below mq", kind)
+	}
+}
+
 func wantOn(t *testing.T, r *Running) {
 	t.Helper()
 	wantCongestionControl(t, r, "bbr")
-	if q := must(t, r, "tc qdisc show dev eth0"); !strings.HasPrefix(q, "qdisc fq ") {
-		t.Error("the live interface does not have fq")
-	}
+	wantQueues(t, r, "fq")
 	if v := must(t, r, "sysctl -n net.core.default_qdisc net.ipv4.tcp_congestion_control"); v != "fq\nbbr\n" {
 		t.Errorf("sysctls are %q", v)
 	}
@@ -69,9 +79,7 @@ func wantOn(t *testing.T, r *Running) {
 func wantOff(t *testing.T, r *Running) {
 	t.Helper()
 	wantCongestionControl(t, r, "cubic")
-	if q := must(t, r, "tc qdisc show dev eth0"); !strings.HasPrefix(q, "qdisc pfifo_fast ") {
-		t.Error("the live interface does not have pfifo_fast")
-	}
+	wantQueues(t, r, "pfifo_fast")
 }
 
 func wantState(t *testing.T, r *Running, want state) {

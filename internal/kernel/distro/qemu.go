@@ -13,18 +13,22 @@ const portFD = "3"
 //   - cache=unsafe: a flush of the guest does not become one of this host. To a guest
 //     whose power is cut by the end of QEMU it is the same: what it has sent to the disk
 //     is there, what it still held in memory is not.
-//   - hubport: a network with nobody else on it. The card has a carrier, no packet leaves.
+//   - hubport: a network with nobody else on it. A card has a carrier, no packet leaves.
+//   - addr: the slot, and so the card's name: enp0s4 and enp0s5.
+//   - vmxnet3: of the cards that QEMU makes up by itself the only one with several queues:
+//     one for each CPU. More threads would take a core each.
 //   - virtserialport: what the guest is told to do, and its answers.
 func (m Machine) args() []string {
 	return []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-machine", "q35,usb=off,vmport=off,sata=off", "-accel", "tcg", "-cpu", "qemu64,-svm,+rdrand", "-smp", "1", "-m", "512",
+		"-machine", "q35,usb=off,vmport=off,sata=off", "-accel", "tcg,thread=single", "-cpu", "qemu64,-svm,+rdrand", "-smp", "2", "-m", "512",
 		"-kernel", m.Image, "-append", strings.Join(commandLine, " "),
 		"-chardev", "file,id=console,append=on,path=" + m.Console, "-serial", "chardev:console",
 		"-drive", "if=none,id=root,format=raw,cache=unsafe,file=" + m.Disk, "-device", "nvme,drive=root,serial=root",
 		"-drive", "if=none,id=program,format=raw,readonly=on,file=" + m.Program, "-device", "virtio-blk-pci,drive=program",
-		"-netdev", "hubport,id=live,hubid=0", "-device", "virtio-net-pci,netdev=live,mac=52:54:00:00:00:01,romfile=",
-		"-device", "virtio-serial-pci", "-chardev", "socket,id=drive,fd=" + portFD, "-device", "virtserialport,chardev=drive,name=drive",
+		"-netdev", "hubport,id=live,hubid=0", "-device", "virtio-net-pci,netdev=live,mac=52:54:00:00:00:01,romfile=,addr=4",
+		"-netdev", "hubport,id=many,hubid=1", "-device", "vmxnet3,netdev=many,mac=52:54:00:00:00:02,romfile=,addr=5",
+		"-device", "virtio-serial-pci,addr=6", "-chardev", "socket,id=drive,fd=" + portFD, "-device", "virtserialport,chardev=drive,name=drive",
 	}
 }
 
@@ -33,5 +37,5 @@ func (m Machine) args() []string {
 var commandLine = []string{
 	"root=/dev/nvme0n1", "rw", "console=ttyS0", "quiet", "panic=-1", "oops=panic",
 	"mitigations=off", "tsc=reliable", "random.trust_cpu=on", "audit=0", "cryptomgr.notests=1", "init_on_alloc=0",
-	"systemd.show_status=false", "net.ifnames=0",
+	"systemd.show_status=false",
 }
