@@ -130,6 +130,9 @@ step_kconfig() {
 		step "$name" test_kconfig "$source"
 	else
 		skip "$name" "no kernel source (above)"
+	fi
+}
+
 # ---- a whole Debian
 
 # Boots a Debian 12 from a disk image, turns BBR on, reboots, cuts the power. The image
@@ -138,12 +141,14 @@ test_debian() {
 	export CONGCTL_LAB_CACHE=${CONGCTL_LAB_CACHE:-$PWD/.cache/lab} CONGCTL_DEBIAN_CACHE=${CONGCTL_DEBIAN_CACHE:-$PWD/.cache/debian}
 	mkdir -p "$CONGCTL_LAB_CACHE" "$CONGCTL_DEBIAN_CACHE"
 	gotest debian -count=1 -timeout 40m -run '^TestDebian' ./internal/kernel/distro
+}
 step_debian() {
 	local name="a Debian, its reboots and power cuts"
 	if [ "$(id -u)" -ne 0 ]; then
 		skip "$name" "not root, which the chroot of debootstrap needs: run 'sudo tools/check.sh debian'"
 	elif ! tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz debootstrap:debootstrap e2fsprogs:mke2fs; then
 		skip "$name" "QEMU or debootstrap is missing (above)"
+	else
 		step "$name" test_debian
 	fi
 }

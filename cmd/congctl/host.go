@@ -9,7 +9,6 @@ func newHost(g *global) *cobra.Command {
 		Long: `host looks at this host's kernel, settings, interfaces and connections, and says
 what keeps BBR from working, now and after the next boot.`,
 	}
-	cmd.AddCommand(newHostCheck(g), newHostEnable(g), newHostDisable(g))
-	cmd.AddCommand(newHostCheck(g), newHostKernel(g))
+	cmd.AddCommand(newHostCheck(g), newHostEnable(g), newHostDisable(g), newHostKernel(g))
 	return cmd
 }
