@@ -28,7 +28,8 @@ func checkNetworkd(f *Facts) Finding {
 	return f.owner(id, "systemd-networkd", found, other, "replace the section by [FairQueueing] and: sudo networkctl reload")
 }
 
-func checkNetworkManager(f *Facts) Finding {
+// checkKeyfiles looks at what NetworkManager keeps of each connection.
+func checkKeyfiles(f *Facts) Finding {
 	const id = "networkmanager-qdisc"
 	var found []string
 	other := false

@@ -52,7 +52,7 @@ var checks = []func(*Facts) Finding{
 	checkAvailable, checkCurrent, checkAllowed, checkSpaces,
 	checkDefaultQdisc, checkLiveQdiscs, checkMq, checkShapers, checkNetem, checkFqDrops, checkOffloads,
 	checkCongAfterBoot, checkQdiscAfterBoot, checkOverrides, checkSyntax, checkUnread, checkApplier,
-	checkNetworkd, checkNetworkManager, checkTuned,
+	checkNetworkd, checkKeyfiles, checkTuned,
 	checkConnections, checkPacing, checkSendBuffer, checkMetrics,
 	checkSteal, checkRunQueue, checkSockOps, checkCgroup, checkBTF, checkLoop,
 }
