@@ -150,10 +150,10 @@ func checkMayChange(f *Facts) Finding {
 // grantRoot: who sees what this program may not.
 func grantRoot(f *Facts) string {
 	switch {
-	case f.System.Container != "":
-		return "root of the host, out there: sudo congctl host check"
 	case f.System.UID != 0:
 		return "root can: sudo congctl host check"
+	case f.System.Container != "":
+		return "root of the host, out there: sudo congctl host check"
 	}
 	return "root with all capabilities"
 }

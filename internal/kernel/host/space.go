@@ -2,14 +2,11 @@ package host
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/congctl/congctl/internal/core/advise"
 	"github.com/congctl/congctl/internal/kernel/sample"
 )
-
-// errUnseen is why other namespaces stay unseen: those of other users' processes are
-// only told to who may trace them.
-var errUnseen = errors.New("other network namespaces can only be found and entered with CAP_SYS_ADMIN and CAP_SYS_PTRACE")
 
 // Spaces reads the congestion control of every other network namespace.
 func (local) Spaces() (list []advise.Space, err error) {
@@ -19,8 +16,11 @@ func (local) Spaces() (list []advise.Space, err error) {
 	}
 	defer func() { err = errors.Join(err, all.Close()) }()
 	change, err := all.Refresh() // a second look, as only it tells how many could not be seen
-	if err != nil || change.Unreadable > 0 {
-		return nil, errUnseen
+	if err != nil {
+		return nil, err
+	}
+	if change.Unreadable > 0 { // one of them may be in a namespace that nobody else is in
+		return nil, fmt.Errorf("%d processes may not be looked into, for want of CAP_SYS_PTRACE or of a capability that they have", change.Unreadable)
 	}
 	for _, n := range all.All() {
 		if n.Name == string(sample.ModeOwn) {
