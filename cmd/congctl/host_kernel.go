@@ -45,7 +45,9 @@ not be told, or wrong usage.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return k.run(cmd) },
 	}
 	cmd.Flags().BoolVar(&k.running, "running", false, "the running kernel")
-	cmd.Flags().StringVar(&k.config, "config", "", "a kernel's .config, gzip or plain")
+	// Instead of the option of that name which all verbs have: this one reads no configuration
+	// of congctl.
+	cmd.Flags().StringVarP(&k.config, "config", "c", "", "a kernel's .config, gzip or plain")
 	cmd.Flags().StringVar(&k.against, "against", "", "fragment whose lines the --config should have")
 	cmd.Flags().StringSliceVar(&k.features, "for", nil, "features, or all (default all but bbr-default)")
 	return cmd
