@@ -130,7 +130,7 @@ func TestProseFaultsAreFound(t *testing.T) {
 		"[policy](docs/policy.md#guards)":                     true,
 		"[the RFC](https://www.rfc-editor.org/rfc/rfc8032)":   true,
 		"`congctl` alone":               true,
-		"see `congctl shape`":           false,
+		"see `congctl fleet`":           false,
 		"see `sudo congctl fleet push`": false,
 		"see `make world`":              false,
 		"see `core/policy/nosuch.go`":   false,
