@@ -44,10 +44,13 @@ type Burst struct {
 func BurstFor(r Rate, frame Size, t Timer) Burst {
 	perS := Size(r.BytesPerS())
 	b := Burst{framesAtLeast * frame, fmt.Sprintf("two frames of %d bytes, the least that keeps the rate", frame)}
+	two := b
 	if ms := perS / lateMs; ms > b.Bytes {
 		b = Burst{ms, "1 ms at the rate: a busy host's timer is that late"}
 	}
-	if b.Bytes > superPacket && b.Bytes > framesAtLeast*frame {
+	if b.Bytes > superPacket && two.Bytes > superPacket {
+		b = two
+	} else if b.Bytes > superPacket {
 		b = Burst{superPacket, "64 KiB, the largest piece that TCP hands down: a larger burst leaves at line rate"}
 	}
 	if us := perS / late100us; us > b.Bytes {

@@ -40,13 +40,15 @@ func (m Modules) Write(name string, v change.Value) error {
 		return nil
 	}
 	err := unix.DeleteModule(name, unix.O_NONBLOCK)
-	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EBUSY) {
+	switch {
+	case err == nil, errors.Is(err, unix.ENOENT):
+		return nil
+	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, unix.EBUSY):
 		return fmt.Errorf("%w: connections or interfaces use it; it goes with a reboot", ErrInUse)
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
+		return fmt.Errorf("%w: this kernel takes no module out (%w); it goes with a reboot", ErrInUse, err)
 	}
-	if err != nil {
-		return fmt.Errorf("remove module %s: %w", name, err)
-	}
-	return nil
+	return fmt.Errorf("remove module %s: %w", name, err)
 }
 
 // modprobe is the program that the kernel would start.

@@ -71,6 +71,9 @@ func (q Qdiscs) Write(link string, v change.Value) error {
 	if err != nil {
 		return fmt.Errorf("write qdiscs of %s: %w", link, err)
 	}
+	if _, err := netlink.LinkByName(link); errors.As(err, &netlink.LinkNotFoundError{}) {
+		return fmt.Errorf("%w: the link is gone, its qdiscs with it", ErrInUse)
+	}
 	return onLink(link, func(c *qdisc.Conn, index int) error {
 		err := put(c, index, want)
 		if err != nil {

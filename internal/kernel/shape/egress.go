@@ -116,15 +116,15 @@ func shapeLink(c *qdisc.Conn, index int, v string) error {
 	}
 	root := qdisc.At{Link: index, Parent: qdisc.Root, Handle: qdisc.Handle(shaping.Handle)}
 	child := qdisc.At{Link: index, Parent: qdisc.Child(root.Handle), Handle: qdisc.Handle(shaping.ChildHandle)}
-	if err := c.Replace(root, t); err != nil {
+	// A child that is taken from a tbf leaves a noop behind, which drops everything, and only
+	// a change of the tbf puts a fifo in its place: so the child goes first.
+	if _, err := c.Get(index, child.Handle); err == nil && inner != "fq_codel" {
+		if err := c.Delete(child); err != nil {
+			return err
+		}
+	}
+	if err := c.Replace(root, t); err != nil || inner != "fq_codel" {
 		return err
 	}
-	_, err = c.Get(index, child.Handle)
-	switch has := err == nil; {
-	case inner == "fq_codel":
-		return c.Replace(child, qdisc.FqCodel{ECN: true})
-	case has:
-		return c.Delete(child)
-	}
-	return nil
+	return c.Replace(child, qdisc.FqCodel{ECN: true})
 }

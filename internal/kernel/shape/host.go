@@ -1,13 +1,12 @@
 package shape
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -225,13 +224,7 @@ func (h *Host) set(r Request, verb string, now time.Time) (p Proposal, done *cha
 }
 
 func (h *Host) header(link, verb string, now time.Time) (change.Header, error) {
-	var b [4]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return change.Header{}, fmt.Errorf("name the change: %w", err)
-	}
-	// Journals are taken back in the reverse order of their names: two in one second, too.
-	id := now.UTC().Format("20060102T150405.000000000Z") + "-shape-" + hex.EncodeToString(b[:])
-	return change.Header{ID: id, Subject: subject(link), Verb: verb, At: now.UTC().Truncate(time.Second), Boot: h.boot, Machine: h.machine()}, nil
+	return h.engine.Header(subject(link), verb, h.machine(), now)
 }
 
 func (h *Host) machine() string {
@@ -306,10 +299,11 @@ func (h *Host) Revert(link, id string) error {
 
 func (h *Host) revert(link, id string) error {
 	open, err := h.engine.Open(subject(link))
-	if err != nil || len(open) == 0 || open[len(open)-1].ID != id {
+	i := slices.IndexFunc(open, func(j *change.Journal) bool { return j.ID == id })
+	if err != nil || i < 0 {
 		return err
 	}
-	r, err := h.engine.Undo(open[len(open)-1], false, "not confirmed in time")
+	r, err := h.engine.Undo(open[i], false, "not confirmed in time")
 	if err == nil && len(r.Refused) > 0 {
 		err = fmt.Errorf("revert %s: somebody changed since: %s", link, r.Refused)
 	}

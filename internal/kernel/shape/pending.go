@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/congctl/congctl/internal/kernel/instance"
 )
 
 // Pending is a limit that goes away again unless somebody confirms it: one set over a
@@ -33,6 +35,16 @@ func (h *Host) pendingPath(link string) string {
 // Waits gives what waits to be confirmed on a link, nil for nothing. What a reboot or a
 // killed child left counts no longer.
 func (h *Host) Waits(link string, now time.Time) (*Pending, error) {
+	p, err := h.note(link)
+	if p != nil && now.After(p.Until.Add(grace)) {
+		return nil, nil
+	}
+	return p, err
+}
+
+// note is what this boot noted of a link, however long ago: the clock may have been set
+// since, and the child that reverts must not take that for a confirmation.
+func (h *Host) note(link string) (*Pending, error) {
 	b, err := os.ReadFile(h.pendingPath(link))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -44,7 +56,7 @@ func (h *Host) Waits(link string, now time.Time) (*Pending, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what waits to be confirmed: %w", err)
 	}
-	if p.Boot != h.boot || now.After(p.Until.Add(grace)) {
+	if p.Boot != h.boot {
 		return nil, nil
 	}
 	return &p, nil
@@ -78,6 +90,10 @@ func (h *Host) Confirm(link string, now time.Time) (*Pending, error) {
 
 func (h *Host) take(link string) bool { return os.Remove(h.pendingPath(link)) == nil }
 
+// patience is for how long the child tries to get the lock, which a change holds for
+// seconds.
+const patience = 5 * time.Minute
+
 // tick is how often the child looks whether the note has gone.
 const tick = 200 * time.Millisecond
 
@@ -85,12 +101,17 @@ const tick = 200 * time.Millisecond
 // limit back.
 func (h *Host) RevertUnless(link, id string, after time.Duration) error {
 	for end := time.Now().Add(after); time.Now().Before(end); time.Sleep(min(tick, after)) {
-		if p, err := h.Waits(link, time.Now()); err != nil || p == nil || p.ID != id {
+		if p, err := h.note(link); err != nil || p == nil || p.ID != id {
 			return err
 		}
 	}
-	if p, err := h.Waits(link, time.Now()); err != nil || p == nil || p.ID != id || !h.take(link) {
+	if p, err := h.note(link); err != nil || p == nil || p.ID != id || !h.take(link) {
 		return err
 	}
-	return h.Revert(link, id)
+	for end := time.Now().Add(patience); ; time.Sleep(tick) {
+		// Another change may be under way on this host.
+		if err := h.Revert(link, id); !errors.Is(err, instance.ErrRunning) || time.Now().After(end) {
+			return err
+		}
+	}
 }
