@@ -57,10 +57,10 @@ func (e *Engine) warm(p record.Prefix) (row int) {
 	return row
 }
 
-// justRetired counts those of a role whose cool-down began within the time of a trial.
+// justRetired counts those of a role whose cool-down began within the longest time of a trial.
 func (e *Engine) justRetired(role record.Arm, round int64) (n int) {
 	for p, c := range e.cooling {
-		if c.Until-e.rules.Trial.wait(c.Row) > round-e.rules.Trial.BudgetSeconds && e.role(p) == role {
+		if c.Until-e.rules.Trial.wait(c.Row) > round-2*e.rules.Trial.BudgetSeconds && e.role(p) == role {
 			n++
 		}
 	}

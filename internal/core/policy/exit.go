@@ -69,7 +69,7 @@ func (e *Engine) expire(t *track, d *Decision) (left bool) {
 		return false
 	}
 	e.retire(t, verdict{EventRetired, fmt.Sprintf("no benefit shown in %s on trial: %s",
-		durationText(e.budget(t)), effectText(t.trial.evidence))}, d)
+		durationText(d.RoundStart-t.chosen.Since), effectText(t.trial.evidence))}, d)
 	return true
 }
 

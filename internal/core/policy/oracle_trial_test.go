@@ -147,7 +147,7 @@ func (o *triedOracle) weigh(round int64) {
 			}
 		}
 		for p, c := range o.cooling {
-			if c.Until-o.wait(c.Row)+o.rules.Trial.BudgetSeconds > round && o.draws.Role(p) == role {
+			if c.Until-o.wait(c.Row)+2*o.rules.Trial.BudgetSeconds > round && o.draws.Role(p) == role {
 				logE = append(logE, -1000)
 			}
 		}
