@@ -34,23 +34,6 @@ func Create(name string) (*NS, error) {
 	return create(name)
 }
 
-// Open opens a namespace by its name below Dir or by path.
-func Open(name string) (*NS, error) {
-	path := name
-	if filepath.Base(name) == name {
-		path = filepath.Join(Dir, name)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open network namespace: %w", err)
-	}
-	if n := (&NS{file: f}); n.inode() == 0 {
-		f.Close()
-		return nil, fmt.Errorf("open network namespace %s: not a namespace", path)
-	}
-	return &NS{Name: filepath.Base(path), file: f}, nil
-}
-
 // Current opens the namespace of the calling process.
 func Current() (*NS, error) {
 	f, err := os.Open("/proc/self/ns/net")

@@ -35,11 +35,3 @@ type PfifoFast struct{}
 func (PfifoFast) Kind() string        { return "pfifo_fast" }
 func (PfifoFast) String() string      { return "pfifo_fast" }
 func (PfifoFast) options() *nl.RtAttr { return nil }
-
-// Noqueue sends at once: what links without a queue of their own have.
-type Noqueue struct{}
-
-// Kind is "noqueue".
-func (Noqueue) Kind() string        { return "noqueue" }
-func (Noqueue) String() string      { return "noqueue" }
-func (Noqueue) options() *nl.RtAttr { return nil }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/core/shaping"
+	"github.com/congctl/congctl/internal/kernel/ethtool"
 	"github.com/congctl/congctl/internal/kernel/qdisc"
 )
 
@@ -49,10 +50,10 @@ func Read(name string) (shaping.Link, error) {
 	if out.Kernel, err = release(); err != nil {
 		return out, err
 	}
-	if out.TSO, err = offload(name, getTSO); err != nil {
+	if out.TSO, err = offload(name, ethtool.TSO); err != nil {
 		return out, err
 	}
-	if out.GSO, err = offload(name, getGSO); err != nil {
+	if out.GSO, err = offload(name, ethtool.GSO); err != nil {
 		return out, err
 	}
 	return out, withConn(func(c *qdisc.Conn) error {

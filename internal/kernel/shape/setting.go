@@ -3,6 +3,8 @@ package shape
 import (
 	"fmt"
 	"strings"
+
+	"github.com/congctl/congctl/internal/kernel/ethtool"
 )
 
 // Kinds of settings, each with the interface as target.
@@ -24,9 +26,9 @@ func Get(kind, link string) (string, error) {
 	case Ingress:
 		return getIngress(link)
 	case TSO:
-		return onOff(offload(link, getTSO))
+		return onOff(offload(link, ethtool.TSO))
 	case GSO:
-		return onOff(offload(link, getGSO))
+		return onOff(offload(link, ethtool.GSO))
 	}
 	return "", fmt.Errorf("read setting %s of %s: no such kind", kind, link)
 }
@@ -39,9 +41,9 @@ func Set(kind, link, value string) error {
 	case Ingress:
 		return setIngress(link, value)
 	case TSO:
-		return setOffload(link, setTSO, value == "on")
+		return ethtool.TSO.Set(link, value == "on")
 	case GSO:
-		return setOffload(link, setGSO, value == "on")
+		return ethtool.GSO.Set(link, value == "on")
 	}
 	return fmt.Errorf("write setting %s of %s: no such kind", kind, link)
 }
