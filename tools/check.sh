@@ -53,8 +53,7 @@ tools/need-go.sh
 tools/need.sh gcc:gcc libc6-dev:/usr/include/stdio.h util-linux:setpriv iproute2:ip
 go mod download
 
-# Not among them: debian, which takes a while and a chroot.
-for s in ${*:-gofmt vet build cross scripts race plain root lab kconfig generate fuzz bench}; do
+for s in ${*:-gofmt vet build cross scripts race plain root lab debian kconfig generate fuzz bench}; do
 	"step_$s"
 done
 

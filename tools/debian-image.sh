@@ -16,7 +16,9 @@ export PATH="$PATH:/usr/sbin:/sbin"
 suite=bookworm
 # apt, passwd, util-linux and the like come by themselves. procps has the sysctl command
 # of the tests; iproute2 is there to look with: congctl uses neither.
-packages=systemd,systemd-sysv,udev,kmod,procps,iproute2,netbase
+# network-manager is off until a test has it run a link; dbus and libpam-systemd stand for
+# virtual packages that it needs, which debootstrap does not resolve.
+packages=systemd,systemd-sysv,udev,kmod,procps,iproute2,netbase,network-manager,dbus,libpam-systemd
 # Each costs seconds of a boot in emulation, and none sets a sysctl, a module or a queue.
 masked=(apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer
 	systemd-timesyncd.service systemd-logind.service systemd-tmpfiles-clean.timer getty@tty1.service getty-static.service
@@ -42,6 +44,7 @@ cp -r "$modules" "$root/usr/lib/modules/"
 cp "$(dirname "$vmlinuz")/config-$release" "$root/boot/"
 chroot "$root" depmod "$release"
 for unit in "${masked[@]}"; do ln -sf /dev/null "$root/etc/systemd/system/$unit"; done
+chroot "$root" systemctl -q disable NetworkManager NetworkManager-dispatcher NetworkManager-wait-online
 chroot "$root" systemctl -q enable systemd-networkd drive
 echo 0123456789abcdef0123456789abcdef >"$root/etc/machine-id" # a first boot would set presets anew
 chroot "$root" dpkg-query -W -f '${Package} ${Version} ${Installed-Size}\n' >"$out.packages"

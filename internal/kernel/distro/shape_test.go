@@ -1,0 +1,93 @@
+package distro
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDebianShapePersists: a limit is there again after a reboot, set by whoever runs the
+// link, and all is as before when it is cleared, after one more reboot, too.
+func TestDebianShapePersists(t *testing.T) {
+	m, r := debian(t)
+	before := stateOf(t, r)
+
+	// A bucket alone is what networkd can make; one with fq_codel below is for a unit.
+	wantKeeper(t, must(t, r, "congctl shape set enp0s4 1MB/s --burst 200KiB --queue 1MiB --persist"), "networkd")
+	wantKeeper(t, must(t, r, "congctl shape set enp0s5 10Mbit/s --inner fq_codel --persist"), "systemd")
+	live := stateOf(t, r)
+	wantLimits(t, r)
+	r = again(t, m, r)
+	// The unit starts when the card appears, at the same time as all else.
+	must(t, r, "systemctl is-system-running --wait || true")
+	wantLimits(t, r)
+	wantState(t, r, live)
+
+	must(t, r, "congctl shape clear enp0s4 && congctl shape clear enp0s5")
+	wantState(t, r, before)
+	r = again(t, m, r)
+	wantState(t, r, before)
+
+	// The same link, run by NetworkManager.
+	must(t, r, networkManager)
+	r = again(t, m, r)
+	before = stateOf(t, r)
+	wantKeeper(t, must(t, r, "congctl shape set enp0s4 1MB/s --burst 200KiB --queue 1MiB --persist"), "NetworkManager")
+	wantSeedCase(t, r)
+	r = again(t, m, r)
+	wantSeedCase(t, r)
+	must(t, r, "congctl shape clear enp0s4")
+	wantState(t, r, before)
+	r = again(t, m, r)
+	wantState(t, r, before)
+}
+
+// networkManager has it run both links from the next boot on.
+const networkManager = `
+keyfile() { # LINK ADDRESS UUID
+	(umask 077; cat >/etc/NetworkManager/system-connections/$1.nmconnection <<-EOF
+		[connection]
+		id=$1
+		uuid=$3
+		type=ethernet
+		interface-name=$1
+
+		[ipv4]
+		method=manual
+		address1=$2
+	EOF
+	)
+}
+keyfile enp0s4 192.0.2.2/24 5d3cfd2e-3ae9-4f3c-8fc5-6e2ae1ce0f0a
+keyfile enp0s5 198.51.100.2/24 0bb2c9f8-0f5e-4b58-9e52-4f2a0d7a4e1d
+systemctl -q disable systemd-networkd systemd-networkd.socket
+systemctl -q enable NetworkManager
+sync`
+
+func wantKeeper(t *testing.T, said, keeper string) {
+	t.Helper()
+	if !strings.Contains(said, keeper) {
+		t.Errorf("the limit is not kept by %s", keeper)
+	}
+}
+
+// wantLimits asks tc and not congctl what the kernel has.
+func wantLimits(t *testing.T, r *Running) {
+	t.Helper()
+	wantSeedCase(t, r)
+	q := must(t, r, "tc qdisc show dev enp0s5")
+	for _, part := range []string{"qdisc tbf ", " root ", " rate 10Mbit ", "qdisc fq_codel "} {
+		if !strings.Contains(q, part) {
+			t.Errorf("the limit of enp0s5 has no %q", part)
+		}
+	}
+}
+
+func wantSeedCase(t *testing.T, r *Running) {
+	t.Helper()
+	q := must(t, r, "tc qdisc show dev enp0s4")
+	for _, part := range []string{"qdisc tbf c0c7: root ", " rate 8Mbit burst 200Kb lat 844ms "} {
+		if !strings.Contains(q, part) {
+			t.Errorf("the limit of enp0s4 has no %q", part)
+		}
+	}
+}
