@@ -114,6 +114,10 @@ func effectPart(r *popday.Report) part {
 	} else {
 		p.Tables = append(p.Tables, t, other)
 	}
+	if s := r.Sham; s != nil {
+		p.Words = append(p.Words, fmt.Sprintf("A/A, blocks that were drawn and not treated, must say 1: goodput p10 %s and p50 %s on %d pairs, delivery rate %s and %s on %d, of %d networks.",
+			bounds(s.Goodput.P10), bounds(s.Goodput.P50), s.Goodput.Pairs, bounds(s.Rate.P10), bounds(s.Rate.P50), s.Rate.Pairs, s.Networks))
+	}
 	p.Words = append(p.Words, regressionWords(&r.Regression)...)
 	p.Figures = effectFigures(r)
 	return p

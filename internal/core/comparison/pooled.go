@@ -32,7 +32,16 @@ func (b *Builder) Drawn(start int64, p record.Prefix) (at Placed, ok bool) {
 
 // Samples of one metric without tenants, weighted as a report pools them; A/A apart.
 func (b *Builder) Samples(m Metric) []effect.Sample {
-	return b.cells.samples(metricOf{metric: m}, func(record.Prefix) bool { return true }, b.weight)
+	return b.samples(metricOf{metric: m})
+}
+
+// ShamSamples are the same of the networks for A/A, which were drawn and not treated.
+func (b *Builder) ShamSamples(m Metric) []effect.Sample {
+	return b.samples(metricOf{metric: m, aa: true})
+}
+
+func (b *Builder) samples(of metricOf) []effect.Sample {
+	return b.cells.samples(of, func(record.Prefix) bool { return true }, b.weight)
 }
 
 // Pairs of the experiment that have both arms, in order of time and network.

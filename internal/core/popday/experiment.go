@@ -48,6 +48,14 @@ type Effect struct {
 	QueueControlUs float64 `json:"queue_control_us"`
 }
 
+// Sham is the same comparison in the networks for A/A, whose blocks were drawn and not
+// treated: an interval without 1 points at a fault of the experiment.
+type Sham struct {
+	Networks int      `json:"networks"` // with a sample
+	Goodput  Estimate `json:"goodput"`
+	Rate     Estimate `json:"delivery_rate"`
+}
+
 // Estimate is from randomised blocks.
 type Estimate struct {
 	Pairs     int    `json:"pairs"`
@@ -80,6 +88,7 @@ type blocks struct {
 	*table
 	loop    int // place of the policy
 	samples map[comparison.Metric][]effect.Sample
+	sham    map[comparison.Metric][]effect.Sample // of A/A
 	network map[record.Prefix]int
 	pairs   []effect.Pair
 	courses []effect.Course
@@ -117,7 +126,8 @@ func (g group) number() int64 { return int64(g.seed)<<seedShift | g.group }
 
 // newBlocks pools what the runs of one policy have; nil where it has none.
 func newBlocks(in *Input, t *table, policy string) *blocks {
-	b := &blocks{table: t, loop: t.place(policy), samples: map[comparison.Metric][]effect.Sample{}, network: map[record.Prefix]int{}, applied: map[applied]*[2]int{}}
+	b := &blocks{table: t, loop: t.place(policy), samples: map[comparison.Metric][]effect.Sample{},
+		sham: map[comparison.Metric][]effect.Sample{}, network: map[record.Prefix]int{}, applied: map[applied]*[2]int{}}
 	if b.loop < 0 {
 		return nil
 	}
@@ -159,10 +169,8 @@ func (b *blocks) take(seed int, r *Run, windowS int64) {
 			Bytes: x.Got, BytesPerS: []float32{float32(x.goodput())}})
 	}
 	for _, m := range metrics {
-		for _, s := range r.Loop.Pairs.Samples(m) {
-			s.Group = group{seed, s.Prefix, s.Group}.number()
-			b.samples[m] = append(b.samples[m], s)
-		}
+		b.samples[m] = append(b.samples[m], numbered(seed, r.Loop.Pairs.Samples(m))...)
+		b.sham[m] = append(b.sham[m], numbered(seed, r.Loop.Pairs.ShamSamples(m))...)
 	}
 	for _, p := range r.Loop.Pairs.Pairs() {
 		p.Group = group{seed, p.Prefix, p.Group}.number()
@@ -170,6 +178,15 @@ func (b *blocks) take(seed int, r *Run, windowS int64) {
 	}
 	b.courses = append(b.courses, r.Loop.Pairs.Courses()...)
 	b.know(seed, r, at)
+}
+
+// numbered keeps the groups of a seed apart from those of others.
+func numbered(seed int, samples []effect.Sample) []effect.Sample {
+	for i := range samples {
+		s := &samples[i]
+		s.Group = group{seed, s.Prefix, s.Group}.number()
+	}
+	return samples
 }
 
 // apply counts whether a response got what was drawn for it.
@@ -229,7 +246,7 @@ func (b *blocks) effectOf(label string, classes []string, chosen map[int]int) Ef
 			e.Chosen += times
 		}
 	}
-	e.Goodput, e.Rate = b.estimate(comparison.Goodput, keep), b.estimate(comparison.Rate, keep)
+	e.Goodput, e.Rate = estimateOf(b.samples[comparison.Goodput], keep), estimateOf(b.samples[comparison.Rate], keep)
 	var pairs []effect.Pair
 	seen := map[group]bool{}
 	for _, p := range b.pairs {
@@ -247,9 +264,26 @@ func (b *blocks) effectOf(label string, classes []string, chosen map[int]int) Ef
 	return e
 }
 
-func (b *blocks) estimate(m comparison.Metric, keep func(record.Prefix) bool) Estimate {
+// shamOf is what A/A says; nil where it has no pair.
+func (b *blocks) shamOf() *Sham {
+	all := func(record.Prefix) bool { return true }
+	s := &Sham{Goodput: estimateOf(b.sham[comparison.Goodput], all), Rate: estimateOf(b.sham[comparison.Rate], all)}
+	if s.Goodput.Pairs+s.Rate.Pairs == 0 {
+		return nil
+	}
+	seen := map[group]bool{}
+	for _, m := range metrics {
+		for _, x := range b.sham[m] {
+			seen[group{seed: int(x.Group >> seedShift), prefix: x.Prefix}] = true
+		}
+	}
+	s.Networks = len(seen)
+	return s
+}
+
+func estimateOf(samples []effect.Sample, keep func(record.Prefix) bool) Estimate {
 	var kept []effect.Sample
-	for _, s := range b.samples[m] {
+	for _, s := range samples {
 		if keep(s.Prefix) {
 			kept = append(kept, s)
 		}

@@ -23,6 +23,7 @@ type Report struct {
 	Each       []NetworkRow `json:"each_network"`
 	Stories    []Story      `json:"loops"`
 	Effects    []Effect     `json:"effects"`
+	Sham       *Sham        `json:"aa,omitempty"`
 	Regression Regression   `json:"regression_to_the_mean"`
 	Courses    []Course     `json:"courses"`
 	Shapes     []Shape      `json:"distributions"`
@@ -112,7 +113,7 @@ func (rep *Report) fill(in *Input, t *table) {
 		}
 	}
 	if b := newBlocks(in, t, loopPolicy); b != nil {
-		rep.Effects = b.effects(rep.Mix, chosen)
+		rep.Effects, rep.Sham = b.effects(rep.Mix, chosen), b.shamOf()
 		rep.Regression = regress(in, t)
 		rep.Regression.before(b)
 	} else {
