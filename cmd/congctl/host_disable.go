@@ -22,7 +22,8 @@ func newHostDisable(g *global) *cobra.Command {
 		Short: "Take back exactly what host enable changed, value by value",
 		Long: `disable restores each value that enable changed, from its journal, in reverse
 order, also after a reboot or a crash. A value that somebody changed since is named
-and left as it is; the others are restored.
+and left as it is, one that cannot be written is named with the command that restores
+it, and the others are restored.
 
 Exit codes: 0 all is as before; 1 failed, and the same again goes on; 2 wrong usage;
 3 nothing to take back; 4 somebody changed values since: they are left.`,
@@ -35,7 +36,7 @@ Exit codes: 0 all is as before; 1 failed, and the same again goes on; 2 wrong us
 			}
 			r, err := e.Disable(force)
 			v := undoView(r)
-			if len(r.Restored)+len(r.Left)+len(r.Refused) > 0 {
+			if len(r.Restored)+len(r.Left)+len(r.Refused)+len(r.Failed) > 0 {
 				err = errors.Join(err, g.print(cmd, v, func(w io.Writer) error { return show.Undo(w, v) }))
 			}
 			return disabled(r, err)
@@ -61,7 +62,7 @@ func disabled(r change.Report, err error) error {
 }
 
 func undoView(r change.Report) show.UndoView {
-	return show.UndoView{Restored: undone(r.Restored), Left: undone(r.Left), Refused: undone(r.Refused)}
+	return show.UndoView{Restored: undone(r.Restored), Left: undone(r.Left), Refused: undone(r.Refused), Failed: undone(r.Failed)}
 }
 
 func undone(notes change.Notes) []show.UndoneStep {

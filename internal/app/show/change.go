@@ -134,6 +134,7 @@ type UndoView struct {
 	Restored []UndoneStep `json:"restored"`
 	Left     []UndoneStep `json:"left"`
 	Refused  []UndoneStep `json:"refused"`
+	Failed   []UndoneStep `json:"failed"` // could not be written
 }
 
 // UndoneStep is one of them.
@@ -144,13 +145,13 @@ type UndoneStep struct {
 	Text   string       `json:"text,omitempty"`
 }
 
-// Undo prints what came back, what stays so, and what somebody changed since.
+// Undo prints what came back, what stays so, what somebody changed since, and what failed.
 func Undo(w io.Writer, v UndoView) error {
 	var rows [][]string
 	for _, g := range []struct {
 		result string
 		steps  []UndoneStep
-	}{{"restored", v.Restored}, {"left", v.Left}, {"refused", v.Refused}} {
+	}{{"restored", v.Restored}, {"left", v.Left}, {"refused", v.Refused}, {"failed", v.Failed}} {
 		for _, s := range g.steps {
 			rows = append(rows, []string{g.result, string(s.Kind), s.Target, cell(s.Kind, s.Value), s.Text})
 		}

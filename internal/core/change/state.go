@@ -101,9 +101,9 @@ func (j *Journal) takeStep(l Line, m *Mark) error {
 	case Back:
 		m.Status = Taking
 	case Undone:
-		m.Status = Restored
+		m.Status, m.Lost = Restored, false
 	case Left:
-		m.Status = Kept
+		m.Status, m.Lost = Kept, false
 	case Refuse:
 		m.Status = Refused
 	}
@@ -145,10 +145,11 @@ func (j *Journal) takeClosed() error {
 	return nil
 }
 
-// Open tells whether a step still has to be looked at by an undo.
+// Open tells whether a step still has to be looked at by an undo. A target that forgets
+// is open again after a reboot: a file that could not be taken back may have set it.
 func (j *Journal) Open(i int) bool {
 	switch m := j.Marks[i]; m.Status {
-	case Untouched:
+	case Untouched, Restored, Kept:
 		return m.Lost
 	case Intended, Written, Taking:
 		return true

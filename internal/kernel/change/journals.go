@@ -79,10 +79,13 @@ func (s journals) sweepAll() error {
 	return err
 }
 
+// errJournal: what is not written down is not done.
+var errJournal = errors.New("write journal")
+
 // add writes a line behind the intact ones and waits until it is on the disk.
 func (s journals) add(j *change.Journal, l change.Line) error {
 	if err := j.Take(l); err != nil {
-		return fmt.Errorf("write journal %s: %w", j.ID, err)
+		return fmt.Errorf("%w %s: %w", errJournal, j.ID, err)
 	}
 	b := l.Bytes()
 	whole := Op{Kind: OpCut, Path: s.path(j.ID), Size: int64(j.Whole)}
@@ -93,7 +96,7 @@ func (s journals) add(j *change.Journal, l change.Line) error {
 		if !errors.Is(err, ErrPowerCut) {
 			err = errors.Join(err, s.disk.Do(whole)) // half a line of a full disk
 		}
-		return fmt.Errorf("write journal %s: %w", j.ID, err)
+		return fmt.Errorf("%w %s: %w", errJournal, j.ID, err)
 	}
 	j.Whole += len(b)
 	return nil

@@ -82,8 +82,8 @@ func (e *Engine) settle(j *change.Journal, verify func() error) error {
 // ErrNothing says that no change of a subject is in force.
 var ErrNothing = errors.New("nothing to undo: no change of congctl is in force")
 
-// Clear takes all changes of a subject back, the newest first. Older ones
-// are tried though a newer one had to refuse a value: they look at each for themselves.
+// Clear takes all changes of a subject back, the newest first. Older ones are tried
+// though a newer one could not restore a value: they look at each for themselves.
 func (e *Engine) Clear(subject string, force bool, why string) (r Report, err error) {
 	open, err := e.Open(subject)
 	if err != nil {
@@ -93,17 +93,11 @@ func (e *Engine) Clear(subject string, force bool, why string) (r Report, err er
 		return r, ErrNothing
 	}
 	for _, j := range slices.Backward(open) {
-		one, err := e.Undo(j, force, why)
+		one, undo := e.Undo(j, force, why)
 		r.add(one)
-		if err != nil {
-			return r, err
+		if err = errors.Join(err, undo); errors.Is(undo, ErrPowerCut) {
+			break
 		}
 	}
-	return r, nil
-}
-
-func (r *Report) add(o Report) {
-	r.Restored = append(r.Restored, o.Restored...)
-	r.Left = append(r.Left, o.Left...)
-	r.Refused = append(r.Refused, o.Refused...)
+	return r, err
 }

@@ -1,0 +1,72 @@
+package change
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxCommandBytes: what is longer than a screen is nothing to be typed; the journal has it.
+const maxCommandBytes = 2000
+
+// Command is how a person gives a step's target a value by hand, where congctl could not;
+// "" where no program of a host can, and only the same verb again does.
+func (s Step) Command(v Value) string {
+	switch s.Kind {
+	case File:
+		return fileCommand(s.Target, v)
+	case Dir:
+		if v.Present {
+			return fmt.Sprintf("mkdir -m %o %s", v.Mode, quoted(s.Target))
+		}
+		return "rmdir " + quoted(s.Target)
+	case Sysctl:
+		return "sysctl -w " + quoted(s.Target+"="+strings.Join(strings.Fields(v.Text), " "))
+	case Qdisc:
+		return treeCommand(s.Target, v)
+	case Offload:
+		link, feature, _ := strings.Cut(s.Target, " ")
+		return "ethtool -K " + quoted(link) + " " + feature + " " + v.Text
+	case Module:
+		if v.Present {
+			return "modprobe " + quoted(s.Target)
+		}
+		return "modprobe -r " + quoted(s.Target)
+	}
+	return ""
+}
+
+func fileCommand(target string, v Value) string {
+	if !v.Present {
+		return "rm " + quoted(target)
+	}
+	c := fmt.Sprintf("printf %%s %s | install -m %o -o %d -g %d /dev/stdin %s", quoted(v.Text), v.Mode, v.UID, v.GID, quoted(target))
+	if len(c) > maxCommandBytes || strings.Contains(v.Text, "\x00") {
+		return ""
+	}
+	return c
+}
+
+// treeCommand knows trees of one qdisc: the kernel's own, which comes when the root goes,
+// or one without options.
+func treeCommand(link string, v Value) string {
+	nodes, err := ParseTree(v.Text)
+	switch {
+	case err != nil || !v.Present:
+		return ""
+	case nodes[0].Handle == 0 && !nodes[0].Default:
+		return "tc qdisc del dev " + quoted(link) + " root"
+	case len(nodes) == 1 && len(nodes[0].Options) == 0:
+		return fmt.Sprintf("tc qdisc replace dev %s root handle %x: %s", quoted(link), nodes[0].Handle>>16, nodes[0].Kind)
+	}
+	return ""
+}
+
+const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:@%+,"
+
+// quoted is a word for a shell.
+func quoted(s string) string {
+	if s != "" && strings.Trim(s, plainLetters) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
