@@ -44,7 +44,7 @@ func Parse(b []byte) (*Journal, error) {
 	for n := 1; j.Whole < len(b); n++ {
 		text, rest, cut := bytes.Cut(b[j.Whole:], []byte("\n"))
 		l, err := parseLine(text)
-		if !cut || err != nil && len(rest) == 0 {
+		if !cut || errors.Is(err, errChecksum) && len(rest) == 0 {
 			break
 		}
 		if err == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"testing"
 	"time"
@@ -126,29 +127,61 @@ func TestEveryFlip(t *testing.T) {
 	}
 }
 
-func TestValueRoundTrip(t *testing.T) {
+// anyBytes are what a kernel, a file system or a program may hand over: not always UTF-8.
+var anyBytes = rapid.Custom(func(t *rapid.T) string {
+	return string(rapid.SliceOfN(rapid.SampledFrom([]byte("a<&\"\\ \n\x00\x7f\x80\xe2\xa8\xff")), 0, 6).Draw(t, "bytes"))
+})
+
+// TestRoundTrip: whatever a plan and its lines have, the journal that is written can be
+// read, and targets and values are the same to the byte.
+func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := Value{Present: true, Text: string(rapid.SliceOf(rapid.Byte()).Draw(t, "text")),
-			Mode: rapid.Uint32Range(0, 0o7777).Draw(t, "mode"), UID: rapid.Uint32().Draw(t, "uid")}
 		p := sample()
-		p.Steps[0].New = v
-		j, err := Parse(Opening(p))
+		p.Machine, p.Verb = anyBytes.Draw(t, "machine"), anyBytes.Draw(t, "verb")
+		p.Steps[0].Target, p.Steps[0].Why = "x"+anyBytes.Draw(t, "target"), anyBytes.Draw(t, "why")
+		p.Steps[0].New = Value{Present: true, Text: "n" + anyBytes.Draw(t, "value"),
+			Mode: rapid.Uint32Range(0, 0o7777).Draw(t, "mode"), UID: rapid.Uint32().Draw(t, "uid")}
+		text := anyBytes.Draw(t, "text")
+		j, err := Parse(append(Opening(p), Line{Event: Undo, Text: text}.Bytes()...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(p, j.Plan); diff != "" {
-			t.Error(diff)
+		for _, s := range []*string{&p.Machine, &p.Verb, &p.Steps[0].Why} {
+			*s = readable(*s) // for people only
+		}
+		if diff := cmp.Diff(p, j.Plan); diff != "" || j.Phase != Undoing {
+			t.Errorf("%s: %s", j.Phase, diff)
 		}
 	})
 }
 
+// TestWholeLineIsNeverTorn: a last line whose checksum fits was written so, perhaps by a
+// later congctl. It must not be cut off.
+func TestWholeLineIsNeverTorn(t *testing.T) {
+	for want, text := range map[string]string{
+		`unknown field "more"`: `{"e":"intend","more":1}`,
+		"not spelled as":       `{"e": "intend"}`,
+		"more than one value":  `{"e":"intend"}{}`,
+		"after the plan":       `{"e":"later"}`,
+	} {
+		line := fmt.Sprintf("%08x %s\n", crc32.Checksum([]byte(text), castagnoli), text)
+		j, err := Parse(append(Opening(sample()), line...))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "line 6") {
+			t.Errorf("%s: %v, %v", text, err, j)
+		}
+	}
+}
+
 func TestCheckRefuses(t *testing.T) {
 	for want, spoil := range map[string]func(*Plan){
-		"none may be empty":   func(p *Plan) { p.Boot = "" },
-		"0 steps":             func(p *Plan) { p.Steps = nil },
-		"stands twice":        func(p *Plan) { p.Steps[1].Target = p.Steps[2].Target },
-		"are the same":        func(p *Plan) { p.Steps[0].Old = p.Steps[0].New },
-		"without kind or tar": func(p *Plan) { p.Steps[0].Target = "" },
+		"none may be empty":     func(p *Plan) { p.Boot = "" },
+		"0 steps":               func(p *Plan) { p.Steps = nil },
+		"stands twice":          func(p *Plan) { p.Steps[1].Target = p.Steps[2].Target },
+		"are the same":          func(p *Plan) { p.Steps[0].Old = p.Steps[0].New },
+		"without kind or tar":   func(p *Plan) { p.Steps[0].Target = "" },
+		"subject \"shape \\xff": func(p *Plan) { p.Subject = "shape \xff" },
+		"kind \"\\xff\"":        func(p *Plan) { p.Steps[0].Kind = "\xff" },
+		"year 10000":            func(p *Plan) { p.At = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
 	} {
 		p := sample()
 		spoil(&p)
@@ -162,6 +195,9 @@ func FuzzParse(f *testing.F) {
 	b := Opening(sample())
 	f.Add(b)
 	f.Add(append(bytes.Clone(b), Line{Event: Intend}.Bytes()...))
+	odd := sample()
+	odd.Steps[0].Target = "eth\xff"
+	f.Add(append(Opening(odd), Line{Event: Undo, Text: "\xff"}.Bytes()...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		j, err := Parse(b)
 		if err != nil {
@@ -194,6 +230,26 @@ func FuzzTree(f *testing.F) {
 		}
 		if !Qdisc.Same(Text(text), Text(Tree(nodes).Text)) {
 			t.Error("a tree is not the same as itself")
+		}
+	})
+}
+
+// FuzzSpelling: no target, value or text makes a journal that cannot be read.
+func FuzzSpelling(f *testing.F) {
+	f.Add("eth\xff", "\u2028", "\x00")
+	f.Add("a\nb", "�", "")
+	f.Fuzz(func(t *testing.T, target, value, text string) {
+		p := sample()
+		p.Steps[0].Target, p.Steps[1].New.Text = target, value
+		if p.Check() != nil {
+			return
+		}
+		j, err := Parse(append(Opening(p), Line{Event: Undo, Text: text}.Bytes()...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(p, j.Plan); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // Event is what a line of the journal tells.
@@ -48,12 +49,22 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Bytes is the line as it stands in the file: checksum, blank, JSON, newline.
 func (l Line) Bytes() []byte {
+	l.Text = readable(l.Text)
+	if l.Header != nil {
+		h := *l.Header
+		h.Verb, h.Machine = readable(h.Verb), readable(h.Machine)
+		l.Header = &h
+	}
 	text, err := plainJSON(l)
 	if err != nil {
-		panic(fmt.Sprintf("encode journal line: %v", err)) // no field of it can fail
+		panic(fmt.Sprintf("encode journal line: %v", err)) // Check has refused what can fail
 	}
 	return fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(text, castagnoli), text)
 }
+
+// readable is a text for people only, in UTF-8. JSON has no other bytes: what a value or a
+// target has of them is kept apart, see the wire forms.
+func readable(s string) string { return strings.ToValidUTF8(s, "?") }
 
 // plainJSON leaves < > & as they are: people read journals.
 func plainJSON(v any) ([]byte, error) {
@@ -64,17 +75,18 @@ func plainJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
+// errChecksum is of a line that was never written so. A power cut leaves such a line.
 var errChecksum = errors.New("checksum does not fit")
 
 // parseLine reads one line without its newline. Only the spelling that Bytes writes
 // is taken.
 func parseLine(b []byte) (l Line, err error) {
 	if len(b) < 9 || b[8] != ' ' {
-		return l, errors.New("want a checksum of 8 digits and a blank")
+		return l, fmt.Errorf("%w: want 8 digits and a blank", errChecksum)
 	}
 	sum, err := strconv.ParseUint(string(b[:8]), 16, 32)
 	if err != nil {
-		return l, fmt.Errorf("checksum: %w", err)
+		return l, fmt.Errorf("%w: %w", errChecksum, err)
 	}
 	if crc32.Checksum(b[9:], castagnoli) != uint32(sum) {
 		return l, errChecksum

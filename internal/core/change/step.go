@@ -3,6 +3,7 @@ package change
 import (
 	"fmt"
 	"time"
+	"unicode/utf8"
 )
 
 // Kind says what a target is and so who reads and writes it.
@@ -25,11 +26,10 @@ func (k Kind) Volatile() bool { return k != File && k != Dir }
 
 // Step is one write: a target gets New where Old was.
 type Step struct {
-	Kind   Kind   `json:"kind"`
-	Target string `json:"target"`
-	Old    Value  `json:"old"`
-	New    Value  `json:"new"`
-	Why    string `json:"why"` // for people, a few words
+	Kind     Kind
+	Target   string // any bytes: a link's name need not be UTF-8
+	Old, New Value
+	Why      string // for people, a few words
 }
 
 func (s Step) String() string { return string(s.Kind) + " " + s.Target }
@@ -59,6 +59,12 @@ func (p Plan) Check() error {
 	if p.ID == "" || p.Subject == "" || p.Boot == "" {
 		return fmt.Errorf("check plan: id %q, subject %q, boot %q: none may be empty", p.ID, p.Subject, p.Boot)
 	}
+	if !utf8.ValidString(p.ID + p.Subject + p.Boot) {
+		return fmt.Errorf("check plan: id %q, subject %q, boot %q: not UTF-8: a journal cannot be named so", p.ID, p.Subject, p.Boot)
+	}
+	if y := p.At.Year(); y < 0 || y > 9999 {
+		return fmt.Errorf("check plan: at: year %d: set the clock", y)
+	}
 	if len(p.Steps) == 0 || len(p.Steps) > MaxSteps {
 		return fmt.Errorf("check plan: %d steps, want 1 to %d", len(p.Steps), MaxSteps)
 	}
@@ -67,6 +73,8 @@ func (p Plan) Check() error {
 		switch {
 		case s.Kind == "" || s.Target == "":
 			return fmt.Errorf("check plan: step %d: without kind or target", i)
+		case !utf8.ValidString(string(s.Kind)):
+			return fmt.Errorf("check plan: step %d: kind %q: not UTF-8", i, s.Kind)
 		case seen[s.String()]:
 			return fmt.Errorf("check plan: step %d: %s stands twice", i, s)
 		case s.Old == s.New:
