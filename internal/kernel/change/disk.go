@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -50,11 +49,15 @@ type Disk interface {
 // HostDisk is the disk below a root directory, "/" for the host itself.
 type HostDisk struct{ Root string }
 
-func (d HostDisk) path(p string) string { return filepath.Join(d.Root, p) }
-
 // Do does one operation.
 func (d HostDisk) Do(op Op) error {
-	p := d.path(op.Path)
+	if op.Kind == OpAnnounce {
+		return nil
+	}
+	p, err := d.path(op.Path, op.Kind == OpSync)
+	if err != nil {
+		return err
+	}
 	switch op.Kind {
 	case OpCreate:
 		return create(p, op)
@@ -68,7 +71,11 @@ func (d HostDisk) Do(op Op) error {
 	case OpSync:
 		return onFile(p, os.O_RDONLY, (*os.File).Sync)
 	case OpRename:
-		return os.Rename(p, d.path(op.To))
+		to, err := d.path(op.To, false)
+		if err != nil {
+			return err
+		}
+		return os.Rename(p, to)
 	case OpRemove:
 		return os.Remove(p)
 	case OpMakeDir:
@@ -76,8 +83,6 @@ func (d HostDisk) Do(op Op) error {
 			return err
 		}
 		return own(p, op)
-	case OpAnnounce:
-		return nil
 	}
 	return fmt.Errorf("operate on %s: unknown operation %q", op.Path, op.Kind)
 }
@@ -117,9 +122,26 @@ func onFile(p string, flags int, fn func(*os.File) error) error {
 // maxFile bounds what is read whole: a file of settings has some kB.
 const maxFile = change.MaxJournalBytes
 
-// Read reads a target. A link, a device or a huge file is no target.
+// Read reads a target. A device, a huge file or a link to a file is no target.
 func (d HostDisk) Read(path string) (v change.Value, err error) {
-	p := d.path(path)
+	p, err := d.path(path, false)
+	if err != nil {
+		return v, fmt.Errorf("read %s: %w", path, err)
+	}
+	if to, err := os.Readlink(p); err == nil {
+		full, err := d.path(path, true)
+		if st, lost := os.Stat(full); err == nil && lost == nil && !st.IsDir() {
+			err = fmt.Errorf("a link to %s: congctl replaces only plain files", to)
+		}
+		if err != nil {
+			return v, fmt.Errorf("read %s: %w", path, err)
+		}
+		p = full
+	}
+	return read(p, path)
+}
+
+func read(p, path string) (v change.Value, err error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(p, &st); errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
 		return change.Absent, nil
@@ -131,7 +153,7 @@ func (d HostDisk) Read(path string) (v change.Value, err error) {
 	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
 		return v, nil
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		return v, fmt.Errorf("read %s: not a plain file (a link?): congctl replaces only plain files", path)
+		return v, fmt.Errorf("read %s: not a plain file: congctl replaces only plain files", path)
 	case st.Size > maxFile:
 		return v, fmt.Errorf("read %s: %d bytes, at most %d", path, st.Size, maxFile)
 	}
@@ -142,7 +164,11 @@ func (d HostDisk) Read(path string) (v change.Value, err error) {
 
 // List lists a directory.
 func (d HostDisk) List(path string) (names []string, err error) {
-	entries, err := os.ReadDir(d.path(path))
+	p, err := d.path(path, true)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

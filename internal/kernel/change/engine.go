@@ -15,6 +15,8 @@ type Options struct {
 	Dir    string                // of journals; "" is DefaultDir
 	Places map[change.Kind]Place // beside files and directories
 	Boot   string                // boot id of the running kernel
+	// Forgets tells whether a reboot empties what a path is on; nil where it keeps all.
+	Forgets func(path string) bool
 }
 
 // Engine carries out changes. Hold the lock of the journals' directory while it works.
@@ -23,6 +25,8 @@ type Engine struct {
 	files  files
 	places map[change.Kind]Place
 	boot   string
+
+	forgets func(path string) bool
 }
 
 // New makes an engine.
@@ -30,7 +34,7 @@ func New(o Options) *Engine {
 	if o.Dir == "" {
 		o.Dir = DefaultDir
 	}
-	e := &Engine{journals: journals{o.Disk, o.Dir}, files: files{o.Disk}, places: maps.Clone(o.Places), boot: o.Boot}
+	e := &Engine{journals: journals{o.Disk, o.Dir}, files: files{o.Disk}, places: maps.Clone(o.Places), boot: o.Boot, forgets: o.Forgets}
 	if e.places == nil {
 		e.places = map[change.Kind]Place{}
 	}
@@ -57,6 +61,9 @@ func (e *Engine) Apply(p change.Plan, verify func() error) (*change.Journal, err
 		if e.places[s.Kind] == nil {
 			return nil, fmt.Errorf("apply %s: no place for this kind", s)
 		}
+	}
+	if err := e.Lasting(p.Steps); err != nil {
+		return nil, err
 	}
 	j, err := e.begin(p)
 	if err != nil {

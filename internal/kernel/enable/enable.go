@@ -60,7 +60,13 @@ func (m MissingError) Error() string {
 // Show plans and writes nothing.
 func (h *Host) Show() (r Result, err error) {
 	f := h.Facts()
-	return h.show(&f, h.Engine.Read)
+	r, err = h.show(&f, h.Engine.Read)
+	var forgotten change.ForgottenError
+	if err == nil && errors.As(h.Engine.Lasting(r.Steps), &forgotten) {
+		return r, MissingError{{What: forgotten.Error(),
+			Who: "name a directory on a disk, the same for enable and disable: --changes DIR; or mount one at " + forgotten.Dir}}
+	}
+	return r, err
 }
 
 func (h *Host) show(f *advise.Facts, read corechange.Read) (r Result, err error) {
@@ -163,7 +169,7 @@ func New(disk change.Disk, dir string, facts func() advise.Facts) (*Host, error)
 	if err != nil {
 		return nil, err
 	}
-	e := change.New(change.Options{Disk: disk, Dir: dir, Boot: boot, Places: map[corechange.Kind]change.Place{
+	e := change.New(change.Options{Disk: disk, Dir: dir, Boot: boot, Forgets: change.HostDisk{Root: "/"}.Forgets, Places: map[corechange.Kind]change.Place{
 		corechange.Sysctl: change.Sysctls{Root: "/"},
 		corechange.Module: change.Modules{Root: "/"},
 		corechange.Qdisc:  change.Qdiscs{},

@@ -37,7 +37,7 @@ func NewHost(root, journals string) (*Host, error) {
 		places[change.Kind(k)] = place(k)
 	}
 	disk := carry.HostDisk{Root: root}
-	return &Host{root, disk, journals, carry.New(carry.Options{Disk: disk, Dir: journals, Places: places, Boot: boot}), boot}, nil
+	return &Host{root, disk, journals, carry.New(carry.Options{Disk: disk, Dir: journals, Places: places, Boot: boot, Forgets: disk.Forgets}), boot}, nil
 }
 
 func bootID() (string, error) {

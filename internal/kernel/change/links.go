@@ -1,0 +1,114 @@
+package change
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxLinks on one path, as the kernel has it.
+const maxLinks = 40
+
+// walk goes down a path of the host. Image-based distributions have /var or /etc behind
+// links; root's own are followed, within the root directory. One that somebody else could
+// turn around is not: a change would be written wherever they like.
+type walk struct {
+	root string
+	at   string   // where it is: absolute, below root, free of links
+	rest []string // what is to come
+	// Of the last link: its text, and how much was to come behind it.
+	link  string
+	after int
+	links int
+}
+
+// path is where a path of the host is on this machine. The last name is followed only
+// if asked for: a file that is a link is no target.
+func (d HostDisk) path(name string, last bool) (string, error) {
+	w := &walk{root: d.Root, at: "/", rest: names(name)}
+	for len(w.rest) > 0 {
+		if err := w.step(last); err != nil {
+			return "", err
+		}
+	}
+	if w.links > 0 {
+		if err := w.trusted(path.Dir(w.at)); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(d.Root, w.at), nil
+}
+
+func names(p string) []string {
+	return strings.FieldsFunc(p, func(r rune) bool { return r == '/' })
+}
+
+func (w *walk) step(last bool) error {
+	name := w.rest[0]
+	w.rest = w.rest[1:]
+	if name == ".." {
+		w.at = path.Dir(w.at)
+		return nil
+	}
+	at := path.Join(w.at, name)
+	var st unix.Stat_t
+	err := unix.Lstat(w.root+at, &st)
+	switch {
+	case err == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK && (last || len(w.rest) > 0):
+		return w.follow(at, st.Uid)
+	case errors.Is(err, unix.ENOENT) && w.links > 0 && len(w.rest) >= w.after:
+		return fmt.Errorf("%s: there is no %s: make it, or mend the link", w.link, at)
+	}
+	w.at = at
+	return nil
+}
+
+func (w *walk) follow(at string, owner uint32) error {
+	to, err := os.Readlink(w.root + at)
+	if err != nil {
+		return err
+	}
+	w.link, w.after = fmt.Sprintf("follow %s -> %s", at, to), len(w.rest)
+	if w.links++; w.links > maxLinks {
+		return fmt.Errorf("%s: too many links", w.link)
+	}
+	if !ownedByUs(owner) {
+		return fmt.Errorf("%s: it belongs to user %d: chown -h root %s", w.link, owner, at)
+	}
+	if err := w.trusted(w.at); err != nil {
+		return err
+	}
+	if path.IsAbs(to) {
+		w.at = "/"
+	}
+	w.rest = append(names(to), w.rest...)
+	return nil
+}
+
+// trusted: nobody but root may rename what lies in a directory, or in one above it. What
+// is above the root directory is not looked at.
+func (w *walk) trusted(dir string) error {
+	for d := dir; ; d = path.Dir(d) {
+		var st unix.Stat_t
+		switch err := unix.Stat(w.root+d, &st); {
+		case errors.Is(err, unix.ENOENT): // it is to be made
+		case err != nil:
+			return fmt.Errorf("%s: look at %s: %w", w.link, d, err)
+		case !ownedByUs(st.Uid):
+			return fmt.Errorf("%s: %s belongs to user %d, who could change where it leads: chown root %s", w.link, d, st.Uid, d)
+		case st.Mode&0o022 != 0:
+			return fmt.Errorf("%s: %s has mode %o: others could change where it leads: chmod go-w %s", w.link, d, st.Mode&0o7777, d)
+		}
+		if d == "/" {
+			return nil
+		}
+	}
+}
+
+// ownedByUs: root's, or in a test of somebody else's this user's.
+func ownedByUs(uid uint32) bool { return uid == 0 || int(uid) == os.Geteuid() }
