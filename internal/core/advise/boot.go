@@ -82,9 +82,15 @@ func (f *Facts) AfterBoot(key string) Known[Boot] {
 		return f.builtinDefault(key)
 	}
 	last := order[len(order)-1]
+	switch {
+	case last.Odd && last.Line == 0:
+		return Unknown[Boot](last.File + ": " + last.Value)
+	case last.Odd:
+		return Unknown[Boot](fmt.Sprintf("%s may set %s, and what it does can only be told by running it: %s", last.at(), key, last.Value))
+	}
 	b := Boot{Value: last.Value, From: last.at()}
 	for _, s := range order[:len(order)-1] {
-		if s.Value != b.Value {
+		if s.Value != b.Value && !s.Odd {
 			b.Lost = append(b.Lost, s)
 		}
 	}
@@ -111,8 +117,12 @@ func (f *Facts) later(key string) (set []Setting) {
 	if s, ok := f.tunedSets(key); ok && !f.setInEtc(key) {
 		set = append(set, s)
 	}
-	if rc, ok := f.Files.Get("/etc/rc.local"); ok {
-		set = append(set, scriptSets(rc, key)...)
+	run, _ := f.scripts()
+	for _, script := range run {
+		if script.Why != "" {
+			set = append(set, Setting{File: script.Path, Key: key, Value: script.Why, Odd: true})
+		}
+		set = append(set, f.scriptSets(script, key)...)
 	}
 	return set
 }
@@ -126,29 +136,6 @@ func (f *Facts) setInEtc(key string) bool {
 		}
 	}
 	return false
-}
-
-// scriptSets finds "sysctl -w key=value" and "echo value > /proc/sys/..." in a script.
-// What a script does beyond that is not foretold.
-func scriptSets(file File, key string) (set []Setting) {
-	proc := "/proc/sys/" + strings.ReplaceAll(key, ".", "/")
-	n := 0
-	for line := range strings.Lines(file.Text) {
-		n++
-		w := strings.Fields(strings.ReplaceAll(line, ">", " > "))
-		if len(w) == 0 || strings.HasPrefix(w[0], "#") {
-			continue
-		}
-		for i, word := range w {
-			if v, ok := strings.CutPrefix(word, key+"="); ok && slices.Contains(w[:i], "sysctl") {
-				set = append(set, Setting{File: file.Path, Line: n, Key: key, Value: strings.Trim(v, `"'`)})
-			}
-			if word == proc && i > 2 && w[0] == "echo" && w[i-1] == ">" {
-				set = append(set, Setting{File: file.Path, Line: n, Key: key, Value: strings.Trim(w[1], `"'`)})
-			}
-		}
-	}
-	return set
 }
 
 // builtinDefault is what the kernel starts with.

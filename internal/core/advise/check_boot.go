@@ -114,6 +114,9 @@ func checkSyntax(f *Facts) Finding {
 // checkUnread finds settings that their author believes in and nothing reads.
 func checkUnread(f *Facts) Finding {
 	const id = "sysctl-unread"
+	if found, is := f.unrun(id); is {
+		return found
+	}
 	_, unread := f.SysctlOrder()
 	var lost []string
 	conf := false
@@ -143,6 +146,22 @@ func checkUnread(f *Facts) Finding {
 	return warn(id, "nothing reads %s", some(lost)).
 		because("a file of the same name in a directory that comes first masks it").
 		fix("give the file a name of its own, or remove it", "give it its old name")
+}
+
+// unrun finds a script that is meant to turn BBR or fq on, and is not run.
+func (f *Facts) unrun(id string) (Finding, bool) {
+	_, idle := f.scripts()
+	for _, script := range idle {
+		for key, want := range map[string]string{KeyCong: "bbr", KeyQdisc: "fq"} {
+			for _, s := range f.scriptSets(script.File, key) {
+				if s.Value == want {
+					return warn(id, "no boot runs %s (%s=%s): %s", s.at(), short(key), want, script.why).
+						because("it works when it is run by hand, and is gone after a boot").fix(script.fix, script.undo), true
+				}
+			}
+		}
+	}
+	return Finding{}, false
 }
 
 func checkApplier(f *Facts) Finding {

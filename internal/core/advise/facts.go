@@ -48,6 +48,9 @@ type System struct {
 	Init string
 	// Applier is what sets sysctls at boot: "systemd-sysctl", "procps", "openrc", "busybox"; "" where none was found.
 	Applier string
+	// Script is what the init runs at the end of a boot: RCLocal or LocalStart; "" for neither.
+	Script        string
+	ScriptAnyMode bool // handed to a shell, and so run whatever its mode is
 	// Container is its kind ("docker", "podman", "lxc", "systemd-nspawn", "kubernetes", "container"), "" for none.
 	Container string
 	UID       int

@@ -15,6 +15,7 @@ type File struct {
 	Text string
 	Link string // what it points to where it is a symbolic link
 	Why  string // why Text is unknown; "" when it is known
+	Exec bool   // its owner may run it
 }
 
 // Get finds a file by its path.

@@ -45,6 +45,12 @@ func (f *Facts) barred(module string) (found []bar) {
 	return found
 }
 
+// KeptOut is the line of modprobe.d that lets nothing load a module; is is false for none.
+func (f *Facts) KeptOut(module string) (file, line string, is bool) {
+	b, is := hardBar(f.barred(module))
+	return b.file, b.line, is
+}
+
 // underscored: the kernel and modprobe take - and _ in a module's name as the same.
 func underscored(name string) string { return strings.ReplaceAll(name, "-", "_") }
 

@@ -13,6 +13,7 @@ type Setting struct {
 	Value   string
 	Ignored bool // with "-" before the key: a kernel that refuses it is not told of
 	Glob    bool // the key has a pattern
+	Odd     bool // of a script: it names the key, and Value is the command, which only a shell can read
 }
 
 // SyntaxFault is a line of a sysctl file that does not do what its author meant.

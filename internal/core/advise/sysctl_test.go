@@ -41,7 +41,7 @@ vm.swappiness =
 // host gives facts whose only interest is in files.
 func hostOf(applier string, files ...File) *Facts {
 	f := &Facts{Files: files}
-	f.System.Applier = applier
+	f.System.Applier, f.System.Script = applier, RCLocal
 	f.Kernel.Config = Know(map[string]string{"DEFAULT_TCP_CONG": "cubic"})
 	return f
 }
@@ -69,8 +69,8 @@ func TestAfterBoot(t *testing.T) {
 		"refused, procps":               {hostOf("procps", setsCong("/etc/sysctl.d/1.conf", "bbr"), setsCong("/etc/sysctl.d/2.conf", "bbr # x")), "bbr /etc/sysctl.d/1.conf:1"},
 		"pattern": {hostOf("systemd-sysctl", setsCong("/etc/sysctl.d/1.conf", "bbr"),
 			File{Path: "/etc/sysctl.d/2.conf", Text: "net.ipv4.tcp_congestion_*=reno\n"}), "bbr /etc/sysctl.d/1.conf:1"},
-		"rc.local":      {hostOf("procps", conf, File{Path: "/etc/rc.local", Text: "#!/bin/sh\nsysctl -w net.ipv4.tcp_congestion_control=bbr\n"}), "bbr /etc/rc.local:2"},
-		"rc.local echo": {hostOf("", File{Path: "/etc/rc.local", Text: "echo bbr >/proc/sys/net/ipv4/tcp_congestion_control\n"}), "bbr /etc/rc.local:1"},
+		"rc.local":      {hostOf("procps", conf, File{Path: RCLocal, Exec: true, Text: "#!/bin/sh\nsysctl -w net.ipv4.tcp_congestion_control=bbr\n"}), "bbr /etc/rc.local:2"},
+		"rc.local echo": {hostOf("", File{Path: RCLocal, Exec: true, Text: "echo bbr >/proc/sys/net/ipv4/tcp_congestion_control\n"}), "bbr /etc/rc.local:1"},
 	} {
 		b := c.facts.AfterBoot(KeyCong)
 		if got := b.Value.Value + " " + b.Value.From; !b.OK() || got != c.want {

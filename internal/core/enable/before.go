@@ -21,7 +21,11 @@ func Before(f *advise.Facts) change.Read {
 			return treeOf(f, target), nil
 		case change.File:
 			if t, ok := f.Files.Get(target); ok {
-				return change.FileText(t.Text), nil
+				v := change.FileText(t.Text)
+				if t.Exec {
+					v.Mode = 0o755
+				}
+				return v, nil
 			}
 		case change.Dir:
 			return change.Value{Present: true, Mode: 0o755}, nil

@@ -16,7 +16,8 @@ const (
 	// laterDropIn is for a host on which somebody had the same idea.
 	laterDropIn = "/etc/sysctl.d/zzzz-congctl-bbr.conf"
 	loadFile    = "/etc/modules-load.d/congctl-bbr.conf"
-	rcLocal     = "/etc/rc.local"
+	// localStart comes last among what OpenRC's service local runs.
+	localStart = "/etc/local.d/zz-congctl-bbr.start"
 
 	mark = "# Written by \"congctl host enable bbr\"; \"congctl host disable\" takes it back."
 )
@@ -38,7 +39,11 @@ func (p *planner) files() {
 			continue
 		}
 		for _, f := range files {
-			p.step(change.File, f.Path, change.FileText(f.Text), "after a reboot")
+			v := change.FileText(f.Text)
+			if f.Exec {
+				v.Mode = 0o755
+			}
+			p.step(change.File, f.Path, v, "after a reboot")
 		}
 		p.autoload()
 		return
@@ -102,12 +107,19 @@ func (p *planner) byConf() []advise.File {
 	return []advise.File{{Path: advise.SysctlConf, Text: ended(f.Text) + mark + "\n" + p.assignments("%s = %s\n")}}
 }
 
-// byScript goes by rc.local where nothing else applies settings, or where it sets
-// others: before its last exit.
+// byScript goes by what the init runs last, where nothing else applies settings, or where
+// it sets others: before its last exit. A script that nobody runs is not made to run.
 func (p *planner) byScript() []advise.File {
-	f, ok := p.f.Files.Get(rcLocal)
-	if !ok || f.Link != "" || f.Why != "" {
+	name := p.f.System.Script
+	if name == advise.LocalStart {
+		name = localStart
+	}
+	f, ok := p.f.Files.Get(name)
+	switch {
+	case name == "" || f.Link != "" || f.Why != "" || ok && !f.Exec && !p.f.System.ScriptAnyMode:
 		return nil
+	case !ok:
+		f = advise.File{Path: name, Text: "#!/bin/sh\n", Exec: true}
 	}
 	head, tail := ended(f.Text), ""
 	if i := strings.LastIndex("\n"+head, "\nexit "); i >= 0 {
@@ -117,7 +129,8 @@ func (p *planner) byScript() []advise.File {
 	if p.isModule("tcp_bbr") {
 		lines += "modprobe tcp_bbr\n"
 	}
-	return []advise.File{{Path: rcLocal, Text: head + lines + p.assignments("sysctl -w %s=%s\n") + tail}}
+	f.Text = head + lines + p.assignments("sysctl -w %s=%s\n") + tail
+	return []advise.File{f}
 }
 
 func ended(text string) string {
@@ -169,7 +182,7 @@ func (p *planner) loaded(module string) bool {
 // the next boot.
 func (p *planner) noWay(keys []string) {
 	if p.f.System.Applier == "" {
-		p.note(AboutReboot, "nothing on this host applies settings when it starts, so BBR is on until then only: switch on its service (OpenRC: sudo rc-update add sysctl boot), then \"congctl host enable bbr\" again")
+		p.note(AboutReboot, "nothing on this host applies settings when it starts, so BBR is on until then only: switch on a service that does (OpenRC: sudo rc-update add sysctl boot), then \"congctl host enable bbr\" again")
 		return
 	}
 	for _, key := range keys {

@@ -11,7 +11,7 @@ import (
 
 // missing lists what keeps BBR from being turned on by this program, here and now.
 func missing(f *advise.Facts) (list []Missing) {
-	for _, check := range []func(*advise.Facts) (Missing, bool){noKernel, noRight, readOnly, notLoadable, notAllowed, noPacing} {
+	for _, check := range []func(*advise.Facts) (Missing, bool){noKernel, noRight, readOnly, notLoadable, keptOut, notAllowed, noPacing} {
 		if m, is := check(f); is {
 			list = append(list, m)
 		}
@@ -69,6 +69,17 @@ func notLoadable(f *advise.Facts) (Missing, bool) {
 		return Missing{"the module tcp_bbr is not loaded, and nobody in here may load it", inContainer(f, "sudo modprobe tcp_bbr")}, true
 	}
 	return Missing{}, false
+}
+
+// keptOut: a line of the host's own lets nothing load the module.
+func keptOut(f *advise.Facts) (Missing, bool) {
+	file, line, is := f.KeptOut("tcp_bbr")
+	s := f.Module("tcp_bbr").State
+	if !is || available(f) || s.OK() && s.Value != advise.ModuleLoadable {
+		return Missing{}, false
+	}
+	return Missing{fmt.Sprintf("%s keeps the module tcp_bbr out: %s", file, line),
+		inContainer(f, "whoever wrote that line: remove it, then the same again")}, true
 }
 
 // notAllowed: outside the first network namespace even root may default only to what

@@ -74,7 +74,12 @@ func (p *planner) state(module string) advise.ModuleState {
 }
 
 func (p *planner) hasFq() bool {
-	if p.state("sch_fq") != advise.ModuleAbsent {
+	s := p.state("sch_fq")
+	if file, line, is := p.f.KeptOut("sch_fq"); is && s == advise.ModuleLoadable {
+		p.note("fq", file+" keeps its module out ("+line+"): BBR paces inside TCP all the same")
+		return false
+	}
+	if s != advise.ModuleAbsent {
 		return true
 	}
 	p.note("fq", "this kernel has no fq: BBR paces inside TCP (since Linux 4.13), which costs a timer per connection and nothing else")

@@ -14,8 +14,9 @@ type Files interface {
 	Read(path string) (string, error)
 	// List gives the names in a directory, sorted.
 	List(dir string) ([]string, error)
-	// Link is where a symbolic link points, "" for anything else.
-	Link(path string) string
+	// Look tells where a symbolic link points, "" for anything else, and whether the file,
+	// behind the link, may be run.
+	Look(path string) (link string, exec bool)
 }
 
 // Network is the network namespace that this program is in.
@@ -93,6 +94,12 @@ func Why(err error) string {
 func (h Host) has(path string) bool {
 	_, err := h.Files.Read(path)
 	return err == nil || !errors.Is(err, fs.ErrNotExist)
+}
+
+// link is where a symbolic link points.
+func (h Host) link(path string) string {
+	to, _ := h.Files.Look(path)
+	return to
 }
 
 // text is a file's text, "" for none.

@@ -21,6 +21,7 @@ func (h Host) system() advise.System {
 		Cgroup2:         h.cgroup2(),
 	}
 	s.Applier = h.applier(s.Init)
+	s.Script, s.ScriptAnyMode = h.script(s.Init)
 	s.UID, s.Caps = h.process()
 	return s
 }
@@ -57,7 +58,7 @@ func (h Host) init() string {
 		return "systemd"
 	case h.hasDir("/run/openrc"):
 		return "openrc"
-	case comm == "init" && strings.Contains(h.Files.Link("/sbin/init"), "busybox"):
+	case comm == "init" && strings.Contains(h.link("/sbin/init"), "busybox"):
 		return "busybox"
 	case comm == "init" && h.has("/etc/inittab"):
 		return "sysvinit"

@@ -25,6 +25,7 @@ func (h Host) texts() (fs advise.Files) {
 		{advise.ModprobeDirs, []string{".conf"}},
 		{advise.NetworkdDirs, []string{".network", ".netdev"}},
 		{connectionDirs, []string{".nmconnection"}},
+		{[]string{path.Dir(advise.LocalStart)}, []string{path.Ext(advise.LocalStart)}},
 	} {
 		for _, dir := range group.dirs {
 			if !h.merged(dir) {
@@ -32,7 +33,7 @@ func (h Host) texts() (fs advise.Files) {
 			}
 		}
 	}
-	for _, p := range []string{advise.SysctlConf, "/etc/modules", "/etc/rc.local", "/etc/local.d/congctl.start", "/etc/network/interfaces"} {
+	for _, p := range []string{advise.SysctlConf, "/etc/modules", advise.RCLocal, "/etc/network/interfaces"} {
 		if f := h.file(p); f.Why != "not there" {
 			fs = append(fs, f)
 		}
@@ -42,7 +43,7 @@ func (h Host) texts() (fs advise.Files) {
 
 // merged: /lib is /usr/lib on most distributions, and its files would all be seen twice.
 func (h Host) merged(dir string) bool {
-	return strings.HasPrefix(dir, "/lib/") && h.Files.Link("/lib") != ""
+	return strings.HasPrefix(dir, "/lib/") && h.link("/lib") != ""
 }
 
 func (h Host) textsIn(dir string, suffixes []string) (fs advise.Files) {
@@ -63,7 +64,8 @@ func (h Host) textsIn(dir string, suffixes []string) (fs advise.Files) {
 
 func (h Host) file(p string) advise.File {
 	text, err := h.Files.Read(p)
-	f := advise.File{Path: p, Text: text, Link: h.Files.Link(p)}
+	f := advise.File{Path: p, Text: text}
+	f.Link, f.Exec = h.Files.Look(p)
 	if err != nil {
 		f.Why = Why(err)
 	}

@@ -40,13 +40,11 @@ func (t Tree) List(dir string) ([]string, error) {
 	return names, err
 }
 
-// Link reads a symbolic link.
-func (t Tree) Link(path string) string {
-	to, err := os.Readlink(t.at(path))
-	if err != nil {
-		return ""
-	}
-	return to
+// Look reads a symbolic link, and a mode.
+func (t Tree) Look(path string) (link string, exec bool) {
+	link, _ = os.Readlink(t.at(path))
+	info, err := os.Stat(t.at(path))
+	return link, err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 func (t Tree) at(path string) string { return filepath.Join(string(t), path) }

@@ -11,6 +11,7 @@
 //
 //	anything before the first section is a comment
 //	-- /etc/sysctl.d/10-bbr.conf --                  a file, up to the next section
+//	-- /etc/rc.local * --                            a file that may be run
 //	-- /etc/sysctl.d/99-sysctl.conf -> ../sysctl.conf --   a symbolic link; its text is its target's
 //	-- /boot/config-6.1 ! not permitted --           reading it fails: "not permitted", "not there", "read-only"
 //	-- sysctl --                                     live settings, "key = value"

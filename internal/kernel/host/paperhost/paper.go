@@ -52,8 +52,14 @@ func (p *Paper) List(dir string) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-// Link is where a symbolic link points.
-func (p *Paper) Link(name string) string { return p.files[name].link }
+// Look tells where a symbolic link points, and whether a file may be run.
+func (p *Paper) Look(name string) (link string, exec bool) {
+	f := p.files[name]
+	if f.link != "" && !path.IsAbs(f.link) {
+		return f.link, p.files[path.Join(path.Dir(name), f.link)].exec
+	}
+	return f.link, f.exec || p.files[f.link].exec
+}
 
 // Links are those of the section links.
 func (p *Paper) Links() ([]advise.Link, error) { return p.links, p.errs["links"] }

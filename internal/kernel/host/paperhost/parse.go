@@ -39,6 +39,7 @@ type Paper struct {
 type file struct {
 	text string
 	link string
+	exec bool
 	err  error
 }
 
@@ -113,10 +114,11 @@ func joined(lines []string) string {
 
 func (p *Paper) file(name, text string, err error) error {
 	name, link, _ := strings.Cut(name, " -> ")
+	name, exec := strings.CutSuffix(name, " *")
 	if path.Clean(name) != name {
 		return fmt.Errorf("file %s: write it as %s", name, path.Clean(name))
 	}
-	p.files[name] = file{text, link, err}
+	p.files[name] = file{text, link, exec, err}
 	return nil
 }
 

@@ -1,0 +1,142 @@
+package advise
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// scripts and what they set, as LINE=VALUE, with FILE: where another file says so; LINE?
+// where nobody can tell.
+var scripts = map[string]string{
+	"sysctl -w net.ipv4.tcp_congestion_control=cubic":                                          "1=cubic",
+	"/sbin/sysctl -w net.ipv4.tcp_congestion_control=cubic":                                    "1=cubic",
+	"/usr/sbin/sysctl -q -w net.core.somaxconn=1 net.ipv4.tcp_congestion_control=reno":         "1=reno",
+	"sysctl net/ipv4/tcp_congestion_control=cubic":                                             "1=cubic",
+	"sysctl -qw 'net.ipv4.tcp_congestion_control=bbr' >/dev/null 2>&1 || true":                 "1=bbr",
+	`sysctl -e "net.ipv4.tcp_congestion_control=bbr" # fast`:                                   "1=bbr",
+	"echo bbr > /proc/sys/net/ipv4/tcp_congestion_control":                                     "1=bbr",
+	"echo bbr >/proc/sys/net/ipv4/tcp_congestion_control":                                      "1=bbr",
+	"echo -n bbr>/proc/sys/net/ipv4/tcp_congestion_control":                                    "1=bbr",
+	"echo 'bbr' | tee /proc/sys/net/ipv4/tcp_congestion_control > /dev/null":                   "1=bbr",
+	"modprobe tcp_bbr; sysctl -w net.ipv4.tcp_congestion_control=bbr":                          "1=bbr",
+	"sysctl -w \\\n net.ipv4.tcp_congestion_control=bbr":                                       "2=bbr",
+	"sysctl -w net.ipv4.tcp_congestion_control=a\nsysctl -w net.ipv4.tcp_congestion_control=b": "1=a 2=b",
+
+	"": "",
+	"# sysctl -w net.ipv4.tcp_congestion_control=cubic":                      "",
+	"#sysctl -w net.ipv4.tcp_congestion_control=cubic":                       "",
+	"sysctl -w net.ipv4.tcp_congestion_control_x=cubic":                      "",
+	"sysctl net.ipv4.tcp_congestion_control":                                 "",
+	"echo net.ipv4.tcp_congestion_control=bbr is set now":                    "",
+	"exit 0\nsysctl -w net.ipv4.tcp_congestion_control=cubic":                "",
+	"ls && exit 0\nsysctl -w net.ipv4.tcp_congestion_control=cubic":          "2=cubic",
+	"if a; then\n exit 1\nfi\nsysctl -w net.ipv4.tcp_congestion_control=bbr": "4=bbr",
+	"f() {\n x\n}\nsysctl -w net.ipv4.tcp_congestion_control=bbr":            "4=bbr",
+
+	"if a; then\nsysctl -w net.ipv4.tcp_congestion_control=bbr\nfi":               "2?",
+	"if a; then sysctl -w net.ipv4.tcp_congestion_control=bbr; fi":                "1?",
+	"modprobe tcp_bbr && sysctl -w net.ipv4.tcp_congestion_control=bbr":           "1?",
+	"sysctl -w net.ipv4.tcp_congestion_control=$CC":                               "1?",
+	"sysctl -w net.ipv4.tcp_congestion_control=\"$CC\"":                           "1?",
+	"for i in a b; do\necho $i > /proc/sys/net/ipv4/tcp_congestion_control\ndone": "2?",
+	"echo bbr cubic | xargs -n1 sysctl net.ipv4.tcp_congestion_control":           "1?",
+	"sysctl -w net.ipv4.tcp_congestion_control = bbr":                             "1?",
+	"sudo sysctl -w net.ipv4.tcp_congestion_control=bbr":                          "1?",
+	"cat > /etc/x <<END\nnet.ipv4.tcp_congestion_control=bbr\nEND":                "2?",
+	"echo net.ipv4.tcp_congestion_control=bbr >> /etc/sysctl.conf":                "1?",
+	"sysctl -w 'net.ipv4.tcp_congestion_control=bbr":                              "1?",
+	"false || sysctl -w net.ipv4.tcp_congestion_control=bbr":                      "1?",
+
+	"sysctl -p":                                                "conf:2=htcp",
+	"/sbin/sysctl -q -p || :":                                  "conf:2=htcp",
+	"sysctl --load=/etc/own.conf":                              "own:1=vegas",
+	"sysctl -p /etc/own.conf":                                  "own:1=vegas",
+	"sysctl --system > /dev/null":                              "drop:1=yeah conf:2=htcp",
+	"sysctl -p /etc/nosuch.conf":                               "1?",
+	"if a; then\nsysctl -p\nfi":                                "2?",
+	"sysctl -p\nsysctl -w net.ipv4.tcp_congestion_control=bbr": "conf:2=htcp 2=bbr",
+}
+
+// TestScriptSets: what is plain in a script is read, and of the rest that names the
+// setting it is said that nobody can tell.
+func TestScriptSets(t *testing.T) {
+	for script, want := range scripts {
+		f := &Facts{Files: Files{{Path: "/etc/rc.local", Text: script, Exec: true},
+			{Path: SysctlConf, Text: "\nnet.ipv4.tcp_congestion_control = htcp\n"},
+			{Path: "/etc/own.conf", Text: "net.ipv4.tcp_congestion_control=vegas"},
+			{Path: "/etc/sysctl.d/drop.conf", Text: "net.ipv4.tcp_congestion_control=yeah"}}}
+		var got []string
+		for _, s := range f.scriptSets(f.Files[0], KeyCong) {
+			name := map[string]string{SysctlConf: "conf:", "/etc/own.conf": "own:", "/etc/sysctl.d/drop.conf": "drop:"}[s.File]
+			if s.Odd {
+				got = append(got, fmt.Sprintf("%s%d?", name, s.Line))
+			} else {
+				got = append(got, fmt.Sprintf("%s%d=%s", name, s.Line, s.Value))
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", script, got, want)
+		}
+	}
+}
+
+// FuzzScriptSets: any text is read to its end, and only lines that it has are named.
+func FuzzScriptSets(f *testing.F) {
+	f.Add("echo bbr > /proc/sys/net/ipv4/tcp_congestion_control; if x; then sysctl -w 'a=b'")
+	f.Add("||:")
+	f.Fuzz(func(t *testing.T, text string) {
+		facts := &Facts{}
+		for _, s := range facts.scriptSets(File{Path: "x", Text: text}, KeyCong) {
+			if s.Line < 1 || s.Line > strings.Count(text, "\n")+1 || !s.Odd && !strings.Contains(text, s.Value) {
+				t.Errorf("%+v", s)
+			}
+		}
+	})
+}
+
+// TestWhoRunsScripts: a script counts only if the init runs it as it is there.
+func TestWhoRunsScripts(t *testing.T) {
+	set := "sysctl -w net.ipv4.tcp_congestion_control=bbr\n"
+	rc := func(exec bool) Files { return Files{{Path: RCLocal, Text: set, Exec: exec}} }
+	for _, c := range []struct {
+		name   string
+		system System
+		files  Files
+		want   string // value after a boot, or why it is unknown
+		idle   string
+	}{
+		{"systemd", System{Init: "systemd", Script: RCLocal}, rc(true), "bbr", ""},
+		{"systemd, not executable", System{Init: "systemd", Script: RCLocal}, rc(false), "cubic", "it is not executable"},
+		{"systemd without the generator", System{Init: "systemd"}, rc(true), "cubic", "systemd does not run it"},
+		{"sourced", System{Init: "busybox", Script: RCLocal, ScriptAnyMode: true}, rc(false), "bbr", ""},
+		{"openrc", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/a.start", Text: set, Exec: true}}, "bbr", ""},
+		{"openrc, not executable", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/a.start", Text: set}}, "cubic", "it is not executable"},
+		{"openrc, the service is off", System{Init: "openrc"}, Files{{Path: "/etc/local.d/a.start", Text: set, Exec: true}}, "cubic", "openrc does not run it"},
+		{"openrc and rc.local", System{Init: "openrc", Script: LocalStart}, rc(true), "cubic", "openrc does not run it"},
+		{"openrc, in order", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/b.start", Text: set, Exec: true},
+			{Path: "/etc/local.d/a.start", Text: "sysctl net.ipv4.tcp_congestion_control=reno", Exec: true}}, "bbr", ""},
+		{"odd", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "if true; then " + set + "fi"}},
+			"/etc/rc.local:1 may set net.ipv4.tcp_congestion_control, and what it does can only be told by running it: then sysctl -w net.ipv4.tcp_congestion_control=bbr", ""},
+		{"odd, then plain", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "x && " + set + set}}, "bbr", ""},
+		{"may not be read", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Why: "not permitted"}}, "/etc/rc.local: not permitted", ""},
+	} {
+		f := &Facts{System: c.system, Files: c.files}
+		f.Kernel.Config = Know(map[string]string{"DEFAULT_TCP_CONG": "cubic"})
+		b := f.AfterBoot(KeyCong)
+		if got := b.Value.Value + b.Why; got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		_, idle := f.scripts()
+		if got := strings.Join(reasons(idle), ""); got != c.idle {
+			t.Errorf("%s: idle %q, want %q", c.name, got, c.idle)
+		}
+	}
+}
+
+func reasons(idle []idleScript) (list []string) {
+	for _, s := range idle {
+		list = append(list, s.why)
+	}
+	return list
+}

@@ -1,0 +1,56 @@
+package host
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/congctl/congctl/internal/core/advise"
+)
+
+// generators make the unit that runs rc.local, if that may be run; later systemd has none.
+var generators = []string{"/usr/lib/systemd/system-generators/systemd-rc-local-generator", "/lib/systemd/system-generators/systemd-rc-local-generator"}
+
+// script finds what the init runs of the administrator's at the end of a boot, and
+// whether by a shell, whatever its mode.
+func (h Host) script(init string) (where string, anyMode bool) {
+	switch init {
+	case "systemd":
+		const unit = "/etc/systemd/system/rc-local.service"
+		by := append([]string{"/etc/systemd/system/multi-user.target.wants/rc-local.service"}, generators...)
+		for _, file := range by {
+			if h.has(file) && h.link(unit) != "/dev/null" {
+				return advise.RCLocal, false
+			}
+		}
+	case "openrc":
+		levels, _ := h.Files.List("/etc/runlevels")
+		for _, level := range levels {
+			names, _ := h.Files.List(path.Join("/etc/runlevels", level))
+			if slices.Contains(names, "local") {
+				return advise.LocalStart, false
+			}
+		}
+	case "busybox":
+		text := h.text("/etc/inittab") + h.text("/etc/init.d/rcS")
+		if strings.Contains(text, advise.RCLocal) {
+			return advise.RCLocal, strings.Contains(text, "sh "+advise.RCLocal) || strings.Contains(text, ". "+advise.RCLocal)
+		}
+	case "sysvinit":
+		return h.sysvScript()
+	}
+	return "", false
+}
+
+// sysvScript: Debian's link runs rc.local if that may be run, Red Hat's is rc.local itself.
+func (h Host) sysvScript() (where string, anyMode bool) {
+	for _, dir := range []string{"/etc/rc2.d", "/etc/rc3.d", "/etc/rc4.d", "/etc/rc5.d"} {
+		names, _ := h.Files.List(dir)
+		for _, n := range names {
+			if strings.HasPrefix(n, "S") && strings.HasSuffix(n, "local") {
+				return advise.RCLocal, !strings.HasSuffix(n, "rc.local")
+			}
+		}
+	}
+	return "", false
+}
