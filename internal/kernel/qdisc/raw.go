@@ -31,7 +31,7 @@ func (r Raw) options() *nl.RtAttr {
 	if len(r.Options) == 0 || takesNone[r.Name] {
 		return nil
 	}
-	return nl.NewRtAttr(unix.TCA_OPTIONS, r.Options)
+	return nl.NewRtAttr(unix.TCA_OPTIONS, steady(r.Name, r.Options))
 }
 
 // Placed is a qdisc where it is, with its options as they are.

@@ -101,7 +101,7 @@ func (c *Conn) put(link int, s Saved) error {
 	req := c.request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE|unix.NLM_F_ACK, At{link, s.Parent, s.Handle})
 	req.AddData(nl.NewRtAttr(unix.TCA_KIND, nl.ZeroTerminated(s.Kind)))
 	if len(s.Options) > 0 {
-		req.AddData(nl.NewRtAttr(unix.TCA_OPTIONS, s.Options))
+		req.AddData(nl.NewRtAttr(unix.TCA_OPTIONS, steady(s.Kind, s.Options)))
 	}
 	if err := execute(req); err != nil {
 		return fmt.Errorf("put back qdisc %s: %w", s.Kind, err)
