@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/core/advise"
 	"github.com/congctl/congctl/internal/kernel/enforce"
@@ -38,7 +39,7 @@ func (local) SockOps() (list []advise.Program, err error) {
 
 // Links reads every link with its qdiscs and offloads.
 func (local) Links() ([]advise.Link, error) {
-	h, err := netlink.NewHandle()
+	h, err := netlink.NewHandle(unix.NETLINK_ROUTE) // all families together need a kernel with xfrm
 	if err != nil {
 		return nil, fmt.Errorf("open route netlink: %w", err)
 	}
