@@ -19,7 +19,7 @@ cd "$(dirname "$0")/.."
 export PATH="$PATH:/usr/sbin:/sbin" CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-buildvcs=false
 
 packages=("$@")
-[ $# -gt 0 ] || packages=(internal/kernel/{enforce,sample,netns,route,qdisc,shape,world} cmd/congctl)
+[ $# -gt 0 ] || packages=(internal/kernel/{enforce,sample,netns,route,qdisc,shape,change,enable,world} cmd/congctl)
 # What the tests use: congestion controls, dumps, links, queues. The first process
 # loads them, as a distribution's udev or modprobe would on demand.
 modules=tcp_bbr,inet_diag,tcp_diag,mptcp_diag,veth,ifb,sch_tbf,sch_netem,sch_fq,sch_fq_codel,sch_ingress,cls_matchall,act_police,act_mirred

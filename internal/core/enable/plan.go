@@ -2,6 +2,7 @@ package enable
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/congctl/congctl/internal/core/advise"
 	"github.com/congctl/congctl/internal/core/change"
@@ -110,8 +111,31 @@ func (p *planner) wantsFq() bool {
 
 func (p *planner) settings() {
 	if p.f.Cong.Current.Value != Cong {
+		p.allow()
 		p.step(change.Sysctl, advise.KeyCong, change.Text(Cong), "new connections, IPv4 and IPv6")
 	}
+}
+
+// allow writes what the next step has for a side effect: the kernel lets every program
+// choose what was a default once (tcp_set_default_congestion_control), and keeps that. As
+// a step of its own it is taken back. Only the first network namespace may write the list.
+func (p *planner) allow() {
+	c := p.f.Cong
+	if !c.Allowed.OK() || slices.Contains(c.Allowed.Value, Cong) || !p.f.System.InitNetNS.OK() || !p.f.System.InitNetNS.Value {
+		return
+	}
+	registered := c.Available.Value // both lists have the order of registration
+	if !slices.Contains(registered, Cong) {
+		if p.state("tcp_bbr") != advise.ModuleLoadable {
+			p.note(advise.KeyAllowed, "gets bbr from the kernel when it becomes the default, and has it until the next boot")
+			return
+		}
+		registered = append(slices.Clone(registered), Cong)
+	}
+	list := slices.DeleteFunc(slices.Clone(registered), func(name string) bool {
+		return name != Cong && !slices.Contains(c.Allowed.Value, name)
+	})
+	p.step(change.Sysctl, advise.KeyAllowed, change.Text(strings.Join(list, " ")), "what a default allows to everybody")
 }
 
 // ownsDefaultQdisc: the setting is the whole machine's, so only the first network

@@ -122,10 +122,19 @@ func powerCut() error { return ErrPowerCut }
 // verbs are what an operator runs, before and after the power cut.
 var verbs = map[string]func(*fakeHost, Disk) error{"enable": (*fakeHost).enable, "disable": (*fakeHost).disable}
 
+// long leaves out what no kernel has a say in, where each instruction is emulated.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("thousands of power cuts in memory, the same on every kernel: run without -short; no minimum kernel")
+	}
+}
+
 // TestCutAnywhere cuts the power, or kills the process, before each operation of
 // enable and of disable, in every way in which a disk may lose what was not synced;
 // then enable or disable must end where it ends without a cut.
 func TestCutAnywhere(t *testing.T) {
+	long(t)
 	off := newFakeHost().text()
 	on := newFakeHost()
 	if err := on.enable(on.disk); err != nil {
@@ -179,6 +188,7 @@ func cutAt(t *testing.T, n int, first, then string, l loss, want string) bool {
 
 // TestTwoCuts cuts the work that mends a cut, too, at each pair of operations.
 func TestTwoCuts(t *testing.T) {
+	long(t)
 	off, on := newFakeHost().text(), newFakeHost()
 	if err := on.enable(on.disk); err != nil {
 		t.Fatal(err)

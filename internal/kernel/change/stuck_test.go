@@ -83,6 +83,7 @@ func kept(targets []string) []string {
 // their old values and the way there, and the journal stays for them. Cut anywhere in
 // between, on a disk that loses what it may, it ends the same.
 func TestStuck(t *testing.T) {
+	long(t)
 	for i := range wanted {
 		for k := i; k < len(wanted); k++ {
 			targets := []string{wanted[i].Target, wanted[k].Target}

@@ -60,6 +60,7 @@ kernel/net/sched/sch_fq.ko
 CONFIG_TCP_CONG_BBR=y
 CONFIG_NET_SCH_FQ=y
 CONFIG_DEFAULT_TCP_CONG="cubic"
+-- /run/systemd/system/basic --
 -- /usr/lib/systemd/systemd-sysctl --
 -- sysctl --
 net.ipv4.tcp_available_congestion_control = reno cubic bbr
