@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/congctl/congctl/internal/core/kconfig"
+	"github.com/congctl/congctl/internal/kernel/host"
 	"github.com/congctl/congctl/internal/kernel/ownconfig"
 )
 
@@ -90,7 +91,7 @@ func (k *kernelCheck) evidence() (*kconfig.Evidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ownconfig.Running("/", release)
+	return ownconfig.Running(host.Tree("/"), release)
 }
 
 func (k *kernelCheck) compare(cmd *cobra.Command) error {

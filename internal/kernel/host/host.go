@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/kernel/ownconfig"
 )
 
 // Files is a tree of files, paths absolute.
@@ -46,9 +47,10 @@ func Local() Host { return Host{Tree("/"), local{}, local{}} }
 
 // Read gathers all facts. It cannot fail: what cannot be read says why.
 func (h Host) Read() advise.Facts {
+	own, odd := ownconfig.Running(h.Files, h.release())
 	f := advise.Facts{
 		System: h.system(),
-		Kernel: h.kernel(),
+		Kernel: h.kernel(own),
 		Sysctl: map[string]advise.Known[string]{},
 		CPU:    h.cpu(),
 		Files:  h.texts(),
@@ -57,7 +59,7 @@ func (h Host) Read() advise.Facts {
 		f.Sysctl[key] = h.Sysctl(key)
 	}
 	f.Cong = h.cong()
-	f.Modules = h.modules(f.Kernel, f.Cong)
+	f.Modules = h.modules(f.Kernel, f.Cong, own, odd)
 	f.Links = known(h.Network.Links())
 	f.Sockets = known(h.Network.Sockets())
 	f.Spaces = known(h.Network.Spaces())

@@ -1,71 +1,50 @@
 package host
 
 import (
-	"compress/gzip"
-	"io"
-	"path"
+	"io/fs"
 	"runtime"
 	"strings"
 
 	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/core/kconfig"
 )
 
-func (h Host) kernel() (k advise.Kernel) {
-	k.Release = strings.TrimSpace(h.text("/proc/sys/kernel/osrelease"))
+func (h Host) kernel(e *kconfig.Evidence) (k advise.Kernel) {
+	k.Release = e.Release
 	k.Arch = strings.TrimSpace(h.text("/proc/sys/kernel/arch")) // since 6.1
 	if k.Arch == "" {
 		k.Arch = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	}
 	k.BTF = h.has("/sys/kernel/btf/vmlinux")
-	k.Config, k.From = h.config(k.Release)
+	k.Config, k.From = configOf(e)
 	return k
 }
 
-// config reads the kernel's configuration from the first place that has it. Of
-// those that may not be read, the reason of the first is kept.
-func (h Host) config(release string) (advise.Known[map[string]string], string) {
+func (h Host) release() string { return strings.TrimSpace(h.text("/proc/sys/kernel/osrelease")) }
+
+// configOf gives the options that are set, and the place. Of the places that are there
+// and cannot be read, the reason of the first is kept.
+func configOf(e *kconfig.Evidence) (advise.Known[map[string]string], string) {
 	why := ""
-	for _, place := range []string{"/proc/config.gz", "/boot/config-" + release, "/lib/modules/" + release + "/config",
-		"/lib/modules/" + release + "/build/.config"} {
-		text, err := h.Files.Read(place)
-		if err == nil && path.Ext(place) == ".gz" {
-			text, err = gunzip(text)
-		}
-		if err == nil {
-			return advise.Know(configOptions(text)), place
-		}
-		if w := Why(err); why == "" || why == "not there" {
-			why = w
-			if w != "not there" {
-				why += ": " + place
-			}
+	for _, s := range e.Sources {
+		switch {
+		case e.Config == nil && why == "" && s.Note != "" && s.Note != fs.ErrNotExist.Error():
+			why = s.Note + ": " + s.Path
+		case e.Config != nil && s.Used:
+			return advise.Know(options(e.Config)), s.Path
 		}
 	}
-	if why == "not there" {
-		why = "neither /proc/config.gz (CONFIG_IKCONFIG_PROC) nor /boot/config-" + release
+	if why == "" {
+		why = "neither /proc/config.gz (CONFIG_IKCONFIG_PROC) nor /boot/config-" + e.Release
 	}
 	return advise.Unknown[map[string]string](why), ""
 }
 
-func gunzip(s string) (string, error) {
-	if !strings.HasPrefix(s, "\x1f\x8b") {
-		return s, nil // a fake host has it as text
-	}
-	z, err := gzip.NewReader(strings.NewReader(s))
-	if err != nil {
-		return "", err
-	}
-	b, err := io.ReadAll(io.LimitReader(z, maxText))
-	return string(b), err
-}
-
-func configOptions(text string) map[string]string {
+func options(c *kconfig.Config) map[string]string {
 	set := map[string]string{}
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
-			if name, ok := strings.CutPrefix(name, "CONFIG_"); ok {
-				set[name] = strings.Trim(value, `"`)
-			}
+	for _, name := range c.Symbols() {
+		if v := c.Get(name); v != kconfig.No {
+			set[name] = strings.Trim(string(v), `"`)
 		}
 	}
 	return set

@@ -1,44 +1,55 @@
 package host
 
 import (
-	"errors"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/core/kconfig"
 )
 
-// modules looks each module up in what is loaded, built in, and on disk.
-func (h Host) modules(k advise.Kernel, c advise.Cong) (all []advise.Module) {
-	dir := "/lib/modules/" + k.Release + "/"
+// modules looks each module up in what is loaded, built in, and on disk. odd is why the
+// lists on disk could not be read.
+func (h Host) modules(k advise.Kernel, c advise.Cong, e *kconfig.Evidence, odd error) (all []advise.Module) {
 	loaded := firstWords(h.text("/proc/modules"))
-	builtin := moduleNames(h.text(dir + "modules.builtin"))
-	dep, depErr := h.Files.Read(dir + "modules.dep")
-	onDisk := moduleNames(dep)
+	disk := e.Modules
+	if disk == nil {
+		disk = &kconfig.Modules{}
+	}
 	for _, m := range advise.WantedModules {
 		state := advise.Unknown[advise.ModuleState]("")
 		config := k.Config.Value[m.Config]
 		switch {
 		case loaded[m.Name]:
 			state = advise.Know(advise.ModuleLoaded)
-		case builtin[m.Name], config == "y", slices.Contains(c.Available.Value, strings.TrimPrefix(m.Name, "tcp_")):
+		case disk.Builtin[m.Name], config == "y", slices.Contains(c.Available.Value, strings.TrimPrefix(m.Name, "tcp_")):
 			state = advise.Know(advise.ModuleBuiltin)
-		case onDisk[m.Name]:
+		case disk.Files[m.Name]:
 			state = advise.Know(advise.ModuleLoadable)
-		case k.Config.OK() && config == "", depErr == nil:
+		case k.Config.OK() && config == "", disk.Files != nil:
 			state = advise.Know(advise.ModuleAbsent)
 		default:
-			state.Why = dir + " is not there"
-			if !errors.Is(depErr, fs.ErrNotExist) {
-				state.Why = dir + "modules.dep: " + Why(depErr)
-			}
+			state.Why = noList(e, odd)
 		}
 		all = append(all, advise.Module{Name: m.Name, State: state, Params: h.params(m.Name),
 			Version: strings.TrimSpace(h.text("/sys/module/" + m.Name + "/version"))})
 	}
 	return all
+}
+
+// noList says why there is no list of the modules on disk.
+func noList(e *kconfig.Evidence, odd error) string {
+	if odd != nil {
+		return odd.Error()
+	}
+	dir := "/lib/modules/" + e.Release + "/"
+	for _, s := range e.Sources {
+		if s.Path == dir+"modules.dep" && s.Note != fs.ErrNotExist.Error() {
+			return s.Path + ": " + s.Note
+		}
+	}
+	return dir + " is not there"
 }
 
 func firstWords(text string) map[string]bool {
@@ -47,18 +58,6 @@ func firstWords(text string) map[string]bool {
 		if w := strings.Fields(line); len(w) > 0 {
 			set[w[0]] = true
 		}
-	}
-	return set
-}
-
-// moduleNames reads the names out of lines like "kernel/net/sched/sch-fq.ko.zst: ...":
-// the kernel takes - and _ in a name as the same.
-func moduleNames(text string) map[string]bool {
-	set := map[string]bool{}
-	for line := range strings.Lines(text) {
-		file, _, _ := strings.Cut(strings.TrimSpace(line), ":")
-		name, _, _ := strings.Cut(path.Base(file), ".ko")
-		set[strings.ReplaceAll(name, "-", "_")] = true
 	}
 	return set
 }

@@ -16,7 +16,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -44,33 +43,41 @@ func Release() (string, error) {
 	return unix.ByteSliceToString(u.Release[:]), nil
 }
 
-// Running looks below root, "/" for this host, for what is known of a release.
-func Running(root, release string) (*kconfig.Evidence, error) {
+// Files are those of a host, paths absolute.
+type Files interface {
+	Read(path string) (string, error)
+}
+
+// Running looks on a host for what is known of a release.
+func Running(files Files, release string) (*kconfig.Evidence, error) {
 	e := &kconfig.Evidence{Release: release}
-	lib := "lib/modules/" + release
-	e.Config = firstConfig(e, root, []kconfig.Source{
-		{Path: "proc/config.gz", Proves: provesOwn},
-		{Path: "boot/config-" + release, Proves: provesPackage},
+	lib := "/lib/modules/" + release
+	e.Config = firstConfig(e, files, []kconfig.Source{
+		{Path: "/proc/config.gz", Proves: provesOwn},
+		{Path: "/boot/config-" + release, Proves: provesPackage},
 		{Path: lib + "/config", Proves: provesPackage},
+		{Path: lib + "/build/.config", Proves: provesPackage},
 	})
-	builtin := list(e, root, kconfig.Source{Path: lib + "/modules.builtin", Proves: provesBuiltin})
-	dep := list(e, root, kconfig.Source{Path: lib + "/modules.dep", Proves: provesFiles})
+	builtin := list(e, files, kconfig.Source{Path: lib + "/modules.builtin", Proves: provesBuiltin})
+	dep := list(e, files, kconfig.Source{Path: lib + "/modules.dep", Proves: provesFiles})
 	if builtin == nil && dep == nil {
 		return e, nil
 	}
 	var err error
 	if e.Modules, err = kconfig.ParseModules(builtin, dep); err != nil {
-		return nil, fmt.Errorf("read modules of %s: %w", release, err)
+		return e, fmt.Errorf("read modules of %s: %w", release, err)
 	}
 	return e, nil
 }
 
 // firstConfig takes the first configuration that can be read, and notes each place.
-func firstConfig(e *kconfig.Evidence, root string, places []kconfig.Source) (found *kconfig.Config) {
+func firstConfig(e *kconfig.Evidence, files Files, places []kconfig.Source) (found *kconfig.Config) {
 	for _, s := range places {
-		name := filepath.Join(root, s.Path)
-		s.Path = "/" + s.Path
-		c, err := config(name)
+		text, err := files.Read(s.Path)
+		var c *kconfig.Config
+		if err == nil {
+			c, err = parse([]byte(text))
+		}
 		switch {
 		case err != nil:
 			s.Note = reason(err)
@@ -84,14 +91,12 @@ func firstConfig(e *kconfig.Evidence, root string, places []kconfig.Source) (fou
 	return found
 }
 
-func list(e *kconfig.Evidence, root string, s kconfig.Source) []byte {
-	text, err := read(filepath.Join(root, s.Path))
-	s.Path = "/" + s.Path
-	s.Used = err == nil
-	if err != nil {
+func list(e *kconfig.Evidence, files Files, s kconfig.Source) (text []byte) {
+	got, err := files.Read(s.Path)
+	if s.Used = err == nil; s.Used {
+		text = append([]byte{}, got...)
+	} else {
 		s.Note = reason(err)
-	} else if text == nil {
-		text = []byte{}
 	}
 	e.Sources = append(e.Sources, s)
 	return text
@@ -116,15 +121,6 @@ func File(name string) (*kconfig.Evidence, error) {
 }
 
 func config(name string) (*kconfig.Config, error) {
-	text, err := read(name)
-	if err != nil {
-		return nil, err
-	}
-	return kconfig.Parse(text)
-}
-
-// read gives a file's text, unpacked where it is gzip.
-func read(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		var path *fs.PathError
@@ -135,17 +131,25 @@ func read(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	text, err := limited(f)
-	if err != nil || !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
-		return text, err
+	if err != nil {
+		return nil, err
+	}
+	return parse(text)
+}
+
+// parse reads a configuration, unpacked where it is gzip.
+func parse(text []byte) (*kconfig.Config, error) {
+	if !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+		return kconfig.Parse(text)
 	}
 	z, err := gzip.NewReader(bytes.NewReader(text))
+	if err == nil {
+		text, err = limited(z)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("unpack: %w", err)
 	}
-	if text, err = limited(z); err != nil {
-		return nil, fmt.Errorf("unpack: %w", err)
-	}
-	return text, nil
+	return kconfig.Parse(text)
 }
 
 func limited(r io.Reader) ([]byte, error) {

@@ -1,0 +1,127 @@
+package ownconfig
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/core/kconfig"
+)
+
+const release = "6.1.0-test"
+
+// files of a host, by path; one that says "!" may not be read.
+type files map[string]string
+
+func (f files) Read(path string) (string, error) {
+	text, ok := f[path]
+	switch {
+	case !ok:
+		return "", &fs.PathError{Op: "open", Path: path, Err: unix.ENOENT}
+	case text == "!":
+		return "", &fs.PathError{Op: "open", Path: path, Err: unix.EACCES}
+	}
+	return text, nil
+}
+
+func packed(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	fmt.Fprint(z, text)
+	z.Close()
+	return b.String()
+}
+
+// said is what was found, a line for each place that says anything.
+func said(e *kconfig.Evidence, err error) string {
+	var b strings.Builder
+	if e.Config != nil {
+		fmt.Fprintf(&b, "BBR=%s ", e.Config.Get("TCP_CONG_BBR"))
+	}
+	if e.Modules != nil {
+		fmt.Fprintf(&b, "built in %d files %d ", len(e.Modules.Builtin), len(e.Modules.Files))
+	}
+	for _, s := range e.Sources {
+		if s.Used {
+			fmt.Fprintf(&b, "by %s ", s.Path)
+		} else if s.Note != fs.ErrNotExist.Error() {
+			fmt.Fprintf(&b, "not %s: %s ", s.Path, s.Note)
+		}
+	}
+	if err != nil {
+		b.WriteString(err.Error())
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// TestRunning finds what there is at each place where distributions leave it.
+func TestRunning(t *testing.T) {
+	const lib = "/lib/modules/" + release
+	for name, c := range map[string]struct {
+		host files
+		want string
+	}{
+		"nothing":         {files{}, ""},
+		"of its own":      {files{"/proc/config.gz": packed("CONFIG_TCP_CONG_BBR=y\n")}, "BBR=y by /proc/config.gz"},
+		"Debian's":        {files{"/boot/config-" + release: "CONFIG_TCP_CONG_BBR=m\n"}, "BBR=m by /boot/config-6.1.0-test"},
+		"Fedora's":        {files{lib + "/config": "# CONFIG_TCP_CONG_BBR is not set\n"}, "BBR=n by /lib/modules/6.1.0-test/config"},
+		"a build tree's":  {files{lib + "/build/.config": "CONFIG_TCP_CONG_BBR=y\n"}, "BBR=y by /lib/modules/6.1.0-test/build/.config"},
+		"another release": {files{"/boot/config-6.1.0-other": "CONFIG_TCP_CONG_BBR=y\n"}, ""},
+		"two":             {files{"/proc/config.gz": packed("CONFIG_TCP_CONG_BBR=y\n"), "/boot/config-" + release: "CONFIG_TCP_CONG_BBR=m\n"}, "BBR=y by /proc/config.gz not /boot/config-6.1.0-test: a better one was found"},
+		"not for us":      {files{"/boot/config-" + release: "!", lib + "/config": "CONFIG_TCP_CONG_BBR=m\n"}, "BBR=m not /boot/config-6.1.0-test: permission denied by /lib/modules/6.1.0-test/config"},
+		"cut off":         {files{"/proc/config.gz": packed("CONFIG_TCP_CONG_BBR=y\n")[:20]}, "not /proc/config.gz: unpack: unexpected EOF"},
+		"no configuration": {files{"/boot/config-" + release: "hello\n"},
+			"not /boot/config-6.1.0-test: parse configuration: line 1: \"hello\": neither CONFIG_SYMBOL=value, nor a comment"},
+		"lists of modules": {files{lib + "/modules.builtin": "kernel/net/sched/sch_fq.ko\n", lib + "/modules.dep": "kernel/net/ipv4/tcp_bbr.ko.xz:\n"},
+			"built in 1 files 1 by /lib/modules/6.1.0-test/modules.builtin by /lib/modules/6.1.0-test/modules.dep"},
+		"an empty list": {files{lib + "/modules.dep": ""}, "built in 0 files 0 by /lib/modules/6.1.0-test/modules.dep"},
+		"no list": {files{lib + "/modules.dep": "nonsense\n"},
+			"by /lib/modules/6.1.0-test/modules.dep read modules of 6.1.0-test: parse modules.dep: line 1: \"nonsense\": no path of a module, kernel/.../name.ko"},
+	} {
+		e, err := Running(c.host, release)
+		if got := said(e, err); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+// TestFile reads files of a real disk, packed and plain, and says what is wrong with others.
+func TestFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ text, want string }{
+		"plain":  {"# Linux/x86 6.1.5 Kernel Configuration\nCONFIG_TCP_CONG_BBR=y\n", "BBR=y by plain"},
+		"packed": {packed("CONFIG_TCP_CONG_BBR=m\n"), "BBR=m by packed"},
+		"empty":  {"", "none of its 0 lines sets a symbol"},
+		"huge":   {packed(strings.Repeat("#", maxText+1)), "more than 8388608 bytes"},
+	} {
+		at := filepath.Join(dir, name)
+		if err := os.WriteFile(at, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := File(at)
+		if e == nil {
+			e = &kconfig.Evidence{}
+		}
+		if got := strings.ReplaceAll(said(e, err), dir+"/", ""); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	if _, err := File(dir + "/nosuch"); err == nil || err.Error() != "read configuration "+dir+"/nosuch: no such file or directory" {
+		t.Error(err)
+	}
+}
+
+func TestRelease(t *testing.T) {
+	r, err := Release()
+	own, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil || r != strings.TrimSpace(string(own)) {
+		t.Errorf("%q, %v; /proc says %q", r, err, own)
+	}
+}
