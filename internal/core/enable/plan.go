@@ -118,21 +118,15 @@ func (p *planner) settings() {
 
 // allow writes what the next step has for a side effect: the kernel lets every program
 // choose what was a default once (tcp_set_default_congestion_control), and keeps that. As
-// a step of its own it is taken back. Only the first network namespace may write the list.
+// a step of its own it is taken back. A module that is yet to be loaded comes allowed and
+// goes with it; only the first network namespace may write the list.
 func (p *planner) allow() {
 	c := p.f.Cong
-	if !c.Allowed.OK() || slices.Contains(c.Allowed.Value, Cong) || !p.f.System.InitNetNS.OK() || !p.f.System.InitNetNS.Value {
+	if !c.Allowed.OK() || slices.Contains(c.Allowed.Value, Cong) || !available(p.f) || !p.f.System.InitNetNS.OK() || !p.f.System.InitNetNS.Value {
 		return
 	}
-	registered := c.Available.Value // both lists have the order of registration
-	if !slices.Contains(registered, Cong) {
-		if p.state("tcp_bbr") != advise.ModuleLoadable {
-			p.note(advise.KeyAllowed, "gets bbr from the kernel when it becomes the default, and has it until the next boot")
-			return
-		}
-		registered = append(slices.Clone(registered), Cong)
-	}
-	list := slices.DeleteFunc(slices.Clone(registered), func(name string) bool {
+	// Both lists have the order of registration.
+	list := slices.DeleteFunc(slices.Clone(c.Available.Value), func(name string) bool {
 		return name != Cong && !slices.Contains(c.Allowed.Value, name)
 	})
 	p.step(change.Sysctl, advise.KeyAllowed, change.Text(strings.Join(list, " ")), "what a default allows to everybody")
