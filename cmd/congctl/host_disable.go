@@ -39,7 +39,7 @@ Exit codes: 0 all is as before; 1 failed, and the same again goes on; 2 wrong us
 			if len(r.Restored)+len(r.Left)+len(r.Refused)+len(r.Failed) > 0 {
 				err = errors.Join(err, g.print(cmd, v, func(w io.Writer) error { return show.Undo(w, v) }))
 			}
-			return disabled(r, err)
+			return disabled(r, err, undoCommand(changes))
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "restore values that somebody changed since, too")
@@ -47,16 +47,16 @@ Exit codes: 0 all is as before; 1 failed, and the same again goes on; 2 wrong us
 	return cmd
 }
 
-func disabled(r change.Report, err error) error {
+func disabled(r change.Report, err error, again string) error {
 	switch {
 	case errors.Is(err, change.ErrNothing):
 		return notFound("congctl host check", err)
 	case errors.Is(err, instance.ErrRunning):
 		return failed("the same again in a moment", err)
 	case err != nil:
-		return failed("sudo congctl host disable", err)
+		return failed(again, err)
 	case len(r.Refused) > 0:
-		return &coded{exitRefused, "sudo congctl host disable --force", fmt.Errorf("changed by somebody since, and left: %s", r.Refused)}
+		return &coded{exitRefused, again + " --force", fmt.Errorf("changed by somebody since, and left: %s", r.Refused)}
 	}
 	return nil
 }

@@ -46,7 +46,8 @@ nothing was changed: what is missing, and who can grant it.`,
 			if err := refusedHere(g, cmd, err, dryRun); err != nil {
 				return err
 			}
-			return g.print(cmd, enableView(r, dryRun), func(w io.Writer) error { return show.Enable(w, enableView(r, dryRun)) })
+			v := enableView(r, dryRun, changes)
+			return g.print(cmd, v, func(w io.Writer) error { return show.Enable(w, v) })
 		},
 	}
 	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "print each write and write nothing")
@@ -95,16 +96,24 @@ func refusedHere(g *global, cmd *cobra.Command, err error, dryRun bool) error {
 	return failed("congctl host check", err)
 }
 
-func enableView(r enable.Result, dryRun bool) show.EnableView {
+func enableView(r enable.Result, dryRun bool, changes string) show.EnableView {
 	v := show.EnableView{DryRun: dryRun, Steps: r.Steps, Notes: r.Notes}
 	for _, j := range r.Finished {
 		v.Ended = append(v.Ended, j.ID)
 	}
 	if r.Journal != nil {
-		v.Journal = r.Journal.ID
+		v.Journal, v.Undo = r.Journal.ID, undoCommand(changes)
 	}
 	for _, p := range r.Proofs {
 		v.Proofs = append(v.Proofs, p.String())
 	}
 	return v
+}
+
+// undoCommand finds the journal again.
+func undoCommand(changes string) string {
+	if changes == change.DefaultDir {
+		return "sudo congctl host disable"
+	}
+	return "sudo congctl host disable --changes " + changes
 }

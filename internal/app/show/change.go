@@ -19,6 +19,7 @@ type EnableView struct {
 	Notes   []enable.Note    `json:"notes"`
 	Missing []enable.Missing `json:"missing,omitempty"`
 	Proofs  []string         `json:"proofs,omitempty"` // what new connections report
+	Undo    string           `json:"undo,omitempty"`   // the command that takes it back
 }
 
 // Enable prints what is written, or would be, and what is left alone.
@@ -42,7 +43,7 @@ func Enable(w io.Writer, v EnableView) error {
 	case v.DryRun:
 		fmt.Fprintf(w, "%s would be written; nothing was\n", count(len(v.Steps), "value"))
 	case v.Journal != "":
-		fmt.Fprintf(w, "%s written, journal %s; undo: sudo congctl host disable\n", count(len(v.Steps), "value"), v.Journal)
+		fmt.Fprintf(w, "%s written, journal %s; undo: %s\n", count(len(v.Steps), "value"), v.Journal, v.Undo)
 	}
 	for _, p := range v.Proofs {
 		fmt.Fprintf(w, "a new connection to %s\n", p)

@@ -32,7 +32,7 @@ func noKernel(f *advise.Facts) (Missing, bool) {
 		return Missing{}, false
 	}
 	return Missing{fmt.Sprintf("kernel %s has no BBR, neither built in nor as the module tcp_bbr", f.Kernel.Release),
-		inContainer(f, "run a kernel that has it (\"congctl host check\" says how on this distribution)")}, true
+		inContainer(f, "run a kernel that has it (\"congctl host check\" says how on this distribution)"), false}, true
 }
 
 // inContainer says who to ask: in a container it is never the reader.
@@ -48,16 +48,16 @@ func noRight(f *advise.Facts) (Missing, bool) {
 		return Missing{}, false
 	}
 	if f.System.UID != 0 {
-		return Missing{fmt.Sprintf("user %d may not change network settings (no CAP_NET_ADMIN)", f.System.UID), "run it as root: sudo congctl host enable bbr"}, true
+		return Missing{fmt.Sprintf("user %d may not change network settings (no CAP_NET_ADMIN)", f.System.UID), "run it as root: sudo congctl host enable bbr", true}, true
 	}
-	return Missing{"root has no CAP_NET_ADMIN here", inContainer(f, "give the container NET_ADMIN (docker run --cap-add NET_ADMIN), or turn BBR on outside")}, true
+	return Missing{"root has no CAP_NET_ADMIN here", inContainer(f, "give the container NET_ADMIN (docker run --cap-add NET_ADMIN), or turn BBR on outside"), false}, true
 }
 
 func readOnly(f *advise.Facts) (Missing, bool) {
 	if !f.System.ProcSysReadOnly.Value {
 		return Missing{}, false
 	}
-	return Missing{"/proc/sys is mounted read-only", inContainer(f, "start the container with --sysctl net.ipv4.tcp_congestion_control=bbr, or turn BBR on outside before it starts")}, true
+	return Missing{"/proc/sys is mounted read-only", inContainer(f, "start the container with --sysctl net.ipv4.tcp_congestion_control=bbr, or turn BBR on outside before it starts"), false}, true
 }
 
 func notLoadable(f *advise.Facts) (Missing, bool) {
@@ -66,7 +66,7 @@ func notLoadable(f *advise.Facts) (Missing, bool) {
 		return Missing{}, false
 	}
 	if f.System.InitUserNS.OK() && !f.System.InitUserNS.Value || f.System.Container != "" && !f.System.Caps.SysModule {
-		return Missing{"the module tcp_bbr is not loaded, and nobody in here may load it", inContainer(f, "sudo modprobe tcp_bbr")}, true
+		return Missing{"the module tcp_bbr is not loaded, and nobody in here may load it", inContainer(f, "sudo modprobe tcp_bbr"), false}, true
 	}
 	return Missing{}, false
 }
@@ -79,7 +79,7 @@ func keptOut(f *advise.Facts) (Missing, bool) {
 		return Missing{}, false
 	}
 	return Missing{fmt.Sprintf("%s keeps the module tcp_bbr out: %s", file, line),
-		inContainer(f, "whoever wrote that line: remove it, then the same again")}, true
+		inContainer(f, "whoever wrote that line: remove it, then the same again"), false}, true
 }
 
 // notAllowed: outside the first network namespace even root may default only to what
@@ -91,7 +91,7 @@ func notAllowed(f *advise.Facts) (Missing, bool) {
 	}
 	list := strings.Join(append(slices.Clone(f.Cong.Allowed.Value), Cong), " ")
 	return Missing{advise.KeyAllowed + " of the machine does not list bbr, so the kernel refuses it in this network namespace (EPERM), even to root",
-		inContainer(f, fmt.Sprintf("sudo sysctl -w %s=%q in the machine's first network namespace", advise.KeyAllowed, list))}, true
+		inContainer(f, fmt.Sprintf("sudo sysctl -w %s=%q in the machine's first network namespace", advise.KeyAllowed, list)), false}, true
 }
 
 // noPacing: before 4.13 only fq paces, and BBR without pacing fills every queue.
@@ -101,7 +101,7 @@ func noPacing(f *advise.Facts) (Missing, bool) {
 		return Missing{}, false
 	}
 	return Missing{fmt.Sprintf("kernel %s has no fq, and before Linux 4.13 nothing else paces BBR", f.Kernel.Release),
-		inContainer(f, "run a kernel that has it (\"congctl host check\" says how on this distribution)")}, true
+		inContainer(f, "run a kernel that has it (\"congctl host check\" says how on this distribution)"), false}, true
 }
 
 func before413(release string) bool {

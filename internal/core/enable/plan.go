@@ -19,7 +19,7 @@ type Plan struct {
 	Steps []change.Step
 	// Notes say what is left alone, and why.
 	Notes []Note
-	// Missing is why nothing at all can be done; Steps is empty then.
+	// Missing is why nothing at all can be done. Steps is empty then, unless root may do them.
 	Missing []Missing
 }
 
@@ -36,21 +36,26 @@ const AboutReboot = "after a reboot"
 type Missing struct {
 	What string `json:"what"`
 	Who  string `json:"who"` // can grant it, and how
+	// Root lacks nothing: only this user does.
+	Root bool `json:"-"`
 }
 
 // For plans what turns BBR on. A host that has all of it gets a plan without steps.
 func For(f *advise.Facts) Plan {
 	p := &planner{f: f}
-	p.Missing = missing(f)
-	if len(p.Missing) > 0 {
-		return p.Plan
-	}
 	p.fair = p.hasFq()
 	p.modules()
 	p.settings()
 	p.links()
 	p.defaultQdisc()
 	p.files()
+	if len(p.Steps) == 0 {
+		return p.Plan // what is so already needs no right
+	}
+	p.Missing = missing(f)
+	if slices.ContainsFunc(p.Missing, func(m Missing) bool { return !m.Root }) {
+		p.Steps, p.Notes = nil, nil
+	}
 	return p.Plan
 }
 

@@ -11,9 +11,12 @@ package enable
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/core/advise"
 	corechange "github.com/congctl/congctl/internal/core/change"
@@ -59,8 +62,13 @@ func (m MissingError) Error() string {
 
 // Show plans and writes nothing.
 func (h *Host) Show() (r Result, err error) {
+	return h.show(true)
+}
+
+// show plans. Whoever may not write sees the plan all the same when it is only shown.
+func (h *Host) show(only bool) (r Result, err error) {
 	f := h.Facts()
-	r, err = h.show(&f, h.Engine.Read)
+	r, err = show(&f, h.Engine.Read, only)
 	var forgotten change.ForgottenError
 	if err == nil && errors.As(h.Engine.Lasting(r.Steps), &forgotten) {
 		return r, MissingError{{What: forgotten.Error(),
@@ -69,30 +77,33 @@ func (h *Host) Show() (r Result, err error) {
 	return r, err
 }
 
-func (h *Host) show(f *advise.Facts, read corechange.Read) (r Result, err error) {
+func show(f *advise.Facts, read corechange.Read, only bool) (r Result, err error) {
 	p := enable.For(f)
-	if len(p.Missing) > 0 {
-		return r, MissingError(p.Missing)
-	}
 	r.Notes = p.Notes
+	for _, m := range p.Missing {
+		if !only || len(p.Steps) == 0 {
+			return Result{}, MissingError(p.Missing)
+		}
+		r.Notes = append(r.Notes, enable.Note{About: "root", Text: m.What + ": " + m.Who})
+	}
 	r.Steps, err = corechange.Complete(p.Steps, read)
 	return r, err
 }
 
 // ShowPaper plans for a host that is only known by its facts.
 func ShowPaper(f advise.Facts) (Result, error) {
-	return (&Host{}).show(&f, enable.Before(&f))
+	return show(&f, enable.Before(&f), true)
 }
 
 // Enable turns BBR on, for good. A host that has it is left untouched, and so is one
 // on which it fails.
 func (h *Host) Enable(verb string, now time.Time) (r Result, err error) {
-	open, err := h.Engine.Open(Subject)
-	if err != nil {
+	if r, err = h.show(false); err != nil {
 		return r, err
 	}
-	if r, err = h.Show(); err != nil {
-		return r, err
+	open, err := h.Engine.Open(Subject)
+	if err != nil && (len(r.Steps) > 0 || !errors.Is(err, fs.ErrPermission)) {
+		return r, err // whoever may not read them and has nothing to write, has no need to
 	}
 	if len(r.Steps) > 0 || unfinished(open) {
 		if err := h.carryOut(&r, verb, now); err != nil {
@@ -111,6 +122,10 @@ func unfinished(open []*corechange.Journal) bool {
 
 func (h *Host) carryOut(r *Result, verb string, now time.Time) (err error) {
 	lock, err := instance.Acquire(h.Lock)
+	if errors.Is(err, unix.EROFS) || errors.Is(err, fs.ErrPermission) {
+		return MissingError{{What: fmt.Sprintf("no journal can be kept in %s: %s", h.Lock, reason(err)),
+			Who: "name a directory on a disk that can be written, the same for enable and disable: --changes DIR"}}
+	}
 	if err != nil {
 		return err
 	}
@@ -118,7 +133,7 @@ func (h *Host) carryOut(r *Result, verb string, now time.Time) (err error) {
 	planned := false
 	done, err := h.Engine.Set(Subject, func() (p corechange.Plan, err error) {
 		planned = true
-		if *r, err = h.Show(); err != nil {
+		if *r, err = h.show(false); err != nil {
 			return p, err
 		}
 		p.Steps = r.Steps
@@ -132,6 +147,14 @@ func (h *Host) carryOut(r *Result, verb string, now time.Time) (err error) {
 		r.Journal, done = done[n-1], done[:n-1]
 	}
 	r.Finished = done
+	return err
+}
+
+// reason is an error without what was tried, which the caller says.
+func reason(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
 	return err
 }
 

@@ -50,6 +50,9 @@ func Connect() (proofs []Proof, err error) {
 		if addr == "::1" && (errors.Is(err, unix.EADDRNOTAVAIL) || errors.Is(err, unix.EAFNOSUPPORT)) {
 			continue // no IPv6 here
 		}
+		if errors.Is(err, unix.ENETUNREACH) {
+			err = fmt.Errorf("%w: the loopback is down: ip link set lo up", err)
+		}
 		if err != nil {
 			return proofs, fmt.Errorf("connect to %s: %w", addr, err)
 		}
