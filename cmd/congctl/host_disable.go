@@ -30,6 +30,9 @@ Exit codes: 0 all is as before; 1 failed, and the same again goes on; 2 wrong us
 		Example: "  sudo congctl host disable\n  sudo congctl host disable --force",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := placeOfChanges(changes); err != nil {
+				return err
+			}
 			e, err := enable.New(hostDisk(), changes, host.Local().Read)
 			if err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ nothing was changed: what is missing, and who can grant it.`,
 		Example: "  congctl host enable bbr --dry-run\n  sudo congctl host enable bbr",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] != coreenable.Cong {
-				return usage(fmt.Errorf("host enable %s: say what to enable: bbr", strings.Join(args, " ")))
+				return usage(fmt.Errorf("host enable %q: say what to enable: bbr", strings.Join(args, " ")))
 			}
 			return nil
 		},
@@ -41,6 +42,9 @@ nothing was changed: what is missing, and who can grant it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if paper != "" && !dryRun {
 				return usage(errors.New("--paper: a host on paper cannot be changed: add --dry-run"))
+			}
+			if err := placeOfChanges(changes); err != nil {
+				return err
 			}
 			r, err := enabled(paper, changes, dryRun)
 			if err := refusedHere(g, cmd, err, dryRun); err != nil {
@@ -58,6 +62,14 @@ nothing was changed: what is missing, and who can grant it.`,
 
 func changesFlag(cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVar(dir, "changes", *dir, "directory of the journals of changes")
+}
+
+// placeOfChanges: enable and disable must mean the same directory, wherever they are run.
+func placeOfChanges(dir string) error {
+	if !filepath.IsAbs(dir) {
+		return usage(fmt.Errorf("--changes %q: write a whole path, as %s", dir, change.DefaultDir))
+	}
+	return nil
 }
 
 func enabled(paper, changes string, dryRun bool) (enable.Result, error) {
@@ -81,9 +93,10 @@ func enabled(paper, changes string, dryRun bool) (enable.Result, error) {
 // refusedHere turns the ways in which enabling ends early into exit codes.
 func refusedHere(g *global, cmd *cobra.Command, err error, dryRun bool) error {
 	var missing enable.MissingError
+	var wrong *coded
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.As(err, &wrong):
+		return err
 	case errors.As(err, &missing):
 		v := show.EnableView{DryRun: dryRun, Missing: missing}
 		if err := g.print(cmd, v, func(w io.Writer) error { return show.Enable(w, v) }); err != nil {

@@ -80,11 +80,11 @@ func (l *labVerify) run(g *global, cmd *cobra.Command, image string) error {
 
 // machine boots the kernel that was named, and none other.
 func (l *labVerify) machine(ctx context.Context, s *scenario.Scenario, image string) (m vm.Machine, err error) {
-	if _, _, err := vm.Emulator(ctx, vm.Machine{}); err != nil {
-		return m, err
-	}
 	k, err := vm.Find(ctx, vm.Want{Image: image, Modules: l.modules, Builtin: l.modules == ""})
 	if err != nil {
+		return m, err
+	}
+	if _, _, err := vm.Emulator(ctx, vm.Machine{}); err != nil {
 		return m, err
 	}
 	job, err := json.Marshal(world.ProofJob{Enable: proof.Cong, Job: world.Job{Cells: s.Cells, Seed: l.seed}})

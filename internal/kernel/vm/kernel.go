@@ -139,7 +139,7 @@ func releaseOf(image string) (string, error) {
 	n, err := f.Read(head)
 	head = head[:n]
 	if err != nil || n < bootVersionAt+2 || string(head[bootMagicAt:bootMagicAt+4]) != "HdrS" {
-		return "", fmt.Errorf("read kernel %s: not a bzImage", image)
+		return "", fmt.Errorf("read kernel %s: not a bzImage: name arch/x86/boot/bzImage of a build, or /boot/vmlinuz-RELEASE", image)
 	}
 	at := int(binary.LittleEndian.Uint16(head[bootVersionAt:])) + 0x200
 	if at >= n {

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// wrongHost are invocations of the host's verbs that must change nothing: the words after
+// congctl, in which DIR is a directory with the files of hostFiles, and the whole message.
+var wrongHost = []struct{ words, says string }{
+	{"host nosuch", "unknown command \"nosuch\" for \"congctl host\"\ntry: congctl host --help"},
+	{"host chek", "unknown command \"chek\" for \"congctl host\"\ntry: congctl host check"},
+	{"host check x", "unknown command \"x\" for \"congctl host check\"\ntry: congctl host check --help"},
+	{"host check --nosuch", "unknown flag: --nosuch"},
+	{"host check -o yaml", "--output \"yaml\": use table or json"},
+	{"host check --paper", "flag needs an argument: --paper"},
+	{"host check --paper DIR/nosuch", "read host: open DIR/nosuch: no such file or directory"},
+	{"host check --paper DIR/torn.host", "read host DIR/torn.host: parse host: line 1: \"-- /etc/x\" opens a section and lacks its closing \" --\""},
+	{"host enable", "host enable \"\": say what to enable: bbr\ntry: congctl host enable --help"},
+	{"host enable cubic", "host enable \"cubic\": say what to enable: bbr\ntry: congctl host enable --help"},
+	{"host enable bbr cubic", "host enable \"bbr cubic\": say what to enable: bbr\ntry: congctl host enable --help"},
+	{"host enable bbr --force", "unknown flag: --force"},
+	{"host enable bbr --dry-run=maybe", "invalid argument \"maybe\" for \"-n, --dry-run\" flag: strconv.ParseBool: parsing \"maybe\": invalid syntax"},
+	{"host enable bbr --paper DIR/torn.host", "--paper: a host on paper cannot be changed: add --dry-run"},
+	{"host enable bbr --dry-run --paper DIR/nosuch", "read host: open DIR/nosuch: no such file or directory"},
+	{"host enable bbr --dry-run --paper DIR/torn.host", "read host DIR/torn.host: parse host: line 1: \"-- /etc/x\" opens a section and lacks its closing \" --\""},
+	{"host enable bbr --changes", "flag needs an argument: --changes"},
+	{"host enable bbr --changes=", "--changes \"\": write a whole path, as /var/lib/congctl/changes"},
+	{"host enable bbr --changes here", "--changes \"here\": write a whole path, as /var/lib/congctl/changes"},
+	{"host disable bbr", "unknown command \"bbr\" for \"congctl host disable\"\ntry: congctl host disable --help"},
+	{"host disable --dry-run", "unknown flag: --dry-run"},
+	{"host disable --changes ../here", "--changes \"../here\": write a whole path, as /var/lib/congctl/changes"},
+	{"host kernel nosuch", "unknown command \"nosuch\" for \"congctl host kernel\"\ntry: congctl host kernel --help"},
+	{"host kernel check", "name one kernel: --running for this host's, or --config FILE"},
+	{"host kernel check --running --config DIR/config", "name one kernel: --running for this host's, or --config FILE"},
+	{"host kernel check --against DIR/config", "name one kernel: --running for this host's, or --config FILE"},
+	{"host kernel check --running --against DIR/config", "--against compares a --config with a fragment: leave out --running and --for"},
+	{"host kernel check --config DIR/config --for bbr --against DIR/config", "--against compares a --config with a fragment: leave out --running and --for"},
+	{"host kernel check --running --for bbr,speed", "--for: feature \"speed\": use bbr, fq, tbf, netem, inet-diag, fq-codel, ingress, cgroup-bpf, bbr-default, btf, or all"},
+	{"host kernel check --config DIR/nosuch", "read configuration DIR/nosuch: no such file or directory"},
+	{"host kernel check --config DIR", "read configuration DIR: read DIR: is a directory"},
+	{"host kernel check --config DIR/torn.host", "read configuration DIR/torn.host: parse configuration: line 1: \"-- /etc/x\": neither CONFIG_SYMBOL=value, nor a comment"},
+	{"host kernel check --config DIR/config --against DIR/nosuch", "read configuration DIR/nosuch: no such file or directory"},
+	{"host kernel fragment", "--for: target \"\": use generic, debian, amazon-linux, yocto\ntry: congctl host kernel fragment --help"},
+	{"host kernel fragment --for windows", "--for: target \"windows\": use generic, debian, amazon-linux, yocto\ntry: congctl host kernel fragment --help"},
+	{"host kernel fragment --for generic --feature speed", "--feature: feature \"speed\": use bbr, fq, tbf, netem, inet-diag, fq-codel, ingress, cgroup-bpf, bbr-default, btf, or all"},
+	{"host kernel fragment --for yocto --write DIR", "--write DIR: has config already: name a new or empty folder"},
+	{"host kernel fragment --for generic more", "unknown command \"more\" for \"congctl host kernel fragment\"\ntry: congctl host kernel fragment --help"},
+	{"lab verify-kernel", "accepts 1 arg(s), received 0\ntry: congctl lab verify-kernel --help"},
+	{"lab verify-kernel a b", "accepts 1 arg(s), received 2\ntry: congctl lab verify-kernel --help"},
+	{"lab verify-kernel DIR/config --seed 0", "--limit 30m0s, --seed 0: use a time, and 1 or more"},
+	{"lab verify-kernel DIR/config --limit 0s", "--limit 0s, --seed 1: use a time, and 1 or more"},
+	{"lab verify-kernel DIR/config --limit soon", "invalid argument \"soon\" for \"--limit\" flag: time: invalid duration \"soon\""},
+	{"lab verify-kernel DIR/nosuch", "find kernel: read kernel: open DIR/nosuch: no such file or directory"},
+	{"lab verify-kernel DIR/config", "find kernel: read kernel DIR/config: not a bzImage: name arch/x86/boot/bzImage of a build, or /boot/vmlinuz-RELEASE"},
+	{"lab verify-kernel DIR/config --modules DIR/nosuch", "find kernel: read kernel DIR/config: not a bzImage: name arch/x86/boot/bzImage of a build, or /boot/vmlinuz-RELEASE"},
+}
+
+var hostFiles = map[string]string{"torn.host": "-- /etc/x\n", "config": "CONFIG_TCP_CONG_BBR=m\n"}
+
+// TestWrongHostInvocations: each has its message, exit code 2, and leaves all as it is.
+func TestWrongHostInvocations(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range hostFiles {
+		check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	before := below(t, dir)
+	settings, _ := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control")
+	for _, w := range wrongHost {
+		cmd := exec.Command("/proc/self/exe", strings.Fields(strings.ReplaceAll(w.words, "DIR", dir))...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), asEnv+"=program")
+		out, _ := cmd.CombinedOutput()
+		got := strings.ReplaceAll(strings.TrimSuffix(string(out), "\n"), dir, "DIR")
+		if code := cmd.ProcessState.ExitCode(); code != exitUsage || got != "congctl: "+w.says {
+			t.Errorf("congctl %s: exit %d\n%s\nwant exit %d\ncongctl: %s", w.words, code, got, exitUsage, w.says)
+		}
+	}
+	if after := below(t, dir); after != before {
+		t.Errorf("files are\n%s\nwant\n%s", after, before)
+	}
+	if now, _ := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control"); string(now) != string(settings) {
+		t.Errorf("the default is %s, was %s", now, settings)
+	}
+}
+
+// below lists what lies in a directory, with sizes.
+func below(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	check(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		b.WriteString(path + " " + string(text))
+		return err
+	}))
+	return b.String()
+}
