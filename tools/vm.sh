@@ -23,7 +23,8 @@ packages=("$@")
 [ $# -gt 0 ] || packages=(internal/kernel/{enforce,sample,netns,route,qdisc,shape,change,enable,world} cmd/congctl)
 # What the tests use: congestion controls, dumps, links, queues. The first process
 # loads them, as a distribution's udev or modprobe would on demand.
-modules=tcp_bbr,inet_diag,tcp_diag,mptcp_diag,veth,ifb,sch_tbf,sch_netem,sch_fq,sch_fq_codel,sch_ingress,cls_matchall,act_police,act_mirred
+modules=tcp_bbr,inet_diag,tcp_diag,mptcp_diag,veth,ifb,sch_tbf,sch_netem,sch_fq,sch_fq_codel,sch_ingress,cls_matchall,act_police,act_mirred,act_gact
+modules+=,sch_htb,sch_prio,sch_red,sch_choke,sch_sfq,sch_codel,sch_cake,sch_pie,sch_fq_pie,sch_hhf,cls_u32
 programs=(ip tc ss sleep unshare)
 
 tools/need-go.sh

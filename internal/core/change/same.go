@@ -2,6 +2,7 @@ package change
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -16,10 +17,22 @@ func (k Kind) Same(want, now Value) bool {
 		return strings.Join(strings.Fields(want.Text), " ") == strings.Join(strings.Fields(now.Text), " ")
 	case Qdisc:
 		return sameTree(want.Text, now.Text)
+	case Egress:
+		return named(want.Text) == named(now.Text)
 	case Module:
 		return true // it is there: it has no other value
 	}
 	return want == now
+}
+
+// named leaves out what the kernel attaches by itself, which has handle 0: of what kind
+// that is and with which options, its settings and the link's MTU say anew each time.
+func named(qdiscs string) string {
+	all := strings.Split(qdiscs, "; ")
+	return strings.Join(slices.DeleteFunc(all, func(q string) bool {
+		f := strings.Fields(q)
+		return len(f) == 4 && f[2] == "0"
+	}), "; ")
 }
 
 // midway tells whether now can be a state between old and new, in either direction.

@@ -18,6 +18,7 @@ const (
 	Qdisc   Kind = "qdisc"
 	Offload Kind = "offload"
 	Module  Kind = "module"
+	Egress  Kind = "shape-egress" // the qdiscs of a link under a limit: KIND PARENT HANDLE OPTIONS; ...
 )
 
 // Volatile tells whether a reboot takes the value away; then the files decide what

@@ -41,13 +41,27 @@ func (e *Engine) undo(j *change.Journal, force bool, why string) (r Report, err 
 	return r, e.add(j, change.Line{Event: change.Closed, Text: "undone"})
 }
 
-// Abandon closes a change whose remaining values somebody changed since: they are that
-// somebody's from here on.
+// Abandon closes a change and takes nothing more back: its values stay from here on,
+// somebody's who changed them since, or because there is nothing to come back to.
 func (e *Engine) Abandon(j *change.Journal, why string) error {
 	if err := e.resume(j); err != nil {
 		return err
 	}
-	return e.add(j, change.Line{Event: change.Closed, Text: why})
+	var lines []change.Line
+	if j.Phase != change.Undoing {
+		lines = append(lines, change.Line{Event: change.Undo, Text: why})
+	}
+	for i := range j.Steps {
+		if j.Open(i) {
+			lines = append(lines, change.Line{Event: change.Left, At: i, Text: why})
+		}
+	}
+	for _, l := range append(lines, change.Line{Event: change.Closed, Text: why}) {
+		if err := e.add(j, l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *Engine) takeBack(j *change.Journal, i int, force bool, r *Report) error {

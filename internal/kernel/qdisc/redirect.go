@@ -1,6 +1,7 @@
 package qdisc
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/vishvananda/netlink/nl"
@@ -34,7 +35,7 @@ func (c *Conn) Redirect(link, to int) error {
 	// struct tc_mirred: index, capab, action, refcnt, bindcnt, eaction, ifindex.
 	a.AddRtAttr(actOptions, nil).AddRtAttr(mirredParms, words(0, 0, actStolen, 0, 0, egressRedirect, uint32(to)))
 	if err := c.addMatchall(link, o); err != nil {
-		return fmt.Errorf("redirect what comes in: %w", err)
+		return errors.Join(fmt.Errorf("redirect what comes in: %w", err), c.NoIngress(link))
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
@@ -50,66 +49,45 @@ func depth(all []Saved, s Saved) (n int) {
 	return n
 }
 
-// named tells whether a person gave the qdisc its handle; the kernel's own have none.
-func (s Saved) named() bool { return s.Handle != 0 }
+// named gives those with a handle, which a person gave them. The kernel gives its own
+// none.
+func named(all []Saved) (out []Saved) {
+	for _, s := range all {
+		if s.Handle != 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
 
-// Bring makes a link send through what was saved. What the kernel puts there by itself
-// comes back by taking ours away; anything else is put back with its options.
+// Bring makes a link send through what was saved. What the kernel put there by itself is
+// what it puts there now when ours has gone: settings or the MTU may have changed. All
+// that has a handle is put back with its options.
 func (c *Conn) Bring(link int, want []Saved) error {
 	now, err := c.Save(link)
-	if err != nil {
+	if err != nil || Same(now, want) {
 		return err
 	}
-	if Equal(now, want) {
-		return nil
-	}
-	if slices.ContainsFunc(now, func(s Saved) bool { return s.named() && s.Parent == Root }) {
+	if slices.ContainsFunc(named(now), func(s Saved) bool { return s.Parent == Root }) {
 		if err := c.Delete(At{Link: link, Parent: Root}); err != nil {
 			return err
 		}
-		if now, err = c.Save(link); err != nil || Equal(now, want) {
-			return err
-		}
 	}
-	return c.putBack(link, want)
-}
-
-// defaultHandle names a multi-queue root that had no name: its leaves are reached by it.
-const defaultHandle = 1 << 16
-
-// putBack puts named qdiscs back, and those without a name where the kernel now makes
-// others by itself.
-func (c *Conn) putBack(link int, want []Saved) error {
-	var all error
-	for _, s := range want {
-		if s.Kind == "noqueue" && !s.named() {
-			continue // no qdisc at all, which a link without a queue has again
-		}
-		if s.Parent != Root && s.Parent>>16 == 0 {
-			s.Parent |= defaultHandle // below a root that had no name
-		} else if s.Parent == Root && !s.named() && len(want) > 1 {
-			s.Handle = defaultHandle
-		}
-		if err := c.put(link, s); err != nil {
-			all = errors.Join(all, err)
-		}
+	for _, s := range named(want) {
+		err = errors.Join(err, c.put(link, s))
 	}
-	return all
+	return err
 }
 
 func (c *Conn) put(link int, s Saved) error {
-	req := c.request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE|unix.NLM_F_ACK, At{link, s.Parent, s.Handle})
-	req.AddData(nl.NewRtAttr(unix.TCA_KIND, nl.ZeroTerminated(s.Kind)))
-	if len(s.Options) > 0 {
-		req.AddData(nl.NewRtAttr(unix.TCA_OPTIONS, steady(s.Kind, s.Options)))
-	}
-	if err := execute(req); err != nil {
-		return fmt.Errorf("put back qdisc %s: %w", s.Kind, err)
-	}
-	return nil
+	return c.send("put back", unix.NLM_F_CREATE|unix.NLM_F_REPLACE, At{link, s.Parent, s.Handle}, Raw{s.Kind, s.Options})
 }
 
-// Equal tells whether a link sends through the same.
+// Same tells whether a link sends through the same, but for what the kernel puts there by
+// itself.
+func Same(a, b []Saved) bool { return Equal(named(a), named(b)) }
+
+// Equal tells whether a link sends through the very same.
 func Equal(a, b []Saved) bool {
 	return slices.EqualFunc(a, b, func(x, y Saved) bool {
 		return x.Kind == y.Kind && x.Parent == y.Parent && x.Handle == y.Handle && bytes.Equal(x.Options, y.Options)

@@ -56,3 +56,19 @@ func FuzzReadTbf(f *testing.F) {
 		}
 	})
 }
+
+// What the kernel tells of codel's times and takes again is what it had: it counts them
+// in 1.024 us and cuts on each way (codel_time_to_us in include/net/codel.h).
+func TestCodelTimesComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		kept := rapid.Uint64Range(0, 1<<31).Draw(t, "kept")
+		told := kept * 1024 / 1000
+		o := nestedOptions()
+		o.AddRtAttr(1, u32(uint32(told)))
+		o.AddRtAttr(2, u32(7))
+		b := steady("fq_codel", o.Serialize()[4:])
+		if again := uint64(native.Uint32(b[4:])) * 1000 >> 10; again != kept || native.Uint32(b[12:]) != 7 {
+			t.Fatalf("kept %d, told %d, kept again %d, and %v", kept, told, again, b)
+		}
+	})
+}
