@@ -54,6 +54,8 @@ func shapeError(link string, err error) error {
 		return notFound("congctl shape show "+link, err)
 	case errors.Is(err, shaping.ErrForeign):
 		return &coded{exitRefused, "congctl shape set " + link + " ... --replace --dry-run", err}
+	case errors.Is(err, shaping.ErrStuck):
+		return &coded{exitRefused, "congctl shape show " + link, err}
 	case errors.Is(err, shape.ErrPending):
 		return &coded{exitRefused, "congctl shape confirm " + link, err}
 	case errors.Is(err, shaping.ErrAsk), errors.Is(err, shape.ErrName):
@@ -63,22 +65,24 @@ func shapeError(link string, err error) error {
 }
 
 func newShapeShow(g *global) *cobra.Command {
-	return &cobra.Command{
+	var root string
+	cmd := &cobra.Command{
 		Use:     "show [IFACE]",
 		Short:   "What interfaces send at, in words, bits and bytes",
 		Example: "  congctl shape show\n  congctl shape show eth0 -o json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := shapeHost(g, root)
 			names := args
-			if len(names) == 0 {
-				var err error
-				if names, err = shape.Names(); err != nil {
-					return err
-				}
+			if err == nil && len(names) == 0 {
+				names, err = shape.Names()
+			}
+			if err != nil {
+				return err
 			}
 			views := []shaping.View{}
 			for _, name := range names {
-				v, err := shape.View(name)
+				v, err := h.View(name)
 				if err != nil {
 					return shapeError(name, err)
 				}
@@ -87,6 +91,8 @@ func newShapeShow(g *global) *cobra.Command {
 			return g.print(cmd, views, func(w io.Writer) error { return shaping.WriteViews(w, views) })
 		},
 	}
+	hiddenRoot(cmd, &root)
+	return cmd
 }
 
 func newShapeClear(g *global) *cobra.Command {
@@ -102,7 +108,7 @@ func newShapeClear(g *global) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := h.Clear(args[0], force)
+			r, err := h.Clear(args[0], force, time.Now())
 			if err != nil {
 				return shapeError(args[0], err)
 			}
@@ -133,7 +139,11 @@ func clearAnswer(link string, r carry.Report) ShapeCleared {
 	list := func(notes carry.Notes) []string {
 		all := []string{}
 		for _, n := range notes {
-			all = append(all, shape.Name(string(n.Step.Kind))+" "+n.Step.Target)
+			text := shape.Name(string(n.Step.Kind)) + " " + n.Step.Target
+			if n.Text != "" {
+				text += ": " + n.Text
+			}
+			all = append(all, text)
 		}
 		return all
 	}
@@ -168,14 +178,11 @@ func newShapeConfirm(g *global) *cobra.Command {
 				return notFound("congctl shape show "+args[0], err)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: the limit stays\n", args[0])
-			if p.Persist == nil {
-				return nil
-			}
-			done, _, err := h.Set(*p.Persist, "congctl shape confirm "+args[0], time.Now())
+			done, err := h.Set(p.Then, "congctl shape confirm "+args[0], time.Now(), nil)
 			if err != nil {
-				return shapeError(args[0], fmt.Errorf("it stays until the next boot only: %w", err))
+				return shapeError(args[0], fmt.Errorf("until the next boot: the files are as before: %w", err))
 			}
-			return writeKept(cmd.OutOrStdout(), done)
+			return newShapeSetAnswer(done, true).writeConfirmed(cmd.OutOrStdout())
 		},
 	}
 	hiddenRoot(cmd, &root)
@@ -191,11 +198,12 @@ func newShapeRevert(g *global) *cobra.Command {
 		Short:  "Wait, and take a limit back that nobody has confirmed",
 		Args:   cobra.ExactArgs(1),
 		Hidden: true,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			h, err := shapeHost(g, root)
 			if err != nil {
 				return err
 			}
+			fmt.Fprint(cmd.OutOrStdout(), childReady)
 			return h.RevertUnless(args[0], id, after)
 		},
 	}

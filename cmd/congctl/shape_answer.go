@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/change"
 	"github.com/congctl/congctl/internal/core/shaping"
 	"github.com/congctl/congctl/internal/kernel/shape"
 )
@@ -42,20 +41,14 @@ func newShapeSetAnswer(p shape.Proposal, done bool) ShapeSet {
 		QueueBytes: uint64(t.Limit), WaitMs: float64(shaping.Wait(t.Rate, t.Limit, t.Burst).Microseconds()) / 1000,
 		Writes: []ShapeWrite{}, Notes: append([]string{}, p.Target.Notes...), target: p.Target}
 	for _, s := range p.Steps {
-		a.Writes = append(a.Writes, ShapeWrite{string(s.Kind), s.Target, valueWords(s.Kind, s.Old), valueWords(s.Kind, s.New)})
+		a.Writes = append(a.Writes, ShapeWrite{string(s.Kind), s.Target, shape.ValueWords(s.Kind, s.Old), shape.ValueWords(s.Kind, s.New)})
 	}
+	a.Notes = append(a.Notes, p.Notes...)
 	if p.Persistence != nil {
 		a.KeptBy = string(p.Persistence.Keeper)
 		a.Notes = append(a.Notes, p.Persistence.Notes...)
 	}
 	return a
-}
-
-func valueWords(k change.Kind, v change.Value) string {
-	if k.Volatile() && v.Present {
-		return shape.Words(string(k), v.Text)
-	}
-	return change.Brief(v)
 }
 
 func (a ShapeSet) write(w io.Writer) error {
@@ -68,9 +61,7 @@ func (a ShapeSet) write(w io.Writer) error {
 	if a.Done {
 		verb = "wrote"
 	}
-	for _, s := range a.Writes {
-		fmt.Fprintf(&b, "%s %s %s: %s (was %s)\n", verb, shape.Name(s.Kind), s.Target, s.New, s.Old)
-	}
+	a.writeWrites(&b, verb)
 	switch {
 	case len(a.Writes) == 0:
 		fmt.Fprintf(&b, "%s is so already: nothing to write\n", a.Interface)
@@ -86,10 +77,17 @@ func (a ShapeSet) write(w io.Writer) error {
 	return err
 }
 
-func writeKept(w io.Writer, p shape.Proposal) error {
-	if p.Persistence == nil {
-		return nil
+func (a ShapeSet) writeWrites(w io.Writer, verb string) {
+	for _, s := range a.Writes {
+		fmt.Fprintf(w, "%s %s %s: %s (was %s)\n", verb, shape.Name(s.Kind), s.Target, s.New, s.Old)
 	}
-	_, err := fmt.Fprintf(w, "kept after a boot by %s\n", p.Persistence.Keeper)
+}
+
+// writeConfirmed tells what was written once a limit was confirmed.
+func (a ShapeSet) writeConfirmed(w io.Writer) (err error) {
+	a.writeWrites(w, "wrote")
+	if a.KeptBy != "" {
+		_, err = fmt.Fprintf(w, "kept after a boot by %s\n", a.KeptBy)
+	}
 	return err
 }

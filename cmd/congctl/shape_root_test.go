@@ -52,7 +52,7 @@ func (s *shaped) file(name, text string) {
 // run runs the program in the namespace and gives its output and exit code.
 func (s *shaped) run(args ...string) (out string, code int) {
 	s.t.Helper()
-	if len(args) > 1 && args[0] == "shape" && args[1] != "show" && args[1] != "nosuch" {
+	if len(args) > 1 && args[0] == "shape" && args[1] != "nosuch" {
 		args = append(args, "--root", s.root)
 	}
 	cmd := exec.Command("/proc/self/exe", append(args, "-c", filepath.Join(s.root, "congctl.yml"))...)
@@ -116,7 +116,13 @@ func (s *shaped) state() string {
 
 func (s *shaped) view() (v shaping.View) {
 	s.t.Helper()
-	check(s.t, s.ns.Do(func() (err error) { v, err = shape.View("a"); return err }))
+	check(s.t, s.ns.Do(func() error {
+		h, err := shape.NewHost(s.root, "/var/lib/congctl/changes")
+		if err == nil {
+			v, err = h.View("a")
+		}
+		return err
+	}))
 	return v
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/change"
 	"github.com/congctl/congctl/internal/core/shaping"
 	"github.com/congctl/congctl/internal/kernel/shape"
 )
@@ -128,18 +127,21 @@ func (f shapeFlags) set(g *global, cmd *cobra.Command, h *shape.Host, r shape.Re
 		}
 		return err
 	}
-	first := r
-	first.Persist = r.Persist && !ask // what keeps it is written when it is confirmed
+	first, guard := r, shape.Guard(nil)
+	if ask { // files are written when it is confirmed
+		first.LiveOnly = true
+		guard = h.Guarded(shape.Pending{Link: r.Link, Until: time.Now().Add(f.within), Then: r}, func(id string) error { return f.startChild(g, r, id) })
+	}
 	verb := "congctl " + strings.Join(os.Args[1:], " ")
-	p, done, err := h.Set(first, verb, time.Now())
+	p, err := h.Set(first, verb, time.Now(), guard)
+	if ask = ask && len(p.Steps) > 0; err == nil && first.LiveOnly && !ask {
+		p, err = h.Set(r, verb, time.Now(), nil) // nothing is slower than it was
+	}
 	if err != nil {
 		return err
 	}
 	answer := newShapeSetAnswer(p, true)
-	if ask && done != nil {
-		if err := f.leaveChild(g, h, r, done); err != nil {
-			return err
-		}
+	if ask {
 		answer.ConfirmWithinS = int(f.within.Seconds())
 		answer.ConfirmWhy = why
 	}
@@ -159,33 +161,30 @@ func (f shapeFlags) mustConfirm(link string) (ask bool, why string, err error) {
 	return carries, "it carries your SSH session", err
 }
 
-// leaveChild starts the process that takes the limit back. It has a session of its own,
-// so the hang-up of this one does not end it.
-func (f shapeFlags) leaveChild(g *global, h *shape.Host, r shape.Request, done *change.Journal) error {
-	p := shape.Pending{Link: r.Link, ID: done.ID, Until: time.Now().Add(f.within)}
-	if r.Persist {
-		p.Persist = &r
-	}
-	err := h.Await(p)
-	if err == nil {
-		args := []string{"shape", "revert", r.Link, "--id", done.ID, "--after", f.within.String(), "--root", f.root}
-		if g.configPath != "" {
-			args = append(args, "--config", g.configPath)
-		}
-		child := exec.Command(r.Program, args...)
-		child.SysProcAttr = &unix.SysProcAttr{Setsid: true}
-		if err = child.Start(); err == nil {
-			return child.Process.Release()
-		}
-	}
-	return fmt.Errorf("start what would take the limit back: %w; %w", err, orDone(h.Revert(r.Link, done.ID)))
-}
+// childReady is what the child says once it waits.
+const childReady = "waits\n"
 
-func orDone(err error) error {
-	if err == nil {
-		return fmt.Errorf("the limit was taken back at once")
+// startChild starts the process that takes the limit back, and waits until it waits. It
+// has a session of its own, so the hang-up of this one does not end it.
+func (f shapeFlags) startChild(g *global, r shape.Request, id string) error {
+	args := []string{"shape", "revert", r.Link, "--id", id, "--after", f.within.String(), "--root", f.root}
+	if g.configPath != "" {
+		args = append(args, "--config", g.configPath)
 	}
-	return err
+	child := exec.Command(r.Program, args...)
+	child.SysProcAttr = &unix.SysProcAttr{Setsid: true}
+	out, err := child.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := child.Start(); err != nil {
+		return err
+	}
+	ready := make([]byte, len(childReady))
+	if _, err := io.ReadFull(out, ready); err != nil || string(ready) != childReady {
+		return errors.Join(errors.New("it ended before it waited"), child.Wait())
+	}
+	return child.Process.Release()
 }
 
 func printShape(g *global, cmd *cobra.Command, a ShapeSet) error {

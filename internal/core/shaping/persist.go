@@ -109,9 +109,7 @@ func onlyFor(text, section, key, link string) bool {
 // networkd takes a rate with k of 1000 and sizes with K of 1024: plain numbers mean the
 // same to everybody.
 func networkd(t Target, b Boot) Persistence {
-	dir := path.Join("/etc/systemd/network", path.Base(b.NetworkFile)+".d")
-	text := fmt.Sprintf(`# Written by congctl shape set; congctl shape clear removes it.
-# %s; burst and queue in bytes.
+	text := written + fmt.Sprintf(`# %s; burst and queue in bytes.
 [TokenBucketFilter]
 Parent=root
 Handle=%x
@@ -119,7 +117,11 @@ Rate=%d
 BurstBytes=%d
 LimitBytes=%d
 `, t.Tbf.Rate.Words(), Handle, t.Tbf.Rate, t.Tbf.Burst, t.Tbf.Limit)
-	return Persistence{Keeper: Networkd, Files: []Kept{{path.Join(dir, "90-congctl-shape.conf"), text, 0o644}}}
+	return Persistence{Keeper: Networkd, Files: []Kept{{dropIn(b), text, 0o644}}}
+}
+
+func dropIn(b Boot) string {
+	return path.Join("/etc/systemd/network", path.Base(b.NetworkFile)+".d", "90-congctl-shape.conf")
 }
 
 // keyfile: NetworkManager counts in bytes per second and bytes, as the kernel.
@@ -134,10 +136,9 @@ func keyfile(t Target, b Boot) Persistence {
 // systemd starts the unit whenever the device appears, at boot and when it is plugged in
 // again.
 func systemd(link string, command []string) Persistence {
-	name := "congctl-shape-" + escape(link) + ".service"
-	device := "sys-subsystem-net-devices-" + escape(link) + ".device"
-	unit := fmt.Sprintf(`# Written by congctl shape set; congctl shape clear removes it.
-[Unit]
+	unit, wants := units(link)
+	device := path.Base(strings.TrimSuffix(path.Dir(wants), ".d"))
+	text := written + fmt.Sprintf(`[Unit]
 Description=limit what %s sends
 BindsTo=%s
 After=%s
@@ -147,11 +148,17 @@ Type=oneshot
 RemainAfterExit=yes
 ExecStart=%s
 `, link, device, device, strings.ReplaceAll(strings.Join(command, " "), "%", "%%"))
-	wants := fmt.Sprintf("# Written by congctl shape set; congctl shape clear removes it.\n[Unit]\nWants=%s\n", name)
 	return Persistence{Keeper: Systemd, Files: []Kept{
-		{"/etc/systemd/system/" + name, unit, 0o644},
-		{"/etc/systemd/system/" + device + ".d/congctl-shape.conf", wants, 0o644},
+		{unit, text, 0o644},
+		{wants, written + "[Unit]\nWants=" + path.Base(unit) + "\n", 0o644},
 	}}
+}
+
+// units are the paths of the unit and of what has the link's device want it.
+func units(link string) (unit, wants string) {
+	const dir = "/etc/systemd/system/"
+	return dir + "congctl-shape-" + escape(link) + ".service",
+		dir + "sys-subsystem-net-devices-" + escape(link) + ".device.d/congctl-shape.conf"
 }
 
 // escape is systemd-escape.
@@ -168,9 +175,12 @@ func escape(s string) string {
 	return b.String()
 }
 
+const shebang = "#!/bin/sh\n"
+
+func localStart(link string) string { return "/etc/local.d/congctl-shape-" + link + ".start" }
+
 func openRC(link string, b Boot, command []string) Persistence {
-	p := Persistence{Keeper: OpenRC, Files: []Kept{{"/etc/local.d/congctl-shape-" + link + ".start",
-		"#!/bin/sh\n# Written by congctl shape set; congctl shape clear removes it.\nexec " + shell(command) + "\n", 0o755}}}
+	p := Persistence{Keeper: OpenRC, Files: []Kept{{localStart(link), shebang + written + "exec " + shell(command) + "\n", 0o755}}}
 	if !b.LocalEnabled {
 		p.note("OpenRC runs /etc/local.d only with its service local, which is off here: rc-update add local default")
 	}
@@ -180,17 +190,23 @@ func openRC(link string, b Boot, command []string) Persistence {
 // oursInKeyfile is what an earlier limit put there.
 var oursInKeyfile = regexp.MustCompile(fmt.Sprintf(`\n+\[tc\]\nqdisc\.root=handle %x: tbf [^\n]*\n`, Handle))
 
+// lineMark stands above our line in rc.local.
+func lineMark(link string) string { return "# congctl shape " + link + "\n" }
+
+func withoutLine(link, text string) string {
+	before, after, ok := strings.Cut(text, lineMark(link))
+	if !ok {
+		return text
+	}
+	_, after, _ = strings.Cut(after, "\n")
+	return before + after
+}
+
 // rcLocal puts a line before the end of rc.local, which is often an exit, and takes that
 // of an earlier limit away.
 func rcLocal(link string, b Boot, command []string) Persistence {
-	mark := "# congctl shape " + link + "\n"
-	text := b.RCText
-	if before, after, ok := strings.Cut(text, mark); ok {
-		_, after, _ = strings.Cut(after, "\n")
-		text = before + after
-	}
-	text = strings.TrimRight(text, "\n")
-	add := mark + shell(command) + "\n"
+	text := strings.TrimRight(withoutLine(link, b.RCText), "\n")
+	add := lineMark(link) + shell(command) + "\n"
 	if before, ok := strings.CutSuffix(text, "exit 0"); ok {
 		text = before + add + "exit 0\n"
 	} else {

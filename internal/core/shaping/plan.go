@@ -44,6 +44,9 @@ func refuse(format string, args ...any) error { return askError{fmt.Errorf(forma
 // ErrForeign says that somebody else's qdisc stands where ours should.
 var ErrForeign = errors.New("somebody else's qdisc")
 
+// ErrStuck says that what stands there could not be brought back.
+var ErrStuck = errors.New("not to be brought back by clear")
+
 // For plans the way from a link as it is to what was asked for.
 func For(l Link, a Ask) (t Target, err error) {
 	if err := check(l, a); err != nil {
@@ -73,7 +76,9 @@ func check(l Link, a Ask) error {
 	switch q := l.Root; {
 	case l.Loopback:
 		return refuse("shape %s: the loopback: it leads nowhere, and slowing it slows the host's own programs; name the interface that leads out", l.Name)
-	case !q.Ours() && !q.Default() && !a.Replace:
+	case !q.Ours() && q.stuck() != "":
+		return fmt.Errorf("shape %s: its root is %s, %w: %s; keep the script that made it, take it away yourself (tc qdisc del dev %s root), and set again", l.Name, q, ErrStuck, q.stuck(), l.Name)
+	case !q.Ours() && !q.ByEnable() && !q.Default() && !a.Replace:
 		return fmt.Errorf("shape %s: %w is its root, %s; look with congctl shape show %s, then add --replace to put it aside (clear brings it back)", l.Name, ErrForeign, q, l.Name)
 	case a.Inner != "" && !slices.Contains(Inners, a.Inner):
 		return refuse("inner %q: not a kind that can hang below the bucket; write --inner %s, or leave it out", a.Inner, Inners[0])
@@ -132,8 +137,8 @@ func (t *Target) before(l Link) {
 		t.note("the bucket that is there is changed, not replaced: it is filled anew, so one burst passes at once")
 	case q.Kind == "mq" && q.Default():
 		t.note("one bucket takes the place of mq and its %d queues: one lock for all processors; above some Gbit/s it costs", len(q.Below))
-	case q.Classful:
-		t.note("%s is put aside with its classes and filters, which clear cannot bring back: keep the script that made them", q)
+	case q.ByEnable():
+		t.note("%s of congctl host enable is put aside; clear brings it back", q)
 	}
 	if !l.Up {
 		t.note("%s is down: the limit stands when it comes up", l.Name)

@@ -2,6 +2,7 @@ package shaping
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,17 @@ func linkOf(name string) Link {
 	case "leaves-by-hand":
 		l.Root = Qdisc{Kind: "mq", Below: []Qdisc{{Kind: "fq", Handle: 2}, {Kind: "fq_codel"}}}
 	case "htb":
-		l.Root = Qdisc{Kind: "htb", Handle: 1, Classful: true}
+		l.Root = Qdisc{Kind: "htb", Handle: 1}
+	case "htb-below":
+		l.Root = Qdisc{Kind: "mq", Handle: 1, Below: []Qdisc{{Kind: "fq"}, {Kind: "htb", Handle: 2}}}
+	case "htb-of-the-kernel":
+		l.Root = Qdisc{Kind: "htb"}
+	case "sorted":
+		l.Root = Qdisc{Kind: "fq_codel", Handle: 1, Filters: true}
+	case "enabled":
+		l.Root = Qdisc{Kind: "fq", Handle: 0xcc00}
+	case "enabled-mq":
+		l.Root = Qdisc{Kind: "mq", Handle: 0xcc00, Below: []Qdisc{{Kind: "fq", Handle: 0x8001}, {Kind: "fq", Handle: 0x8002}}}
 	case "tbf-of-another":
 		l.Root = Qdisc{Kind: "tbf", Handle: 0x8001, Tbf: &Tbf{8e6, 1600, 50000}}
 	case "ours":
@@ -127,4 +138,32 @@ func TestPlanHolds(t *testing.T) {
 			t.Fatalf("waits %s, asked %s", wait, a.Queue.Time)
 		}
 	})
+}
+
+// What keeps a limit is found and taken out again, and the file is as it was.
+func TestWithout(t *testing.T) {
+	target, err := For(ethernet, Ask{Rate: 8e6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range hosts {
+		before := map[string]string{b.Keyfile: b.KeyText, b.RCLocal: b.RCText}
+		p, err := Persist("eth0", target, b, []string{"congctl"})
+		if err != nil {
+			continue // nobody keeps it there
+		}
+		for _, f := range p.Files {
+			rest, there := Without("eth0", f.Text)
+			want, was := before[f.Path]
+			if want, _ = Without("eth0", want); rest != want || there != was {
+				t.Errorf("%s: %s: left %t %q, was %t %q", name, f.Path, there, rest, was, want)
+			}
+			if other, _ := Without("eth1", f.Text); there && other != f.Text && f.Path == b.RCLocal {
+				t.Errorf("%s: %s: that of eth0 went with that of eth1", name, f.Path)
+			}
+			if !slices.Contains(Keeping("eth0", b), f.Path) {
+				t.Errorf("%s: %s would not be found", name, f.Path)
+			}
+		}
+	}
 }

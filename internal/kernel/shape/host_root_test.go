@@ -40,7 +40,7 @@ func TestOffloadsGoAndComeBack(t *testing.T) {
 	if got := settings(t, p); got[TSO] != "off" || got[GSO] != "off" || got[Egress] != "shaped 1000000 3028 103028 -" {
 		t.Errorf("got %v", got)
 	}
-	in(t, p.a, func() error { _, err := h.Clear("a", false); return err })
+	in(t, p.a, func() error { _, err := h.Clear("a", false, time.Now()); return err })
 	for kind, v := range settings(t, p) {
 		if v != before[kind] {
 			t.Errorf("%s: before %q, after %q", kind, before[kind], v)

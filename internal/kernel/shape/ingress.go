@@ -3,10 +3,8 @@ package shape
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/kernel/qdisc"
 )
@@ -17,26 +15,30 @@ const noIngress = "none"
 // for each link whatever its name.
 func ifbName(index int) string { return fmt.Sprintf("ifb-cc%d", index) }
 
+// cutIngress: our ifb is there, and no rule of ours leads to it any more.
+const cutIngress = "cut off"
+
 func getIngress(name string) (string, error) {
 	l, err := find(name)
 	if err != nil {
 		return "", err
 	}
-	index := l.Attrs().Index
-	foreign := false
-	err = withConn(func(c *qdisc.Conn) error {
-		all, err := c.List(index)
-		foreign = slices.ContainsFunc(all, func(s qdisc.Stat) bool { return s.Kind == "ingress" || s.Kind == "clsact" })
+	ifb, err := find(ifbName(l.Attrs().Index))
+	if errors.Is(err, ErrNoLink) {
+		return noIngress, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	ours := false
+	err = withConn(func(c *qdisc.Conn) (err error) {
+		ours, err = c.Redirects(l.Attrs().Index, ifb.Attrs().Index)
 		return err
 	})
-	if err != nil || !foreign {
-		return noIngress, err
+	if err != nil || !ours {
+		return cutIngress, err
 	}
-	v, err := getEgress(ifbName(index))
-	if errors.Is(err, ErrNoLink) {
-		return "foreign", nil
-	}
-	return v, err
+	return getEgress(ifb.Attrs().Name)
 }
 
 func setIngress(name, v string) error {
@@ -55,6 +57,9 @@ func setIngress(name, v string) error {
 			return err
 		}
 		return setEgress(ifbName(l.Attrs().Index), v) // it is there: only the rate is another
+	}
+	if err := dropIngress(l); err != nil {
+		return err
 	}
 	if err := addIngress(l, v); err != nil {
 		return errors.Join(fmt.Errorf("shape what %s receives: %w", name, err), dropIngress(l))
@@ -84,7 +89,7 @@ func addIngress(l netlink.Link, v string) error {
 }
 
 // dropIngress takes the rule away first: what is on its way into an ifb that has gone is
-// lost.
+// lost. What somebody else put in its place stays.
 func dropIngress(l netlink.Link) error {
 	ifb, err := find(ifbName(l.Attrs().Index))
 	if errors.Is(err, ErrNoLink) {
@@ -93,12 +98,12 @@ func dropIngress(l netlink.Link) error {
 	if err != nil {
 		return err
 	}
-	err = withConn(func(c *qdisc.Conn) error { return c.NoIngress(l.Attrs().Index) })
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL) {
-		err = nil // it had none any more
+	err = withConn(func(c *qdisc.Conn) error { return c.Unredirect(l.Attrs().Index, ifb.Attrs().Index) })
+	if err != nil {
+		return err
 	}
-	if e := netlink.LinkDel(ifb); e != nil {
-		err = errors.Join(err, fmt.Errorf("delete ifb: %w", e))
+	if err := netlink.LinkDel(ifb); err != nil {
+		return fmt.Errorf("delete ifb: %w", err)
 	}
-	return err
+	return nil
 }

@@ -61,7 +61,9 @@ func Read(name string) (shaping.Link, error) {
 		if err != nil {
 			return err
 		}
-		out.Root, err = tree(all)
+		if out.Root, err = tree(all); err == nil {
+			err = filtered(c, a.Index, &out.Root)
+		}
 		out.Ingress = slices.ContainsFunc(all, func(s qdisc.Stat) bool { return s.Kind == "ingress" || s.Kind == "clsact" })
 		return err
 	})
@@ -90,10 +92,6 @@ func withConn(fn func(*qdisc.Conn) error) error {
 	return fn(c)
 }
 
-// classless are the kinds whose dump says all; of any other, classes and filters may hang
-// below that it does not tell.
-var classless = []string{"", "noqueue", "pfifo_fast", "pfifo", "bfifo", "fq", "fq_codel", "codel", "sfq", "cake", "pie", "fq_pie", "tbf", "netem", "mq", "red", "choke", "hhf"}
-
 // tree puts what a link sends through together, from its root.
 func tree(all []qdisc.Stat) (root shaping.Qdisc, err error) {
 	for _, s := range all {
@@ -104,8 +102,25 @@ func tree(all []qdisc.Stat) (root shaping.Qdisc, err error) {
 	return root, nil
 }
 
+// filtered finds the filters of what has a name: the kernel puts none.
+func filtered(c *qdisc.Conn, link int, q *shaping.Qdisc) error {
+	if q.Handle != 0 {
+		all, err := c.Filters(link, qdisc.Handle(q.Handle))
+		if err != nil {
+			return err
+		}
+		q.Filters = len(all) > 0
+	}
+	for i := range q.Below {
+		if err := filtered(c, link, &q.Below[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func branch(s qdisc.Stat, all []qdisc.Stat) (q shaping.Qdisc, err error) {
-	q = shaping.Qdisc{Kind: s.Kind, Handle: uint16(s.At.Handle >> 16), Classful: !slices.Contains(classless, s.Kind),
+	q = shaping.Qdisc{Kind: s.Kind, Handle: uint16(s.At.Handle >> 16),
 		Sent: s.Bytes, Packets: s.Packets, Dropped: s.Drops, Overlimits: s.Overlimits, Backlog: s.QueueBytes}
 	if s.Kind == "tbf" {
 		if q.Tbf, err = bucket(s); err != nil {

@@ -12,14 +12,14 @@ import (
 )
 
 // Pending is a limit that goes away again unless somebody confirms it: one set over a
-// connection that it slows may have cut its owner off. What keeps it after a boot is
-// written when it is confirmed, so that a reboot helps, too.
+// connection that it slows may have cut its owner off. Files that keep it after a boot,
+// and those of an earlier limit, are written when it is confirmed: a reboot helps, too.
 type Pending struct {
-	Link    string    `json:"link"`
-	ID      string    `json:"id"` // of the journal
-	Until   time.Time `json:"until"`
-	Boot    string    `json:"boot"`
-	Persist *Request  `json:"persist,omitempty"`
+	Link  string    `json:"link"`
+	ID    string    `json:"id"` // of the journal
+	Until time.Time `json:"until"`
+	Boot  string    `json:"boot"`
+	Then  Request   `json:"then"` // once it is confirmed
 }
 
 // ErrPending says that a limit waits to be confirmed.
@@ -73,6 +73,22 @@ func (h *Host) Await(p Pending) error {
 		return fmt.Errorf("note what waits to be confirmed: %w", err)
 	}
 	return nil
+}
+
+// Guarded has a limit wait to be confirmed: the note, and with start the process that
+// takes it back, are there before the first write, so that nothing that happens between
+// leaves the limit. Without them nothing is written.
+func (h *Host) Guarded(p Pending, start func(id string) error) Guard {
+	return func(id string) error {
+		p.ID = id
+		if err := h.Await(p); err != nil {
+			return err
+		}
+		if err := start(id); err != nil {
+			return fmt.Errorf("start what would take the limit back: %w; nothing was written", err)
+		}
+		return nil
+	}
 }
 
 // Confirm makes a limit stay. Of Confirm and the child that reverts, one takes the note

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -74,10 +75,11 @@ func checkRate(t *testing.T, p pair, tbf shaping.Tbf, bursts uint64) {
 		wire, data := f.measure(t, bursts*uint64(tbf.Burst))
 		short := (pressure(t) - waited).Seconds() / time.Since(began).Seconds()
 		t.Logf("%s, burst %d: wire %.0f B/s (%+.2f %%), data %.0f B/s, %d bursts", tbf.Rate, tbf.Burst, wire, 100*(wire/want-1), data, bursts)
-		if wire > want*(1+share) || data > want*payload*(1+2*share) {
+		if wire > want*(1+share) {
 			t.Fatal("faster than the rate")
 		}
-		if wire > want*(1-share) && data > want*payload*(1-2*share) {
+		// A receiver that had no CPU for a while reads what came meanwhile at once.
+		if wire > want*(1-share) && math.Abs(data/(want*payload)-1) < 2*share {
 			return
 		}
 		if told = told || short < starved; short >= starved {
@@ -87,7 +89,7 @@ func checkRate(t *testing.T, p pair, tbf shaping.Tbf, bursts uint64) {
 	if !told {
 		t.Skipf("needs a host with CPU time to spare: in three tries programs waited for it for %.0f %% of the time and more; minimum kernel 5.3", 100*starved)
 	}
-	t.Error("slower than the rate")
+	t.Error("slower than the rate, or read at another one")
 }
 
 // starved is the share of time in which a program of this host waits for a CPU from which
@@ -210,7 +212,8 @@ func (f *flow) await(t *testing.T, bytes uint64) {
 // measure gives bytes a second on the wire and read, over so many bytes.
 func (f *flow) measure(t *testing.T, bytes uint64) (wire, data float64) {
 	t.Helper()
-	w0, d0, start := f.wire(t), f.read.Load(), time.Now()
+	start := time.Now() // before the first count: a pause between makes it slower, never faster
+	w0, d0 := f.wire(t), f.read.Load()
 	f.await(t, bytes)
 	w1, d1, took := f.wire(t), f.read.Load(), time.Since(start).Seconds()
 	return float64(w1-w0) / took, float64(d1-d0) / took

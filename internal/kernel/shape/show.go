@@ -9,17 +9,29 @@ import (
 	"github.com/congctl/congctl/internal/core/shaping"
 )
 
-// View reads a link, and its ifb where what it receives is queued, for people.
-func View(name string) (shaping.View, error) {
+// View reads a link, and its ifb where what it receives is queued, for people; with what
+// differs from the journals.
+func (h *Host) View(name string) (v shaping.View, err error) {
 	l, err := Read(name)
 	if err != nil {
-		return shaping.View{}, err
+		return v, err
 	}
-	ifb, err := Read(ifbName(l.Index))
-	if errors.Is(err, ErrNoLink) {
-		return shaping.NewView(l, nil), nil
+	incoming, err := getIngress(name)
+	if err != nil {
+		return v, err
 	}
-	return shaping.NewView(l, &ifb), err
+	if !isShaped(incoming) {
+		v = shaping.NewView(l, nil)
+	} else {
+		ifb, err := Read(ifbName(l.Index))
+		if err != nil {
+			return v, err
+		}
+		v = shaping.NewView(l, &ifb)
+	}
+	says, err := h.Differs(name)
+	v.Warnings = append(v.Warnings, says...)
+	return v, err
 }
 
 // NeedsRoot says what the kernel's EPERM means: who must grant what.

@@ -4,9 +4,18 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/congctl/congctl/internal/core/change"
 	"github.com/congctl/congctl/internal/core/shaping"
 	"github.com/congctl/congctl/internal/kernel/qdisc"
 )
+
+// ValueWords tells the value of a step to people.
+func ValueWords(k change.Kind, v change.Value) string {
+	if k.Volatile() && v.Present {
+		return Words(string(k), v.Text)
+	}
+	return change.Brief(v)
+}
 
 // Words tells a setting's value to people. What it cannot read it gives as it is.
 func Words(kind, value string) string {
@@ -28,15 +37,44 @@ func Words(kind, value string) string {
 	if err != nil {
 		return value
 	}
+	return inWords(all)
+}
+
+// inWords counts alike ones: a card has a hundred leaves.
+func inWords(all []qdisc.Saved) string {
 	var kinds []string
+	n := map[string]int{}
 	for _, s := range all {
 		text := s.Kind
-		if s.Handle != 0 {
+		if s.Handle != 0 && s.Parent == qdisc.Root {
 			text += fmt.Sprintf(" %x:", s.Handle>>16)
 		}
-		kinds = append(kinds, text)
+		if n[text]++; n[text] == 1 {
+			kinds = append(kinds, text)
+		}
+	}
+	for i, k := range kinds {
+		if n[k] > 1 {
+			kinds[i] = fmt.Sprintf("%d %s", n[k], k)
+		}
+	}
+	if len(kinds) == 0 {
+		return "none"
 	}
 	return strings.Join(kinds, ", ")
+}
+
+// otherNow says that the kernel's own came back otherwise than it was, "" if it did not.
+func otherNow(before, now string) string {
+	was, err := qdisc.ParseSaved(before)
+	is, err2 := qdisc.ParseSaved(now)
+	if err != nil || err2 != nil || !qdisc.Same(was, nil) || before == now {
+		return ""
+	}
+	if w, i := inWords(was), inWords(is); w != i {
+		return fmt.Sprintf("what the kernel puts there by itself, which is %s now and was %s", i, w)
+	}
+	return "what the kernel puts there by itself, with other parameters than then: a setting or the MTU changed"
 }
 
 // Name tells what a kind of setting is to people.

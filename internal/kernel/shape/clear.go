@@ -1,0 +1,130 @@
+package shape
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/congctl/congctl/internal/core/change"
+	carry "github.com/congctl/congctl/internal/kernel/change"
+)
+
+// ErrNoLimit says that there is no limit of ours on a link.
+var ErrNoLimit = errors.New("no limit of congctl")
+
+const clearing = "congctl shape clear"
+
+// Clear takes all limits of a link back, newest first, files and all. A limit without a
+// journal gives way to the kernel's own qdisc.
+func (h *Host) Clear(link string, force bool, now time.Time) (r carry.Report, err error) {
+	if _, err := Read(link); err != nil && !errors.Is(err, ErrNoLink) {
+		return r, err
+	}
+	if open, err := h.engine.Open(subject(link)); err == nil && len(open) == 0 {
+		if p, err := h.bare(link); err != nil || len(p.Steps) == 0 {
+			return r, errors.Join(err, noLimit(link, err))
+		}
+	}
+	err = h.locked(func() error { r, err = h.clear(link, force, now); return err })
+	return r, err
+}
+
+func noLimit(link string, err error) error {
+	if err != nil {
+		return nil
+	}
+	return fmt.Errorf("clear %s: %w", link, ErrNoLimit)
+}
+
+func (h *Host) clear(link string, force bool, now time.Time) (carry.Report, error) {
+	r, err := h.engine.Clear(subject(link), force, clearing)
+	if err != nil && !errors.Is(err, carry.ErrNothing) {
+		return r, err
+	}
+	if len(r.Refused) == 0 {
+		if err := h.clearBare(link, now, &r); err != nil {
+			return r, err
+		}
+	}
+	h.take(link) // nothing is left to be confirmed, and nobody reverts it
+	for i, n := range r.Restored {
+		if v, err := h.engine.Read(n.Step.Kind, n.Step.Target); err == nil && n.Step.Kind == change.Egress {
+			r.Restored[i].Text = otherNow(n.Step.Old.Text, v.Text)
+		}
+	}
+	return r, nil
+}
+
+// clearBare takes away what has no journal: what a boot set, or what is left where the
+// journals were deleted. It has one while it works, so that all of it goes or nothing.
+func (h *Host) clearBare(link string, now time.Time, r *carry.Report) error {
+	p, err := h.bare(link)
+	if errors.Is(err, ErrNoLink) || err == nil && len(p.Steps) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	head, err := h.header(link, clearing, now)
+	if err != nil {
+		return err
+	}
+	j, err := h.engine.Apply(change.Plan{Header: head, Steps: p.Steps}, nil)
+	if err != nil {
+		return err
+	}
+	for _, s := range p.Steps {
+		r.Restored = append(r.Restored, carry.Note{Step: s})
+	}
+	return h.engine.Abandon(j, "there is nothing to come back to")
+}
+
+// bare plans a link, and the files, without any limit of ours.
+func (h *Host) bare(link string) (p Proposal, err error) {
+	if p.Link, err = Read(link); errors.Is(err, ErrNoLink) {
+		p.Link.Name = link
+		return p, h.bareFiles(&p, err)
+	} else if err != nil {
+		return p, err
+	}
+	if err := h.step(&p, Ingress, link, change.Text(noIngress), clearing); err != nil {
+		return p, err
+	}
+	if p.Link.Root.Ours() {
+		if err := h.step(&p, change.Egress, link, change.Text(""), clearing); err != nil {
+			return p, err
+		}
+	}
+	return p, h.bareFiles(&p, nil)
+}
+
+// bareFiles plans the files; without any it gives the error that it was called with.
+func (h *Host) bareFiles(p *Proposal, none error) error {
+	boot, err := readBoot(h.disk, p.Link)
+	if err == nil {
+		err = h.forget(p, boot, nil)
+	}
+	if err == nil && len(p.Steps) == 0 {
+		err = none
+	}
+	return err
+}
+
+// Revert takes the newest limit of a link back: nobody has confirmed it.
+func (h *Host) Revert(link, id string) error {
+	return h.locked(func() error { return h.revert(link, id) })
+}
+
+func (h *Host) revert(link, id string) error {
+	open, err := h.engine.Open(subject(link))
+	i := slices.IndexFunc(open, func(j *change.Journal) bool { return j.ID == id })
+	if err != nil || i < 0 {
+		return err
+	}
+	r, err := h.engine.Undo(open[i], false, "not confirmed in time")
+	if err == nil && len(r.Refused) > 0 {
+		err = fmt.Errorf("revert %s: somebody changed since: %s", link, r.Refused)
+	}
+	return err
+}

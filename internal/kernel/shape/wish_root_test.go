@@ -1,0 +1,152 @@
+package shape
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/core/change"
+	carry "github.com/congctl/congctl/internal/kernel/change"
+	"github.com/congctl/congctl/internal/kernel/qdisc"
+)
+
+// setOrSkip sets as the verb does, and skips where this kernel lacks a part of it.
+func setOrSkip(t *testing.T, p pair, h *Host, r Request) {
+	t.Helper()
+	err := p.a.Do(func() error { _, err := h.Set(r, "test", time.Now(), nil); return err })
+	if errors.Is(err, qdisc.ErrUnknown) || errors.Is(err, unix.EOPNOTSUPP) {
+		t.Skipf("needs more of the kernel: %v; minimum kernel 5.3", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// journalled writes the journal of a limit that was set when a link had other qdiscs.
+func journalled(t *testing.T, h *Host, was string) {
+	t.Helper()
+	head, err := h.header("a", "test", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := change.Text("shaped 1000000 3028 103028 -")
+	b := change.Opening(change.Plan{Header: head, Steps: []change.Step{{Kind: change.Egress, Target: "a", Old: change.Text(was), New: now}}})
+	for _, l := range []change.Line{{Event: change.Intend}, {Event: change.Done, Now: &now}, {Event: change.Apply}} {
+		b = append(b, l.Bytes()...)
+	}
+	dir := filepath.Join(h.Root, h.dir)
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, head.ID+".journal"), b, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A set is the whole wish: what comes in is left alone again where it is not asked for.
+func TestPlainSetTakesIngressBack(t *testing.T) {
+	p := newPair(t)
+	h, r := newTestHost(t), ask(8e6)
+	before := settings(t, p)
+	r.Ask.Ingress = 8e6
+	setOrSkip(t, p, h, r)
+	setOrSkip(t, p, h, ask(16e6))
+	if got := settings(t, p); got[Ingress] != noIngress || got[Egress] != "shaped 2000000 3028 203028 -" {
+		t.Errorf("got %v", got)
+	}
+	in(t, p.a, func() error { _, err := h.Clear("a", false, time.Now()); return err })
+	for kind, v := range settings(t, p) {
+		if v != before[kind] {
+			t.Errorf("%s: before %q, after %q", kind, before[kind], v)
+		}
+	}
+}
+
+// Whenever the verb dies, the process that was started before its first write takes all
+// back; and where that process cannot be started, nothing is written.
+func TestDiesBeforeItIsConfirmed(t *testing.T) {
+	p := newPair(t)
+	before := settings(t, p)
+	died := 0
+	for n := 1; died == n-1; n++ {
+		h := newTestHost(t)
+		cut := &carry.Counted{Disk: h.disk, N: n, Cut: func() error { return carry.ErrPowerCut }}
+		h.engine = carry.New(carry.Options{Disk: cut, Dir: h.dir, Places: places(), Boot: h.boot})
+		id := ""
+		guard := h.Guarded(Pending{Link: "a", Until: time.Now().Add(time.Minute)}, func(got string) error { id = got; return nil })
+		err := p.a.Do(func() error { _, err := h.Set(ask(8e6), "test", time.Now(), guard); return err })
+		if errors.Is(err, carry.ErrPowerCut) {
+			died++
+			note(t, h, id) // who is killed takes no note away
+		}
+		in(t, p.a, func() error {
+			child, err := NewHost(h.Root, h.dir)
+			if err == nil && id != "" {
+				err = child.RevertUnless("a", id, 0)
+			}
+			return err
+		})
+		for kind, v := range settings(t, p) {
+			if v != before[kind] {
+				t.Fatalf("cut %d: %s: before %q, after %q", n, kind, before[kind], v)
+			}
+		}
+	}
+	if died < 5 {
+		t.Errorf("died %d times", died)
+	}
+}
+
+func note(t *testing.T, h *Host, id string) {
+	t.Helper()
+	if id == "" {
+		return
+	}
+	if err := h.Await(Pending{Link: "a", ID: id, Until: time.Now().Add(time.Minute)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNobodyToTakeItBack(t *testing.T) {
+	p := newPair(t)
+	h, before := newTestHost(t), settings(t, p)
+	broken := errors.New("no such program")
+	guard := h.Guarded(Pending{Link: "a", Until: time.Now().Add(time.Minute)}, func(string) error {
+		if get(t, p.a, Egress) != before[Egress] {
+			t.Error("written before it was started")
+		}
+		return broken
+	})
+	err := p.a.Do(func() error { _, err := h.Set(ask(8e6), "test", time.Now(), guard); return err })
+	open, e := h.engine.Open(subject("a"))
+	waits, e2 := h.Waits("a", time.Now())
+	if !errors.Is(err, broken) || get(t, p.a, Egress) != before[Egress] || len(open) > 0 || waits != nil || e != nil || e2 != nil {
+		t.Errorf("%v, %s, %d journals, %+v, %v, %v", err, get(t, p.a, Egress), len(open), waits, e, e2)
+	}
+}
+
+// A bucket that loses what hung below goes on sending at its rate, and show says so.
+func TestInnerGoesUnderTraffic(t *testing.T) {
+	p := newPair(t)
+	h, r := newTestHost(t), ask(8e6)
+	r.Ask.Inner = "fq_codel"
+	setOrSkip(t, p, h, r)
+	f := p.flood(t)
+	for _, want := range []string{"fq_codel", "", "fq_codel", ""} {
+		r.Ask.Inner = want
+		setOrSkip(t, p, h, r)
+		f.await(t, 500_000) // more than bucket and queue had at the change
+		in(t, p.a, func() error {
+			v, err := h.View("a")
+			if err == nil && (v.Egress.Below != want || !v.Ours || len(v.Warnings) > 0 || v.Egress.RateBytesPerS != 1e6) {
+				t.Errorf("wanted %q below, got %+v, %q", want, v.Egress, v.Warnings)
+			}
+			return err
+		})
+		wire, _ := f.measure(t, 1_000_000)
+		if wire > 1e6*(1+share) {
+			t.Errorf("%q below: %.0f B/s", want, wire)
+		}
+	}
+}
