@@ -25,12 +25,13 @@ const (
 // the target has.
 func (k Kind) Volatile() bool { return k != File && k != Dir }
 
-// Step is one write: a target gets New where Old was.
+// Step is one write: a target gets New where Old was. The keys are those of wireStep.
 type Step struct {
-	Kind     Kind
-	Target   string // any bytes: a link's name need not be UTF-8
-	Old, New Value
-	Why      string // for people, a few words
+	Kind   Kind   `json:"kind"`
+	Target string `json:"target"` // any bytes: a link's name need not be UTF-8
+	Old    Value  `json:"old"`
+	New    Value  `json:"new"`
+	Why    string `json:"why"` // for people, a few words
 }
 
 func (s Step) String() string { return string(s.Kind) + " " + s.Target }
