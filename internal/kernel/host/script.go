@@ -24,12 +24,11 @@ func (h Host) script(init string) (where string, anyMode bool) {
 			}
 		}
 	case "openrc":
-		levels, _ := h.Files.List("/etc/runlevels")
-		for _, level := range levels {
-			names, _ := h.Files.List(path.Join("/etc/runlevels", level))
-			if slices.Contains(names, "local") {
-				return advise.LocalStart, false
-			}
+		if h.reached("local") {
+			return advise.LocalStart, false
+		}
+		if h.reached("rc.local") { // Debian's has no local
+			return advise.RCLocal, false
 		}
 	case "busybox":
 		text := h.text("/etc/inittab") + h.text("/etc/init.d/rcS")
@@ -40,6 +39,14 @@ func (h Host) script(init string) (where string, anyMode bool) {
 		return h.sysvScript()
 	}
 	return "", false
+}
+
+// reached tells whether OpenRC starts a service in a boot. It has more runlevels: local
+// is in nonetwork everywhere.
+func (h Host) reached(service string) bool {
+	return slices.ContainsFunc([]string{"sysinit", "boot", "default"}, func(level string) bool {
+		return h.has(path.Join("/etc/runlevels", level, service))
+	})
 }
 
 // sysvScript: Debian's link runs rc.local if that may be run, Red Hat's is rc.local itself.

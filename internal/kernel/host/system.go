@@ -78,8 +78,12 @@ func (h Host) applier(init string) string {
 		return ""
 	case init == "systemd" && (h.has("/usr/lib/systemd/systemd-sysctl") || h.has("/lib/systemd/systemd-sysctl")):
 		return "systemd-sysctl"
-	case init == "openrc" && h.has("/etc/runlevels/boot/sysctl"):
+	case init == "openrc" && h.reached("sysctl"):
 		return "openrc"
+	case init == "openrc" && h.reached("procps"): // Debian's has no sysctl
+		return "procps"
+	case init == "openrc": // links of sysvinit may be left
+		return ""
 	case init == "busybox" && strings.Contains(h.text("/etc/inittab")+h.text("/etc/init.d/rcS"), "sysctl"):
 		return "busybox"
 	}
