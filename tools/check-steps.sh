@@ -106,11 +106,12 @@ test_lab() {
 	mkdir -p "$CONGCTL_LAB_CACHE"
 	gotest "lab: $1" -count=1 -p 1 -timeout 20m -run "$2" "${@:3}"
 }
-# The rates of a limit, by a guest's clock that stands still while the guest has no CPU.
-test_rates() {
+# Limits on a kernel that has all kinds of qdiscs and filters; their rates, too, by a clock
+# that stands still while the guest has no CPU.
+test_limits() {
 	local kernel
 	kernel=$(find "${CONGCTL_LAB_CACHE:-$PWD/.cache/lab}" -maxdepth 1 -type d -name 'linux-image-*' 2>/dev/null | sort -V | tail -n 1)
-	KERNEL=$kernel VIRTUAL=1 SHORT='' RUN='^TestRates$' COUNTS=$counts tools/vm.sh internal/kernel/shape
+	KERNEL=$kernel VIRTUAL=1 SHORT='' COUNTS=$counts tools/vm.sh internal/kernel/{shape,qdisc}
 }
 step_lab() {
 	local name="lab"
@@ -119,7 +120,7 @@ step_lab() {
 		return
 	fi
 	step "lab: machines" test_lab machines . ./internal/kernel/vm/... ./internal/kernel/guest
-	step "lab: rates of a limit" test_rates
+	step "lab: limits on a stock kernel" test_limits
 	step "lab: report in a browser" test_lab report . ./internal/app/lab/...
 	step "lab: quick, same bytes, mistakes, both worlds" test_lab runs '^TestLab' ./cmd/congctl
 }

@@ -253,3 +253,45 @@ func FuzzSpelling(f *testing.F) {
 		}
 	})
 }
+
+// A limit that was interrupted between its writes, in either direction, is still ours; the
+// same state after a finished write is somebody's.
+func TestLimitMidway(t *testing.T) {
+	limit, foreign := Text("shaped 1000 3028 9000 fq_codel"), Text("pfifo ffffffff 70000 07000000")
+	for _, c := range []struct {
+		kind     Kind
+		old, now Value
+		act      Act // of an undo after an interruption
+	}{
+		{Egress, foreign, Text("shaped 1000 3028 9000 -"), Write},
+		{Egress, foreign, Text("noqueue ffffffff 0 -"), Write},
+		{Egress, Text("shaped 5000 3028 9000 fq_codel"), Text("shaped 5000 3028 9000 -"), Write},
+		{Egress, foreign, Text("shaped 7000 3028 9000 -"), Object},
+		{Egress, foreign, Text("bfifo ffffffff 80000 -"), Object},
+		{Ingress, Text("none"), Text(CutOff), Write},
+		{Ingress, Text("none"), Text("shaped 7000 3028 9000 -"), Object},
+	} {
+		p := sample()
+		p.Steps = []Step{{Kind: c.kind, Target: "eth0", Old: c.old, New: limit}}
+		for _, events := range [][]Line{{{Event: Intend}}, {{Event: Intend}, {Event: Done, Now: &limit}, {Event: Undo}, {Event: Back}}} {
+			j := &Journal{Plan: p, State: NewState(p)}
+			for _, l := range events {
+				if err := j.Take(l); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if v := j.Backward(0, c.now, false); v.Act != c.act {
+				t.Errorf("%s %s, after %d events: %+v", c.kind, c.now.Text, len(events), v)
+			}
+		}
+		j := &Journal{Plan: p, State: NewState(p)}
+		for _, l := range []Line{{Event: Intend}, {Event: Done, Now: &limit}, {Event: Apply}} {
+			if err := j.Take(l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if v := j.Backward(0, c.now, false); v.Act != Object {
+			t.Errorf("%s %s, done: %+v", c.kind, c.now.Text, v)
+		}
+	}
+}

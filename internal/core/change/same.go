@@ -35,10 +35,28 @@ func named(qdiscs string) string {
 	}), "; ")
 }
 
-// midway tells whether now can be a state between old and new, in either direction.
-// Only a tree of qdiscs takes more than one write.
+// midway tells whether now can be a state between old and new, in either direction. Only
+// qdiscs and what leads to them take more than one write.
 func (k Kind) midway(s Step, now Value) bool {
-	return k == Qdisc && now.Present && midTree(s.New.Text, now.Text)
+	switch k {
+	case Qdisc:
+		return now.Present && midTree(s.New.Text, now.Text)
+	case Egress: // the root goes first on the way back, and what hangs below comes last
+		b := bucket(now.Text)
+		return now.Present && (named(now.Text) == "" || b != "" && (b == bucket(s.New.Text) || b == bucket(s.Old.Text)))
+	case Ingress:
+		return now.Text == CutOff
+	}
+	return false
+}
+
+// bucket is a limit without what hangs below, "" for anything else.
+func bucket(text string) string {
+	i := strings.LastIndex(text, " ")
+	if i < 0 || !strings.HasPrefix(text, "shaped ") {
+		return ""
+	}
+	return text[:i]
 }
 
 // briefBytes is what one line of a terminal has room for beside the names.

@@ -18,8 +18,13 @@ const (
 	Qdisc   Kind = "qdisc"
 	Offload Kind = "offload"
 	Module  Kind = "module"
-	Egress  Kind = "shape-egress" // the qdiscs of a link under a limit: KIND PARENT HANDLE OPTIONS; ...
+	Egress  Kind = "shape-egress"  // a link's qdiscs, KIND PARENT HANDLE OPTIONS; ... or a limit, "shaped ... INNER"
+	Ingress Kind = "shape-ingress" // a limit of what comes in, "none", or CutOff
 )
+
+// CutOff is an ingress limit that is there and that nothing leads to: half made, half
+// taken away, or with somebody else's rule in the place of ours.
+const CutOff = "cut off"
 
 // Volatile tells whether a reboot takes the value away; then the files decide what
 // the target has.

@@ -88,7 +88,7 @@ func (h *Host) bare(link string) (p Proposal, err error) {
 	} else if err != nil {
 		return p, err
 	}
-	if err := h.step(&p, Ingress, link, change.Text(noIngress), clearing); err != nil {
+	if err := h.step(&p, change.Ingress, link, change.Text(noIngress), clearing); err != nil {
 		return p, err
 	}
 	if p.Link.Root.Ours() {

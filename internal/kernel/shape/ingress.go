@@ -6,6 +6,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/congctl/congctl/internal/core/change"
 	"github.com/congctl/congctl/internal/kernel/qdisc"
 )
 
@@ -14,9 +15,6 @@ const noIngress = "none"
 // ifbName is the link on which what comes in is queued: 15 characters at most, and one
 // for each link whatever its name.
 func ifbName(index int) string { return fmt.Sprintf("ifb-cc%d", index) }
-
-// cutIngress: our ifb is there, and no rule of ours leads to it any more.
-const cutIngress = "cut off"
 
 func getIngress(name string) (string, error) {
 	l, err := find(name)
@@ -36,7 +34,7 @@ func getIngress(name string) (string, error) {
 		return err
 	})
 	if err != nil || !ours {
-		return cutIngress, err
+		return change.CutOff, err
 	}
 	return getEgress(ifb.Attrs().Name)
 }

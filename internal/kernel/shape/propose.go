@@ -62,7 +62,7 @@ func (h *Host) live(p *Proposal) error {
 	if p.Target.Ingress == nil {
 		why = "not asked for again"
 	}
-	if err := h.step(p, Ingress, p.Link.Name, change.Text(IngressValue(p.Target)), why); err != nil {
+	if err := h.step(p, change.Ingress, p.Link.Name, change.Text(IngressValue(p.Target)), why); err != nil {
 		return err
 	}
 	return h.step(p, change.Egress, p.Link.Name, change.Text(EgressValue(p.Target)), "the limit")

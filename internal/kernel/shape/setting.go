@@ -10,10 +10,10 @@ import (
 
 // Kinds of settings, each with the interface as target.
 const (
-	Egress  = string(change.Egress) // the root qdisc and what hangs below it
-	Ingress = "shape-ingress"       // what is done with what comes in
-	TSO     = "offload-tso"         // TCP segmentation offload: on or off
-	GSO     = "offload-gso"         // generic segmentation offload: on or off
+	Egress  = string(change.Egress)  // the root qdisc and what hangs below it
+	Ingress = string(change.Ingress) // what is done with what comes in
+	TSO     = "offload-tso"          // TCP segmentation offload: on or off
+	GSO     = "offload-gso"          // generic segmentation offload: on or off
 )
 
 // Kinds lists them.

@@ -30,8 +30,11 @@ func (h *Host) View(name string) (v shaping.View, err error) {
 		v = shaping.NewView(l, &ifb)
 	}
 	says, err := h.Differs(name)
+	if err != nil {
+		says = append(says, fmt.Sprintf("not compared with the journals: %s", err))
+	}
 	v.Warnings = append(v.Warnings, says...)
-	return v, err
+	return v, nil
 }
 
 // NeedsRoot says what the kernel's EPERM means: who must grant what.
