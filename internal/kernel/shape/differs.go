@@ -37,9 +37,13 @@ func (h *Host) Differs(link string) (says []string, err error) {
 	return says, err
 }
 
-// since are the steps that should still hold: a boot takes a link's away.
+// since are the steps that should still hold: a boot takes a link's away, but for what the
+// same change keeps.
 func (h *Host) since(j *change.Journal) []change.Step {
-	return slices.DeleteFunc(slices.Clone(j.Steps), func(s change.Step) bool { return j.Boot != h.boot && s.Kind.Volatile() })
+	if j.Boot == h.boot || slices.ContainsFunc(j.Steps, func(s change.Step) bool { return s.Kind == change.File && s.New.Present }) {
+		return slices.Clone(j.Steps)
+	}
+	return slices.DeleteFunc(slices.Clone(j.Steps), func(s change.Step) bool { return s.Kind.Volatile() })
 }
 
 func differs(link string, s change.Step, now change.Value) string {
@@ -47,6 +51,6 @@ func differs(link string, s change.Step, now change.Value) string {
 	if !s.Kind.Same(s.Old, now) {
 		force = " --force"
 	}
-	return fmt.Sprintf("%s %s is %s, and congctl made it %s: somebody changed it since; congctl shape clear %s%s takes the limit back, congctl shape set (--replace for a root that is not the kernel's) sets it again",
+	return fmt.Sprintf("%s %s is %s, and congctl made it %s: somebody changed it since, or a boot did not set it; congctl shape clear %s%s takes the limit back, congctl shape set (--replace for a root that is not the kernel's) sets it again",
 		Name(string(s.Kind)), s.Target, ValueWords(s.Kind, now), ValueWords(s.Kind, s.New), link, force)
 }

@@ -202,7 +202,7 @@ func (f *flow) wire(t *testing.T) (n uint64) {
 func (f *flow) await(t *testing.T, bytes uint64) {
 	t.Helper()
 	const patience = 3 * time.Minute // the slowest takes 50 s on an idle machine
-	for start, end := f.wire(t), time.Now().Add(patience); f.wire(t)-start < bytes; time.Sleep(5 * time.Millisecond) {
+	for start, end := f.wire(t), time.Now().Add(patience); f.wire(t)-start < bytes; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d bytes in %s", f.wire(t)-start, patience)
 		}
