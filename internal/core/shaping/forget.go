@@ -31,7 +31,11 @@ func Without(link, text string) (rest string, there bool) {
 	if strings.HasPrefix(strings.TrimPrefix(text, shebang), written) {
 		return "", false
 	}
-	return withoutLine(link, oursInKeyfile.ReplaceAllString(text, "\n")), true
+	rest = withoutLine(link, oursInKeyfile.ReplaceAllString(text, "\n"))
+	if rest == shebang && rest != text {
+		return "", false // an rc.local that was made for our line
+	}
+	return rest, true
 }
 
 // Alone tells whether a directory is there only for our file in it.

@@ -30,9 +30,10 @@ type Boot struct {
 	Keyfile, KeyText string
 	Systemd          bool   // is the first process
 	OpenRC           bool   // runs the services
-	LocalEnabled     bool   // OpenRC's service local is in the default runlevel
-	RCLocal          string // path, "" where there is none
-	RCText           string
+	Local            bool   // OpenRC's service local runs what is in /etc/local.d
+	RCLocal          string // path of what the init runs at the end of a boot, "" where it runs none
+	RCText           string // "" where the file is not there
+	RCIdle           bool   // the file is there, and is not run as it may not be
 }
 
 // Kept is a file that keeps the limit, whole.
@@ -63,12 +64,14 @@ func Persist(link string, t Target, b Boot, command []string) (p Persistence, er
 		return keyfile(t, b), nil
 	case b.Systemd:
 		p = systemd(link, command)
+	case b.RCLocal != "" && !b.Local && b.RCIdle:
+		return p, fmt.Errorf("keep the limit of %s: %s is not executable, so no boot runs it: chmod +x %s", link, b.RCLocal, b.RCLocal)
+	case b.RCLocal != "" && !b.Local:
+		return rcLocal(link, b, command), nil
 	case b.OpenRC:
 		p = openRC(link, b, command)
-	case b.RCLocal != "":
-		return rcLocal(link, b, command), nil
 	default:
-		return p, fmt.Errorf("keep the limit of %s: found neither systemd, OpenRC nor rc.local; run this at boot by what your host has: %s", link, shell(command))
+		return p, fmt.Errorf("keep the limit of %s: found neither systemd, OpenRC nor an init that runs rc.local; run this at boot by what your host has: %s", link, shell(command))
 	}
 	switch {
 	case b.NetworkFile != "" && !plain:
@@ -181,7 +184,7 @@ func localStart(link string) string { return "/etc/local.d/congctl-shape-" + lin
 
 func openRC(link string, b Boot, command []string) Persistence {
 	p := Persistence{Keeper: OpenRC, Files: []Kept{{localStart(link), shebang + written + "exec " + shell(command) + "\n", 0o755}}}
-	if !b.LocalEnabled {
+	if !b.Local {
 		p.note("OpenRC runs /etc/local.d only with its service local, which is off here: rc-update add local default")
 	}
 	return p
@@ -205,13 +208,14 @@ func withoutLine(link, text string) string {
 // rcLocal puts a line before the end of rc.local, which is often an exit, and takes that
 // of an earlier limit away.
 func rcLocal(link string, b Boot, command []string) Persistence {
-	text := strings.TrimRight(withoutLine(link, b.RCText), "\n")
-	add := lineMark(link) + shell(command) + "\n"
-	if before, ok := strings.CutSuffix(text, "exit 0"); ok {
-		text = before + add + "exit 0\n"
-	} else {
-		text += "\n" + add
+	head, tail := strings.TrimRight(withoutLine(link, b.RCText), "\n")+"\n", ""
+	if head == "\n" {
+		head = shebang
 	}
+	if i := strings.LastIndex("\n"+head, "\nexit "); i >= 0 {
+		head, tail = head[:i], head[i:]
+	}
+	text := head + lineMark(link) + shell(command) + "\n" + tail
 	return Persistence{Keeper: RCLocal, Files: []Kept{{b.RCLocal, text, 0o755}}}
 }
 

@@ -16,11 +16,15 @@ var hosts = map[string]Boot{
 	"networkmanager-with-tc": {Keyfile: "/etc/NetworkManager/system-connections/wired.nmconnection", KeyText: "[connection]\ninterface-name=eth0\n[tc]\nqdisc.root=fq\n", Systemd: true},
 	"networkmanager-again":   {Keyfile: "/etc/NetworkManager/system-connections/wired.nmconnection", KeyText: "[connection]\ninterface-name=eth0\n\n[tc]\nqdisc.root=handle c0c7: tbf rate 500 burst 1 limit 2\n", Systemd: true},
 	"systemd":                {Systemd: true},
-	"openrc":                 {OpenRC: true, LocalEnabled: true},
+	"openrc":                 {OpenRC: true, Local: true},
 	"openrc-without-local":   {OpenRC: true},
 	"rc.local":               {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh -e\n# by hand\ntouch /var/lock/x\nexit 0\n"},
 	"rc.local-without-exit":  {RCLocal: "/etc/rc.d/rc.local", RCText: "#!/bin/sh\ntouch /var/lock/subsys/local\n"},
 	"rc.local-again":         {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh\n# congctl shape eth0\ncongctl of yesterday\ntouch x\n"},
+	"rc.local-odd-exit":      {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh\ntouch x\nexit 0 # all is well\n\n# the end\n"},
+	"rc.local-to-be":         {RCLocal: "/etc/rc.local"},
+	"rc.local-idle":          {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh\nexit 0\n", RCIdle: true},
+	"debian-openrc":          {OpenRC: true, RCLocal: "/etc/rc.local", RCText: "#!/bin/sh\nexit 0\n"},
 	"nothing":                {},
 }
 

@@ -11,6 +11,14 @@ import (
 // generators make the unit that runs rc.local, if that may be run; later systemd has none.
 var generators = []string{"/usr/lib/systemd/system-generators/systemd-rc-local-generator", "/lib/systemd/system-generators/systemd-rc-local-generator"}
 
+// Boot says which kind of init runs this host, what that runs of the administrator's at
+// the end of a boot, and whether by a shell, whatever its mode.
+func (h Host) Boot() (init, script string, anyMode bool) {
+	init = h.init()
+	script, anyMode = h.script(init)
+	return init, script, anyMode
+}
+
 // script finds what the init runs of the administrator's at the end of a boot, and
 // whether by a shell, whatever its mode.
 func (h Host) script(init string) (where string, anyMode bool) {

@@ -9,17 +9,18 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/congctl/congctl/internal/core/advise"
 	"github.com/congctl/congctl/internal/core/shaping"
 	carry "github.com/congctl/congctl/internal/kernel/change"
+	"github.com/congctl/congctl/internal/kernel/host"
 )
 
 // readBoot finds out who runs a host and a link, from files only: a verb must not start
 // programs of the host to learn what they would do.
-func readBoot(disk carry.Disk, l shaping.Link) (b shaping.Boot, err error) {
+func readBoot(root string, disk carry.Disk, l shaping.Link) (b shaping.Boot, err error) {
 	f := files{disk: disk}
-	b.Systemd = f.has("/run/systemd/system")
-	b.OpenRC = f.has("/run/openrc") || f.has("/sbin/openrc")
-	b.LocalEnabled = f.lists("/etc/runlevels/default", "local")
+	init, script, anyMode := host.Host{Files: host.Tree(root)}.Boot()
+	b.Systemd, b.OpenRC, b.Local = init == "systemd", init == "openrc", script == advise.LocalStart
 	b.SystemdVersion = f.systemdVersion()
 	state := f.text(fmt.Sprintf("/run/systemd/netif/links/%d", l.Index))
 	if b.NetworkFile = valueOf(state, "NETWORK_FILE"); b.NetworkFile != "" {
@@ -28,12 +29,20 @@ func readBoot(disk carry.Disk, l shaping.Link) (b shaping.Boot, err error) {
 	if uuid := valueOf(f.text(fmt.Sprintf("/run/NetworkManager/devices/%d", l.Index)), "connection-uuid"); uuid != "" {
 		f.findKeyfile(&b, uuid)
 	}
-	for _, p := range []string{"/etc/rc.local", "/etc/rc.d/rc.local"} {
-		if b.RCLocal == "" && f.plain(p) {
-			b.RCLocal, b.RCText = p, f.text(p)
-		}
+	if script == advise.RCLocal {
+		f.findRCLocal(&b, anyMode)
 	}
 	return b, f.err
+}
+
+// findRCLocal follows Red Hat's link, as only a plain file can be written.
+func (f *files) findRCLocal(b *shaping.Boot, anyMode bool) {
+	b.RCLocal = advise.RCLocal
+	v, err := f.disk.Read(b.RCLocal)
+	if other, lost := f.disk.Read("/etc/rc.d/rc.local"); lost == nil && other.Present && (err != nil || !v.Present) {
+		b.RCLocal, v = "/etc/rc.d/rc.local", other
+	}
+	b.RCText, b.RCIdle = v.Text, v.Present && v.Mode&0o111 == 0 && !anyMode
 }
 
 // files reads many and remembers what it was not allowed to. What is no plain file, or
@@ -41,14 +50,6 @@ func readBoot(disk carry.Disk, l shaping.Link) (b shaping.Boot, err error) {
 type files struct {
 	disk carry.Disk
 	err  error
-}
-
-func (f *files) has(p string) bool {
-	v, err := f.disk.Read(p)
-	if err != nil {
-		return true // a link or a device is there, too
-	}
-	return v.Present
 }
 
 func (f *files) text(p string) string {
@@ -59,28 +60,12 @@ func (f *files) text(p string) string {
 	return v.Text
 }
 
-// plain tells whether there is a file that could be written: on Red Hat /etc/rc.local is
-// a link to the one in rc.d.
-func (f *files) plain(p string) bool {
-	v, err := f.disk.Read(p)
-	return err == nil && v.Present
-}
-
 func (f *files) names(dir string) []string {
 	names, err := f.disk.List(dir)
 	if err != nil && f.err == nil {
 		f.err = fmt.Errorf("find out who runs the host: %w", err)
 	}
 	return names
-}
-
-func (f *files) lists(dir, name string) bool {
-	for _, n := range f.names(dir) {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 const keyfiles = "/etc/NetworkManager/system-connections"

@@ -101,7 +101,7 @@ func (h *Host) bare(link string) (p Proposal, err error) {
 
 // bareFiles plans the files; without any it gives the error that it was called with.
 func (h *Host) bareFiles(p *Proposal, none error) error {
-	boot, err := readBoot(h.disk, p.Link)
+	boot, err := readBoot(h.Root, h.disk, p.Link)
 	if err == nil {
 		err = h.forget(p, boot, nil)
 	}

@@ -14,7 +14,7 @@ import (
 // files plans what is so after a boot: the new limit if it is to be kept, and none of an
 // earlier one.
 func (h *Host) files(p *Proposal, r Request) error {
-	boot, err := readBoot(h.disk, p.Link)
+	boot, err := readBoot(h.Root, h.disk, p.Link)
 	var keep []shaping.Kept
 	if err == nil && r.Persist {
 		keep, err = h.persist(p, r, boot)
