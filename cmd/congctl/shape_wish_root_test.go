@@ -55,6 +55,10 @@ func TestShapePlainSetKeepsNothing(t *testing.T) {
 func TestShapeAnotherKeeper(t *testing.T) {
 	s := newShaped(t)
 	s.file("/etc/rc.local", "#!/bin/sh\ntouch x\nexit 0\n")
+	check(t, os.Chmod(filepath.Join(s.root, "/etc/rc.local"), 0o755))
+	s.file("/proc/1/comm", "init\n") // sysvinit, which runs it
+	s.file("/etc/inittab", "id:2:initdefault:\n")
+	s.file("/etc/rc2.d/S02rc.local", "")
 	check(t, os.RemoveAll(filepath.Join(s.root, "/run/systemd")))
 	before := s.state()
 	s.must("shape", "set", "a", "8Mbit/s", "--persist")
