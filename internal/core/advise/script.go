@@ -2,6 +2,7 @@ package advise
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -11,6 +12,20 @@ const (
 	RCLocal    = "/etc/rc.local"
 	LocalStart = "/etc/local.d/*.start" // OpenRC's service local
 )
+
+// ending is a line behind which a script does nothing more.
+var ending = regexp.MustCompile(`(?m)^(exit\b|exec +[^<>&0-9])`)
+
+// BeforeEnd cuts a script before its last line of that kind, which is where to add a
+// command that has to run.
+func BeforeEnd(text string) (head, tail string) {
+	all := ending.FindAllStringIndex(text, -1)
+	if len(all) == 0 {
+		return text, ""
+	}
+	at := all[len(all)-1][0]
+	return text[:at], text[at:]
+}
 
 // idleScript is a script that no boot runs.
 type idleScript struct {

@@ -140,3 +140,22 @@ func reasons(idle []idleScript) (list []string) {
 	}
 	return list
 }
+
+func TestBeforeEnd(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\nexit 0\n":                   "a\n",
+		"a\nexit\n":                     "a\n",
+		"a\nexit; # done\n\n# x":        "a\n",
+		"exec >/log 2>&1\na\n":          "exec >/log 2>&1\na\n",
+		"exec 2>/log\na\n":              "exec 2>/log\na\n",
+		"a\nexec /bin/b\n":              "a\n",
+		"if a; then\n\texit 1\nfi\nb\n": "if a; then\n\texit 1\nfi\nb\n",
+		"exit 0":                        "",
+		"exited\n":                      "exited\n",
+		"":                              "",
+	} {
+		if head, tail := BeforeEnd(text); head != want || head+tail != text {
+			t.Errorf("%q: %q and %q", text, head, tail)
+		}
+	}
+}

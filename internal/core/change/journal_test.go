@@ -295,3 +295,24 @@ func TestLimitMidway(t *testing.T) {
 		}
 	}
 }
+
+// TestCutOffStaysAway: an ingress limit that was cut off when a change took it away is not
+// to be cut off again by the undo, which nobody could do.
+func TestCutOffStaysAway(t *testing.T) {
+	p := sample()
+	p.Steps = []Step{{Kind: Ingress, Target: "eth0", Old: Text(CutOff), New: Text(NoIngress)}}
+	if err := p.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for now, want := range map[string]Act{NoIngress: Nothing, CutOff: Nothing, "shaped 7000 3028 9000 -": Object} {
+		j := &Journal{Plan: p, State: NewState(p)}
+		for _, l := range []Line{{Event: Intend}, {Event: Done, Now: &p.Steps[0].New}, {Event: Apply}} {
+			if err := j.Take(l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if v := j.Backward(0, Text(now), false); v.Act != want {
+			t.Errorf("%s: %+v", now, v)
+		}
+	}
+}

@@ -17,6 +17,9 @@ func (k Kind) Same(want, now Value) bool {
 		return strings.Join(strings.Fields(want.Text), " ") == strings.Join(strings.Fields(now.Text), " ")
 	case Qdisc:
 		return sameTree(want.Text, now.Text)
+	case Ingress:
+		// What was cut off before limits nothing, and nobody can make it so again.
+		return want == now || want.Text == CutOff && now.Text == NoIngress
 	case Egress:
 		return named(want.Text) == named(now.Text)
 	case Module:

@@ -22,6 +22,9 @@ const (
 	Ingress Kind = "shape-ingress" // a limit of what comes in, "none", or CutOff
 )
 
+// NoIngress is no limit of what comes in.
+const NoIngress = "none"
+
 // CutOff is an ingress limit that is there and that nothing leads to: half made, half
 // taken away, or with somebody else's rule in the place of ours.
 const CutOff = "cut off"

@@ -121,10 +121,7 @@ func (p *planner) byScript() []advise.File {
 	case !ok:
 		f = advise.File{Path: name, Text: "#!/bin/sh\n", Exec: true}
 	}
-	head, tail := ended(f.Text), ""
-	if i := strings.LastIndex("\n"+head, "\nexit "); i >= 0 {
-		head, tail = head[:i], head[i:]
-	}
+	head, tail := advise.BeforeEnd(ended(f.Text))
 	lines := mark + "\n"
 	if p.isModule("tcp_bbr") {
 		lines += "modprobe tcp_bbr\n"

@@ -5,6 +5,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/congctl/congctl/internal/core/advise"
 )
 
 // Keeper is what sets the limit again after a boot.
@@ -201,20 +203,21 @@ func withoutLine(link, text string) string {
 	if !ok {
 		return text
 	}
-	_, after, _ = strings.Cut(after, "\n")
+	line, rest, _ := strings.Cut(after, "\n")
+	if strings.Contains(line, " shape set "+shell([]string{link})+" ") {
+		after = rest // any other line is somebody's, who took ours away and left the mark
+	}
 	return before + after
 }
 
 // rcLocal puts a line before the end of rc.local, which is often an exit, and takes that
 // of an earlier limit away.
 func rcLocal(link string, b Boot, command []string) Persistence {
-	head, tail := strings.TrimRight(withoutLine(link, b.RCText), "\n")+"\n", ""
+	head := strings.TrimRight(withoutLine(link, b.RCText), "\n") + "\n"
 	if head == "\n" {
 		head = shebang
 	}
-	if i := strings.LastIndex("\n"+head, "\nexit "); i >= 0 {
-		head, tail = head[:i], head[i:]
-	}
+	head, tail := advise.BeforeEnd(head)
 	text := head + lineMark(link) + shell(command) + "\n" + tail
 	return Persistence{Keeper: RCLocal, Files: []Kept{{b.RCLocal, text, 0o755}}}
 }

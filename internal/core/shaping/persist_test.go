@@ -20,7 +20,7 @@ var hosts = map[string]Boot{
 	"openrc-without-local":   {OpenRC: true},
 	"rc.local":               {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh -e\n# by hand\ntouch /var/lock/x\nexit 0\n"},
 	"rc.local-without-exit":  {RCLocal: "/etc/rc.d/rc.local", RCText: "#!/bin/sh\ntouch /var/lock/subsys/local\n"},
-	"rc.local-again":         {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh\n# congctl shape eth0\ncongctl of yesterday\ntouch x\n"},
+	"rc.local-again":         {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh\n# congctl shape eth0\n/usr/bin/congctl shape set eth0 1Mbit/s --replace --at-boot\ntouch x\n"},
 	"rc.local-odd-exit":      {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh\ntouch x\nexit 0 # all is well\n\n# the end\n"},
 	"rc.local-to-be":         {RCLocal: "/etc/rc.local"},
 	"rc.local-idle":          {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh\nexit 0\n", RCIdle: true},

@@ -148,7 +148,7 @@ func TestWithout(t *testing.T) {
 	}
 	for name, b := range hosts {
 		before := map[string]string{b.Keyfile: b.KeyText, b.RCLocal: b.RCText}
-		p, err := Persist("eth0", target, b, []string{"congctl"})
+		p, err := Persist("eth0", target, b, Command("congctl", "eth0", target))
 		if err != nil {
 			continue // nobody keeps it there
 		}
@@ -166,5 +166,13 @@ func TestWithout(t *testing.T) {
 				t.Errorf("%s: %s would not be found", name, f.Path)
 			}
 		}
+	}
+}
+
+// Who takes our command out of rc.local and leaves the mark loses no line of their own.
+func TestWithoutOnlyOurLine(t *testing.T) {
+	const text = "#!/bin/sh\n# congctl shape eth0\niptables -A INPUT -j DROP\nexit 0\n"
+	if rest, there := Without("eth0", text); rest != "#!/bin/sh\niptables -A INPUT -j DROP\nexit 0\n" || !there {
+		t.Errorf("left %q", rest)
 	}
 }

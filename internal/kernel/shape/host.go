@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,21 +94,47 @@ func (h *Host) Set(r Request, verb string, now time.Time, guard Guard) (p Propos
 }
 
 func (h *Host) set(r Request, verb string, now time.Time, guard Guard) (p Proposal, err error) {
-	guarded := false
+	if guard != nil {
+		if err := h.endBroken(r.Link); err != nil {
+			return p, err
+		}
+	}
+	guarded, id := false, ""
 	_, err = h.engine.Set(subject(r.Link), func() (change.Plan, error) {
 		if p, err = h.Propose(r); err != nil {
 			return change.Plan{}, err
 		}
 		head, err := h.header(r.Link, verb, now)
 		if guarded = err == nil && guard != nil && len(p.Steps) > 0; guarded {
-			err = guard(head.ID)
+			id = head.ID
+			err = guard(id)
 		}
 		return change.Plan{Header: head, Steps: p.Steps}, err
 	}, nil)
-	if err != nil && guarded {
+	if err != nil && guarded && h.isAsBefore(r.Link, id) {
 		h.take(r.Link)
 	}
 	return p, err
+}
+
+// endBroken takes back what was interrupted before it was whole: to finish it, as is done
+// elsewhere, would set a limit that nobody has confirmed, and that nothing guards.
+func (h *Host) endBroken(link string) error {
+	open, err := h.engine.Open(subject(link))
+	for _, j := range slices.Backward(open) {
+		if j.Phase == change.Prepared || j.Phase == change.Applying {
+			_, undo := h.engine.Undo(j, false, "was interrupted, and waited to be confirmed")
+			err = errors.Join(err, undo)
+		}
+	}
+	return err
+}
+
+// isAsBefore tells whether nothing is left of a change that failed. If something is, the
+// process that takes an unconfirmed limit back has still to try.
+func (h *Host) isAsBefore(link, id string) bool {
+	open, err := h.engine.Open(subject(link))
+	return err == nil && !slices.ContainsFunc(open, func(j *change.Journal) bool { return j.ID == id })
 }
 
 func (h *Host) header(link, verb string, now time.Time) (change.Header, error) {

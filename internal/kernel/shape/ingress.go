@@ -10,7 +10,7 @@ import (
 	"github.com/congctl/congctl/internal/kernel/qdisc"
 )
 
-const noIngress = "none"
+const noIngress = change.NoIngress
 
 // ifbName is the link on which what comes in is queued: 15 characters at most, and one
 // for each link whatever its name.
@@ -36,7 +36,11 @@ func getIngress(name string) (string, error) {
 	if err != nil || !ours {
 		return change.CutOff, err
 	}
-	return getEgress(ifb.Attrs().Name)
+	v, err := getEgress(ifb.Attrs().Name)
+	if err == nil && !isShaped(v) {
+		v = change.CutOff // somebody took its bucket away
+	}
+	return v, err
 }
 
 func setIngress(name, v string) error {

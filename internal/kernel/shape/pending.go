@@ -49,14 +49,13 @@ func (h *Host) note(link string) (*Pending, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	var p Pending
-	if err == nil {
-		err = json.Unmarshal(b, &p)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read what waits to be confirmed: %w", err)
 	}
-	if p.Boot != h.boot {
+	// It is written as a whole or not at all: a torn one was left by a power cut, and so
+	// is of an earlier boot.
+	var p Pending
+	if json.Unmarshal(b, &p) != nil || p.Boot != h.boot {
 		return nil, nil
 	}
 	return &p, nil
@@ -67,7 +66,10 @@ func (h *Host) Await(p Pending) error {
 	p.Boot = h.boot
 	b, err := json.Marshal(p)
 	if err == nil {
-		err = os.WriteFile(h.pendingPath(p.Link), b, 0o600)
+		err = os.WriteFile(h.pendingPath(p.Link)+".new", b, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(h.pendingPath(p.Link)+".new", h.pendingPath(p.Link))
 	}
 	if err != nil {
 		return fmt.Errorf("note what waits to be confirmed: %w", err)
@@ -117,8 +119,9 @@ const tick = 200 * time.Millisecond
 // limit back.
 func (h *Host) RevertUnless(link, id string, after time.Duration) error {
 	for end := time.Now().Add(after); time.Now().Before(end); time.Sleep(min(tick, after)) {
-		if p, err := h.note(link); err != nil || p == nil || p.ID != id {
-			return err
+		// A note that cannot be read for a moment is no confirmation.
+		if p, err := h.note(link); err == nil && (p == nil || p.ID != id) {
+			return nil
 		}
 	}
 	if p, err := h.note(link); err != nil || p == nil || p.ID != id || !h.take(link) {

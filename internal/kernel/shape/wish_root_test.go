@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -147,6 +148,50 @@ func TestInnerGoesUnderTraffic(t *testing.T) {
 		wire, _ := f.measure(t, 1_000_000)
 		if wire > 1e6*(1+share) {
 			t.Errorf("%q below: %.0f B/s", want, wire)
+		}
+	}
+}
+
+// A limit that was interrupted before it could be confirmed is not finished by the next
+// one: that would be guarded by nobody.
+func TestInterruptedIsNotFinished(t *testing.T) {
+	p := newPair(t)
+	before := settings(t, p)
+	h := newTestHost(t)
+	for n := 1; ; n++ {
+		cut := &carry.Counted{Disk: h.disk, N: n, Cut: func() error { return carry.ErrPowerCut }}
+		whole := h.engine
+		h.engine = carry.New(carry.Options{Disk: cut, Dir: h.dir, Places: places(), Boot: h.boot})
+		start := func(string) error { return nil }
+		guard := h.Guarded(Pending{Link: "a", Until: time.Now().Add(time.Minute)}, start)
+		err := p.a.Do(func() error { _, err := h.Set(ask(8e6), "test", time.Now(), guard); return err })
+		h.engine = whole
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, carry.ErrPowerCut) {
+			t.Fatal(err)
+		}
+		in(t, p.a, func() error {
+			left, err := h.engine.Open(subject("a"))
+			if err != nil {
+				return err
+			}
+			whole := slices.DeleteFunc(left, func(j *change.Journal) bool { return j.Phase != change.Applied })
+			if _, err := h.Set(ask(80e6), "test", time.Now(), h.Guarded(Pending{Link: "a", Until: time.Now().Add(time.Minute)}, start)); err != nil {
+				return err
+			}
+			open, err := h.engine.Open(subject("a"))
+			if len(open) != len(whole)+1 {
+				t.Errorf("cut %d: %d changes are in force, %d were whole before", n, len(open), len(whole))
+			}
+			_, clear := h.Clear("a", false, time.Now())
+			return errors.Join(err, clear)
+		})
+		for kind, v := range settings(t, p) {
+			if v != before[kind] {
+				t.Fatalf("cut %d: %s: before %q, after %q", n, kind, before[kind], v)
+			}
 		}
 	}
 }
