@@ -23,9 +23,12 @@ func (s Step) Command(v Value) string {
 		return "sysctl -w " + quoted(s.Target+"="+strings.Join(strings.Fields(v.Text), " "))
 	case Qdisc:
 		return treeCommand(s.Target, v)
-	case Offload:
-		link, feature, _ := strings.Cut(s.Target, " ")
-		return "ethtool -K " + quoted(link) + " " + feature + " " + v.Text
+	case TSO, GSO:
+		return "ethtool -K " + quoted(s.Target) + " " + strings.TrimPrefix(string(s.Kind), "offload-") + " " + v.Text
+	case Egress:
+		if v.Present && named(v.Text) == "" {
+			return "tc qdisc del dev " + quoted(s.Target) + " root"
+		}
 	case Module:
 		if v.Present {
 			return "modprobe " + quoted(s.Target)

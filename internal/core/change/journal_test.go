@@ -16,7 +16,7 @@ import (
 
 func sample() Plan {
 	return Plan{
-		Header: Header{ID: "20261122T094500Z-host", Subject: "host", Verb: "host enable bbr",
+		Header: Header{ID: "000007-host", Subject: "host", Verb: "host enable bbr",
 			At: time.Date(2026, 11, 22, 9, 45, 0, 0, time.UTC), Boot: "b1", Machine: "m"},
 		Steps: []Step{
 			{Kind: Sysctl, Target: "net.ipv4.tcp_congestion_control", Old: Text("cubic"), New: Text("bbr"), Why: "new connections"},

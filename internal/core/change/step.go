@@ -9,14 +9,15 @@ import (
 // Kind says what a target is and so who reads and writes it.
 type Kind string
 
-// The kinds. A target is a path for the first two, a dotted key, the name of a link,
-// "LINK FEATURE", and the name of a module.
+// The kinds. A target is a path for the first two, then a dotted key; the name of a
+// module for Module, and of a link for all others.
 const (
 	File    Kind = "file"
 	Dir     Kind = "dir"
 	Sysctl  Kind = "sysctl"
 	Qdisc   Kind = "qdisc"
-	Offload Kind = "offload"
+	TSO     Kind = "offload-tso" // a link's segmentation offloads, "on" or "off"
+	GSO     Kind = "offload-gso"
 	Module  Kind = "module"
 	Egress  Kind = "shape-egress"  // a link's qdiscs, KIND PARENT HANDLE OPTIONS; ... or a limit, "shaped ... INNER"
 	Ingress Kind = "shape-ingress" // a limit of what comes in, "none", or CutOff

@@ -52,7 +52,7 @@ func (p *Proposal) note(text string) { p.Notes = append(p.Notes, text) }
 // drop what they make.
 func (h *Host) live(p *Proposal) error {
 	if p.Target.OffloadsOff {
-		for _, kind := range []change.Kind{TSO, GSO} {
+		for _, kind := range []change.Kind{change.TSO, change.GSO} {
 			if err := h.step(p, kind, p.Link.Name, change.Text("off"), "tbf of this kernel drops super-packets"); err != nil {
 				return err
 			}

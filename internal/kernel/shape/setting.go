@@ -12,8 +12,8 @@ import (
 const (
 	Egress  = string(change.Egress)  // the root qdisc and what hangs below it
 	Ingress = string(change.Ingress) // what is done with what comes in
-	TSO     = "offload-tso"          // TCP segmentation offload: on or off
-	GSO     = "offload-gso"          // generic segmentation offload: on or off
+	TSO     = string(change.TSO)     // TCP segmentation offload: on or off
+	GSO     = string(change.GSO)     // generic segmentation offload: on or off
 )
 
 // Kinds lists them.
