@@ -111,7 +111,7 @@ test_lab() {
 test_limits() {
 	local kernel
 	kernel=$(find "${CONGCTL_LAB_CACHE:-$PWD/.cache/lab}" -maxdepth 1 -type d -name 'linux-image-*' 2>/dev/null | sort -V | tail -n 1)
-	KERNEL=$kernel VIRTUAL=1 SHORT='' MINUTES=40 COUNTS=$counts tools/vm.sh internal/kernel/{shape,qdisc}
+	KERNEL=$kernel VIRTUAL=1 SHORT='' MINUTES=40 COUNTS=$counts tools/vm.sh internal/kernel/{shape,qdisc,change,enable}
 }
 step_lab() {
 	local name="lab"
