@@ -116,7 +116,7 @@ func checkAutoload(f *Facts) Finding {
 	const id = "bbr-autoload"
 	m := f.Module("tcp_bbr")
 	bars := f.barred("tcp_bbr")
-	from := f.loads("tcp_bbr")
+	from := f.Loads("tcp_bbr")
 	hard, stopped := hardBar(bars)
 	switch {
 	case m.State.OK() && m.State.Value == ModuleBuiltin:

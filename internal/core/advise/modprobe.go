@@ -2,8 +2,8 @@ package advise
 
 import "strings"
 
-// loads finds the file that loads a module at boot; "" for none.
-func (f *Facts) loads(module string) string {
+// Loads finds the file that loads a module at boot; "" for none.
+func (f *Facts) Loads(module string) string {
 	order, _ := f.Files.DropIns(ModulesLoadDirs, ".conf")
 	if etc, ok := f.Files.Get("/etc/modules"); ok {
 		order = append(order, etc)

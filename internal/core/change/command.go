@@ -16,33 +16,33 @@ func (s Step) Command(v Value) string {
 		return fileCommand(s.Target, v)
 	case Dir:
 		if v.Present {
-			return fmt.Sprintf("mkdir -m %o %s", v.Mode, quoted(s.Target))
+			return fmt.Sprintf("mkdir -m %o %s", v.Mode, Quoted(s.Target))
 		}
-		return "rmdir " + quoted(s.Target)
+		return "rmdir " + Quoted(s.Target)
 	case Sysctl:
-		return "sysctl -w " + quoted(s.Target+"="+strings.Join(strings.Fields(v.Text), " "))
+		return "sysctl -w " + Quoted(s.Target+"="+strings.Join(strings.Fields(v.Text), " "))
 	case Qdisc:
 		return treeCommand(s.Target, v)
 	case TSO, GSO:
-		return "ethtool -K " + quoted(s.Target) + " " + strings.TrimPrefix(string(s.Kind), "offload-") + " " + v.Text
+		return "ethtool -K " + Quoted(s.Target) + " " + strings.TrimPrefix(string(s.Kind), "offload-") + " " + v.Text
 	case Egress:
 		if v.Present && named(v.Text) == "" {
-			return "tc qdisc del dev " + quoted(s.Target) + " root"
+			return "tc qdisc del dev " + Quoted(s.Target) + " root"
 		}
 	case Module:
 		if v.Present {
-			return "modprobe " + quoted(s.Target)
+			return "modprobe " + Quoted(s.Target)
 		}
-		return "modprobe -r " + quoted(s.Target)
+		return "modprobe -r " + Quoted(s.Target)
 	}
 	return ""
 }
 
 func fileCommand(target string, v Value) string {
 	if !v.Present {
-		return "rm " + quoted(target)
+		return "rm " + Quoted(target)
 	}
-	c := fmt.Sprintf("printf %%s %s | install -m %o -o %d -g %d /dev/stdin %s", quoted(v.Text), v.Mode, v.UID, v.GID, quoted(target))
+	c := fmt.Sprintf("printf %%s %s | install -m %o -o %d -g %d /dev/stdin %s", Quoted(v.Text), v.Mode, v.UID, v.GID, Quoted(target))
 	if len(c) > maxCommandBytes || strings.Contains(v.Text, "\x00") {
 		return ""
 	}
@@ -57,17 +57,17 @@ func treeCommand(link string, v Value) string {
 	case err != nil || !v.Present:
 		return ""
 	case nodes[0].Handle == 0 && !nodes[0].Default:
-		return "tc qdisc del dev " + quoted(link) + " root"
+		return "tc qdisc del dev " + Quoted(link) + " root"
 	case len(nodes) == 1 && len(nodes[0].Options) == 0:
-		return fmt.Sprintf("tc qdisc replace dev %s root handle %x: %s", quoted(link), nodes[0].Handle>>16, nodes[0].Kind)
+		return fmt.Sprintf("tc qdisc replace dev %s root handle %x: %s", Quoted(link), nodes[0].Handle>>16, nodes[0].Kind)
 	}
 	return ""
 }
 
 const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:@%+,"
 
-// quoted is a word for a shell.
-func quoted(s string) string {
+// Quoted is a word for a shell.
+func Quoted(s string) string {
 	if s != "" && strings.Trim(s, plainLetters) == "" {
 		return s
 	}

@@ -154,7 +154,7 @@ func (p *planner) autoload() {
 	text := mark + "\n"
 	n := 0
 	for _, m := range []string{"tcp_bbr", "sch_fq"} {
-		if p.isModule(m) && (m != "sch_fq" || p.ownsDefaultQdisc()) && !p.loaded(m) {
+		if p.isModule(m) && (m != "sch_fq" || p.ownsDefaultQdisc()) && p.f.Loads(m) == "" {
 			text += m + "\n"
 			n++
 		}
@@ -162,17 +162,6 @@ func (p *planner) autoload() {
 	if n > 0 {
 		p.step(change.File, loadFile, change.FileText(text), "early in a boot")
 	}
-}
-
-// loaded tells whether a file of the host loads a module at boot.
-func (p *planner) loaded(module string) bool {
-	order, _ := p.f.Files.DropIns(advise.ModulesLoadDirs, ".conf")
-	if etc, ok := p.f.Files.Get("/etc/modules"); ok {
-		order = append(order, etc)
-	}
-	return slices.ContainsFunc(order, func(f advise.File) bool {
-		return slices.Contains(strings.Fields(strings.ReplaceAll(f.Text, "-", "_")), module)
-	})
 }
 
 // noWay: no file that congctl writes decides. What does is named, and BBR is on until

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/core/change"
 )
 
 // Keeper is what sets the limit again after a boot.
@@ -204,7 +205,7 @@ func withoutLine(link, text string) string {
 		return text
 	}
 	line, rest, _ := strings.Cut(after, "\n")
-	if strings.Contains(line, " shape set "+shell([]string{link})+" ") {
+	if strings.Contains(line, " shape set "+change.Quoted(link)+" ") {
 		after = rest // any other line is somebody's, who took ours away and left the mark
 	}
 	return before + after
@@ -222,13 +223,10 @@ func rcLocal(link string, b Boot, command []string) Persistence {
 	return Persistence{Keeper: RCLocal, Files: []Kept{{b.RCLocal, text, 0o755}}}
 }
 
-// shell quotes words that need it.
 func shell(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		if quoted[i] = w; w == "" || strings.ContainsAny(w, " \t\n'\"\\$`&|;<>()*?[]#~!{}%") {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
+		quoted[i] = change.Quoted(w)
 	}
 	return strings.Join(quoted, " ")
 }

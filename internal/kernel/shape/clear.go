@@ -124,7 +124,10 @@ func (h *Host) revert(link, id string) error {
 	}
 	r, err := h.engine.Undo(open[i], false, "not confirmed in time")
 	if err == nil && len(r.Refused) > 0 {
-		err = fmt.Errorf("revert %s: somebody changed since: %s", link, r.Refused)
+		err = fmt.Errorf("revert %s: %w: %s", link, errForeign, r.Refused)
 	}
 	return err
 }
+
+// errForeign: to try again would change nothing.
+var errForeign = errors.New("somebody changed since")

@@ -108,9 +108,12 @@ func (h *Host) Confirm(link string, now time.Time) (*Pending, error) {
 
 func (h *Host) take(link string) bool { return os.Remove(h.pendingPath(link)) == nil }
 
-// patience is for how long the child tries to get the lock, which a change holds for
-// seconds.
+// patience is for how long the child tries to take the limit back: a lock is held for
+// seconds, a disk is full for minutes.
 const patience = 5 * time.Minute
+
+// pause after a try that failed: each may add lines to the journal.
+const pause = time.Second
 
 // tick is how often the child looks whether the note has gone.
 const tick = 200 * time.Millisecond
@@ -119,18 +122,29 @@ const tick = 200 * time.Millisecond
 // limit back.
 func (h *Host) RevertUnless(link, id string, after time.Duration) error {
 	for end := time.Now().Add(after); time.Now().Before(end); time.Sleep(min(tick, after)) {
-		// A note that cannot be read for a moment is no confirmation.
-		if p, err := h.note(link); err == nil && (p == nil || p.ID != id) {
+		if h.confirmed(link, id) {
 			return nil
 		}
 	}
-	if p, err := h.note(link); err != nil || p == nil || p.ID != id || !h.take(link) {
-		return err
+	if h.confirmed(link, id) || !h.take(link) {
+		return nil
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(tick) {
-		// Another change may be under way on this host.
-		if err := h.Revert(link, id); !errors.Is(err, instance.ErrRunning) || time.Now().After(end) {
+	// Another change may be under way on this host, or its disk be full for a while.
+	for end := time.Now().Add(patience); ; {
+		err := h.Revert(link, id)
+		switch {
+		case err == nil, errors.Is(err, errForeign), time.Now().After(end):
 			return err
+		case errors.Is(err, instance.ErrRunning):
+			time.Sleep(tick)
+		default:
+			time.Sleep(pause)
 		}
 	}
+}
+
+// confirmed tells whether the note has gone. One that cannot be read is no confirmation.
+func (h *Host) confirmed(link, id string) bool {
+	p, err := h.note(link)
+	return err == nil && (p == nil || p.ID != id)
 }

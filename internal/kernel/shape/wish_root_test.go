@@ -195,3 +195,89 @@ func TestInterruptedIsNotFinished(t *testing.T) {
 		}
 	}
 }
+
+// full is a disk that takes so many operations more, and fails at as many after that.
+type full struct {
+	carry.Disk
+	takes, fails int
+}
+
+func (d *full) Do(op carry.Op) error {
+	if d.takes--; d.takes < 0 && d.takes >= -d.fails {
+		return unix.ENOSPC
+	}
+	return d.Disk.Do(op)
+}
+
+func (h *Host) onDisk(d carry.Disk) *carry.Engine {
+	return carry.New(carry.Options{Disk: d, Dir: h.dir, Places: places(), Boot: h.boot})
+}
+
+// guardedSet sets a limit that waits to be confirmed and gives its journal's name.
+func guardedSet(t *testing.T, p pair, h *Host, d carry.Disk) (id string, err error) {
+	t.Helper()
+	whole := h.engine
+	defer func() { h.engine = whole }()
+	h.engine = h.onDisk(d)
+	guard := h.Guarded(Pending{Link: "a", Until: time.Now().Add(time.Minute)}, func(got string) error { id = got; return nil })
+	return id, p.a.Do(func() error { _, err := h.Set(ask(8e6), "test", time.Now(), guard); return err })
+}
+
+// A note that cannot be read is no confirmation, and one failure of the disk does not end
+// the attempts to take the limit back.
+func TestRevertsInSpiteOfFaults(t *testing.T) {
+	p := newPair(t)
+	before := settings(t, p)
+	for name, fault := range map[string]func(*Host){
+		"a note that cannot be read": func(h *Host) {
+			if err := errors.Join(os.Remove(h.pendingPath("a")), os.Mkdir(h.pendingPath("a"), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a full disk for a moment": func(h *Host) { h.engine = h.onDisk(&full{h.disk, 0, 1}) },
+	} {
+		h := newTestHost(t)
+		id, err := guardedSet(t, p, h, h.disk)
+		if err != nil || settings(t, p)[Egress] == before[Egress] {
+			t.Fatalf("%s: no limit: %v", name, err)
+		}
+		fault(h)
+		in(t, p.a, func() error { return h.RevertUnless("a", id, 0) })
+		if now := settings(t, p)[Egress]; now != before[Egress] {
+			t.Errorf("%s: %q stays", name, now)
+		}
+	}
+}
+
+// A set that fails takes its note away only if nothing is left of it: else the process
+// that waits has still to try.
+func TestFailedSetIsStillWatched(t *testing.T) {
+	p := newPair(t)
+	before := settings(t, p)
+	failed, left := 0, 0
+	for n := 0; ; n++ {
+		h := newTestHost(t)
+		id, err := guardedSet(t, p, h, &full{h.disk, n, 1000})
+		if err == nil {
+			in(t, p.a, func() error { return h.RevertUnless("a", id, 0) })
+			break
+		}
+		failed++
+		waits, wErr := h.Waits("a", time.Now())
+		if settings(t, p)[Egress] != before[Egress] {
+			left++
+			if wErr != nil || waits == nil {
+				t.Errorf("fault %d: a limit is left (%v) and nobody watches it: %v", n, err, wErr)
+			}
+		}
+		if id != "" {
+			in(t, p.a, func() error { return h.RevertUnless("a", id, 0) })
+		}
+		if now := settings(t, p)[Egress]; now != before[Egress] {
+			t.Fatalf("fault %d: %q stays", n, now)
+		}
+	}
+	if failed < 5 || left == 0 {
+		t.Errorf("failed %d times, %d with a limit left", failed, left)
+	}
+}
