@@ -85,6 +85,6 @@ func play(part string) int {
 func notShort(t testing.TB, why string) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("slow: " + why)
+		t.Skip("slow: " + why + "; no minimum kernel")
 	}
 }

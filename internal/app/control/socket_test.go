@@ -136,7 +136,7 @@ func TestNotRunning(t *testing.T) {
 
 func TestPermissionDenied(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("needs another user than root: root may open every socket")
+		t.Skip("needs another user than root: root may open every socket; no minimum kernel")
 	}
 	path := start(t, Options{}, handleEcho)
 	if err := os.Chmod(path, 0); err != nil {

@@ -222,7 +222,7 @@ func sum(m map[string]int) (n int) {
 func TestRecordDump(t *testing.T) {
 	dir := os.Getenv("CONGCTL_RECORD")
 	if dir == "" {
-		t.Skip("records only when CONGCTL_RECORD names a directory")
+		t.Skip("records only when CONGCTL_RECORD names a directory; no minimum kernel")
 	}
 	needSS(t)
 	ownNetns(t)

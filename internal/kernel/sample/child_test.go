@@ -25,7 +25,7 @@ func TestChildRole(t *testing.T) {
 	var role string
 	var a, b, c int
 	if _, err := fmt.Sscan(os.Getenv(childRole), &role, &a, &b, &c); err != nil {
-		t.Skip("runs only as a child of other tests")
+		t.Skip("runs only as a child of other tests; no minimum kernel")
 	}
 	switch role {
 	case "crowd":

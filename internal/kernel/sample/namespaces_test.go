@@ -94,7 +94,7 @@ func heldNamespace(t *testing.T) (pid int, free func()) {
 	t.Helper()
 	cmd := exec.Command("unshare", "--net", "sleep", "60")
 	if err := cmd.Start(); err != nil {
-		t.Skipf("needs unshare (util-linux): %v", err)
+		t.Skipf("needs unshare (util-linux): %v; minimum kernel 3.8", err)
 	}
 	free = func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
 	t.Cleanup(free)

@@ -21,7 +21,7 @@ var ssArgs = []string{"-tainHOem"}
 func needSS(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("ss"); err != nil {
-		t.Skip("needs ss (iproute2)")
+		t.Skip("needs ss (iproute2); no minimum kernel")
 	}
 }
 

@@ -57,7 +57,7 @@ func moreFiles(t testing.TB, n uint64) {
 		return
 	}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: max(n, was.Max)}); err != nil {
-		t.Skipf("needs %d open files: %v", n, err)
+		t.Skipf("needs %d open files: %v; no minimum kernel", n, err)
 	}
 	t.Cleanup(func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &was) })
 }
