@@ -68,6 +68,12 @@ func TestMain(m *testing.M) {
 // debian gives a fresh Debian with congctl on its path, booted.
 func debian(t *testing.T) (Machine, *Running) {
 	t.Helper()
+	return fresh(t, func(image string) string { return image })
+}
+
+// fresh boots the image that is chosen.
+func fresh(t *testing.T, choose func(image string) string) (Machine, *Running) {
+	t.Helper()
 	if os.Getenv("CONGCTL_DEBIAN_CACHE") == "" || testing.Short() {
 		t.Skip("boots a Debian 12 in QEMU, minutes: CONGCTL_DEBIAN_CACHE names a folder for its disk image; minimum kernel of the guest 4.13")
 	}
@@ -88,7 +94,7 @@ func debian(t *testing.T) (Machine, *Running) {
 	}
 	dir := t.TempDir()
 	m := Machine{Image: k.Image, Disk: filepath.Join(dir, "disk"), Program: bin, Console: filepath.Join(dir, "console")}
-	if err := Copy(context.Background(), img, m.Disk); err != nil {
+	if err := Copy(context.Background(), choose(img), m.Disk); err != nil {
 		t.Fatal(err)
 	}
 	r := up(t, m)
@@ -108,7 +114,7 @@ func up(t *testing.T, m Machine) *Running {
 // again reboots the machine as an administrator does.
 func again(t *testing.T, m Machine, r *Running) *Running {
 	t.Helper()
-	if err := r.Off("systemctl reboot"); err != nil {
+	if err := r.Off("reboot"); err != nil {
 		t.Fatal(err)
 	}
 	return up(t, m)
