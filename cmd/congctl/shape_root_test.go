@@ -216,6 +216,26 @@ func TestShapeOverOwnSession(t *testing.T) {
 	}
 }
 
+// Where no boot would run the script the limit is refused, also one that has to be
+// confirmed first: not when it is too late to ask for another.
+func TestShapeServiceOff(t *testing.T) {
+	s := newShaped(t)
+	check(t, os.RemoveAll(filepath.Join(s.root, "/run/systemd")))
+	s.file("/run/openrc/softlevel", "default\n")
+	s.file("/etc/runlevels/nonetwork/local", "")
+	before := s.state()
+	for _, more := range []string{"--no-confirm", "--confirm", "--dry-run"} {
+		out, code := s.run("shape", "set", "a", "8Mbit/s", "--persist", more)
+		if code != exitFailed || !strings.Contains(out, "rc-update add local default") || s.state() != before {
+			t.Errorf("%s: %d\n%s", more, code, out)
+		}
+	}
+	s.file("/etc/runlevels/default/local", "")
+	if out := s.must("shape", "set", "a", "8Mbit/s", "--persist"); !strings.Contains(out, "kept after a boot by OpenRC") {
+		t.Errorf("switched on:\n%s", out)
+	}
+}
+
 // A limit on another link than the session's asks nobody.
 func TestShapeOtherLink(t *testing.T) {
 	s := newShaped(t)

@@ -128,7 +128,10 @@ func (f shapeFlags) set(g *global, cmd *cobra.Command, h *shape.Host, r shape.Re
 		return err
 	}
 	first, guard := r, shape.Guard(nil)
-	if ask { // files are written when it is confirmed
+	if ask { // files are written when it is confirmed, and refused before
+		if _, err := h.Propose(r); err != nil {
+			return err
+		}
 		first.LiveOnly = true
 		guard = h.Guarded(shape.Pending{Link: r.Link, Until: time.Now().Add(f.within), Then: r}, func(id string) error { return f.startChild(g, r, id) })
 	}

@@ -112,7 +112,7 @@ func TestWhoRunsScripts(t *testing.T) {
 		{"sourced", System{Init: "busybox", Script: RCLocal, ScriptAnyMode: true}, rc(false), "bbr", ""},
 		{"openrc", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/a.start", Text: set, Exec: true}}, "bbr", ""},
 		{"openrc, not executable", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/a.start", Text: set}}, "cubic", "it is not executable"},
-		{"openrc, the service is off", System{Init: "openrc"}, Files{{Path: "/etc/local.d/a.start", Text: set, Exec: true}}, "cubic", "openrc does not run it"},
+		{"openrc, the service is off", System{Init: "openrc"}, Files{{Path: "/etc/local.d/a.start", Text: set, Exec: true}}, "cubic", "OpenRC's service local is off"},
 		{"openrc and rc.local", System{Init: "openrc", Script: LocalStart}, rc(true), "cubic", "openrc does not run it"},
 		{"openrc, in order", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/b.start", Text: set, Exec: true},
 			{Path: "/etc/local.d/a.start", Text: "sysctl net.ipv4.tcp_congestion_control=reno", Exec: true}}, "bbr", ""},

@@ -34,6 +34,7 @@ type Boot struct {
 	Systemd          bool   // is the first process
 	OpenRC           bool   // runs the services
 	Local            bool   // OpenRC's service local runs what is in /etc/local.d
+	RCService        bool   // OpenRC has rc.local, as Debian's, in the place of local
 	RCLocal          string // path of what the init runs at the end of a boot, "" where it runs none
 	RCText           string // "" where the file is not there
 	RCIdle           bool   // the file is there, and is not run as it may not be
@@ -71,8 +72,10 @@ func Persist(link string, t Target, b Boot, command []string) (p Persistence, er
 		return p, fmt.Errorf("keep the limit of %s: %s is not executable, so no boot runs it: chmod +x %s", link, b.RCLocal, b.RCLocal)
 	case b.RCLocal != "" && !b.Local:
 		return rcLocal(link, b, command), nil
+	case b.OpenRC && !b.Local:
+		return p, serviceOff(link, b)
 	case b.OpenRC:
-		p = openRC(link, b, command)
+		return openRC(link, command), nil
 	default:
 		return p, fmt.Errorf("keep the limit of %s: found neither systemd, OpenRC nor an init that runs rc.local; run this at boot by what your host has: %s", link, shell(command))
 	}
@@ -185,12 +188,17 @@ const shebang = "#!/bin/sh\n"
 
 func localStart(link string) string { return "/etc/local.d/congctl-shape-" + link + ".start" }
 
-func openRC(link string, b Boot, command []string) Persistence {
-	p := Persistence{Keeper: OpenRC, Files: []Kept{{localStart(link), shebang + written + "exec " + shell(command) + "\n", 0o755}}}
-	if !b.Local {
-		p.note("OpenRC runs /etc/local.d only with its service local, which is off here: rc-update add local default")
+func openRC(link string, command []string) Persistence {
+	return Persistence{Keeper: OpenRC, Files: []Kept{{localStart(link), shebang + written + "exec " + shell(command) + "\n", 0o755}}}
+}
+
+// serviceOff: a script that no boot reaches keeps no limit.
+func serviceOff(link string, b Boot) error {
+	service, runs := "local", path.Dir(localStart(link))
+	if b.RCService {
+		service, runs = "rc.local", advise.RCLocal
 	}
-	return p
+	return fmt.Errorf("keep the limit of %s: OpenRC's service %s, which runs %s, is off, so no boot would set it: rc-update add %s default", link, service, runs, service)
 }
 
 // oursInKeyfile is what an earlier limit put there.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,10 @@ func readBoot(root string, disk carry.Disk, l shaping.Link) (b shaping.Boot, err
 	}
 	if script == advise.RCLocal {
 		f.findRCLocal(&b, anyMode)
+	}
+	if b.OpenRC && script == "" {
+		services := f.names("/etc/init.d")
+		b.RCService = slices.Contains(services, "rc.local") && !slices.Contains(services, "local")
 	}
 	return b, f.err
 }
