@@ -77,7 +77,7 @@ func (f *Facts) AfterBoot(key string) Known[Boot] {
 	if f.System.Applier == "systemd-sysctl" && len(named) > 0 {
 		globbed = nil // a name beats every pattern, whatever their order
 	}
-	order := append(f.taken(append(globbed, named...)), f.later(key)...)
+	order := settled(append(f.taken(append(globbed, named...)), f.later(key)...))
 	if len(order) == 0 {
 		return f.builtinDefault(key)
 	}
@@ -125,6 +125,16 @@ func (f *Facts) later(key string) (set []Setting) {
 		set = append(set, f.scriptSets(script, key)...)
 	}
 	return set
+}
+
+// settled leaves out what changes nothing, whether it is reached or not.
+func settled(order []Setting) (kept []Setting) {
+	for _, s := range order {
+		if n := len(kept); s.If == "" || n == 0 || kept[n-1].Odd || kept[n-1].Value != s.If {
+			kept = append(kept, s)
+		}
+	}
+	return kept
 }
 
 func (f *Facts) setInEtc(key string) bool {

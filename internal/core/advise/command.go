@@ -5,9 +5,11 @@ import (
 	"strings"
 )
 
-// command is one simple command of a script, up to ";", "&" or the end of its line.
+// command is one simple command of a script with what is chained to it, up to ";", "&"
+// or the end of its line.
 type command struct {
-	line  int
+	from  int      // where its first line begins, in bytes
+	line  int      // that it ends on, from 1
 	words []string // with operators as words of their own
 	odd   bool     // it has what only a shell can read
 }
@@ -16,47 +18,63 @@ type command struct {
 var operators = []string{"2>&1", "&>", "2>", ">>", "&&", "||", ";;", ">", "<", "|", "&", ";", "(", ")"}
 
 // commands takes a script apart, without running any of it: no variables, no patterns,
-// no here-documents. A line that ends in a backslash goes on in the next.
+// no here-documents. A line that ends in a backslash or an operator goes on in the next,
+// and so does one in quotes.
 func commands(text string) (list []command) {
-	n, from := 0, ""
-	for line := range strings.Lines(text) {
-		n++
-		from += strings.TrimSuffix(line, "\n")
-		if cut, more := strings.CutSuffix(from, `\`); more {
-			from = cut + " "
-			continue
-		}
-		list = append(list, split(from, n)...)
-		from = ""
-	}
-	return append(list, split(from, n)...)
-}
-
-// split takes one line apart.
-func split(line string, n int) (list []command) {
-	c := command{line: n}
+	var c command
 	end := func() {
 		if len(c.words) > 0 {
 			list = append(list, c)
 		}
-		c = command{line: n}
+		c = command{}
 	}
-	for line = strings.TrimLeft(line, " \t"); line != "" && line[0] != '#'; line = strings.TrimLeft(line, " \t\r") {
-		op, rest := operator(line)
-		if op == "" {
-			var word string
-			var odd bool
-			word, rest, odd = oneWord(line)
-			c.words, c.odd = append(c.words, word), c.odd || odd
-		} else if op == ";" || op == "&" {
+	line, begin := 1, 0
+	for at := 0; at < len(text); {
+		rest := text[at:]
+		switch op, _ := operator(rest); {
+		case rest[0] == '\n':
+			line, at = line+1, at+1
+			if !c.goesOn() {
+				end()
+				begin = at
+			}
+		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r':
+			at++
+		case strings.HasPrefix(rest, "\\\n"):
+			line, at = line+1, at+2
+		case rest[0] == '#':
+			comment, _, _ := strings.Cut(rest, "\n")
+			at += len(comment)
+		case op == ";" || op == "&":
 			end()
-		} else {
-			c.words = append(c.words, op)
+			at++
+		default:
+			if len(c.words) == 0 {
+				c.from = begin
+			}
+			n := c.take(rest, op)
+			line += strings.Count(rest[:n], "\n")
+			at, c.line = at+n, line
 		}
-		line = rest
 	}
 	end()
 	return list
+}
+
+// take adds the next word or operator, and tells how long it is in the text.
+func (c *command) take(rest, op string) int {
+	if op != "" {
+		c.words = append(c.words, op)
+		return len(op)
+	}
+	word, after, odd := oneWord(rest)
+	c.words, c.odd = append(c.words, word), c.odd || odd
+	return len(rest) - len(after)
+}
+
+// goesOn tells whether the next line belongs to it.
+func (c command) goesOn() bool {
+	return len(c.words) > 0 && slices.Contains([]string{"&&", "||", "|"}, c.words[len(c.words)-1])
 }
 
 func operator(line string) (op, rest string) {
@@ -72,7 +90,7 @@ func operator(line string) (op, rest string) {
 func oneWord(line string) (word, rest string, odd bool) {
 	for line != "" {
 		switch c := line[0]; {
-		case c == ' ' || c == '\t' || c == '\r', strings.IndexByte("<>|&;()", c) >= 0:
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n', strings.IndexByte("<>|&;()", c) >= 0:
 			return word, line, odd
 		case c == '\'' || c == '"':
 			in, after, closed := strings.Cut(line[1:], string(c))

@@ -2,7 +2,6 @@ package advise
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -12,20 +11,6 @@ const (
 	RCLocal    = "/etc/rc.local"
 	LocalStart = "/etc/local.d/*.start" // OpenRC's service local
 )
-
-// ending is a line behind which a script does nothing more.
-var ending = regexp.MustCompile(`(?m)^(exit\b|exec +[^<>&0-9])`)
-
-// BeforeEnd cuts a script before its last line of that kind, which is where to add a
-// command that has to run.
-func BeforeEnd(text string) (head, tail string) {
-	all := ending.FindAllStringIndex(text, -1)
-	if len(all) == 0 {
-		return text, ""
-	}
-	at := all[len(all)-1][0]
-	return text[:at], text[at:]
-}
 
 // idleScript is a script that no boot runs.
 type idleScript struct {
@@ -56,43 +41,34 @@ func (f *Facts) scripts() (run Files, idle []idleScript) {
 // scriptSets finds what a script sets a key to. A line that names the key and is not
 // plain is odd: only a shell can tell what it does.
 func (f *Facts) scriptSets(file File, key string) (set []Setting) {
-	depth := 0
+	var b block
 	for _, c := range commands(file.Text) {
-		if c.words[0] == "exit" && depth == 0 {
+		if b.ends(c) {
 			break
-		}
-		if slices.Contains(c.words, "<") {
-			depth++ // a here-document: where it ends is the shell's to tell
 		}
 		found := f.commandSets(c, key)
 		for i := range found {
 			if found[i].File == "" {
 				found[i].File, found[i].Line = file.Path, c.line
 			}
-			if depth+c.opens() > 0 {
-				found = []Setting{{File: file.Path, Line: c.line, Key: key, Value: strings.Join(c.words, " "), Odd: true}}
-				break
-			}
+		}
+		if why, is := b.open(c); is && len(found) > 0 {
+			found = []Setting{uncertain(found, c, why)}
+			found[0].File, found[0].Line, found[0].Key = file.Path, c.line, key
 		}
 		set = append(set, found...)
-		depth = max(0, depth+c.opens()-c.closes())
+		b.pass(c)
 	}
 	return set
 }
 
-// opens and closes count the words of a command that begin and end a block.
-func (c command) opens() int {
-	return c.count("if", "for", "while", "until", "case", "select", "{", "(")
-}
-func (c command) closes() int { return c.count("fi", "done", "esac", "}", ")") }
-
-func (c command) count(words ...string) (n int) {
-	for _, w := range c.words {
-		if slices.Contains(words, w) {
-			n++
-		}
+// uncertain is a setting of which it is open whether it is reached.
+func uncertain(found []Setting, c command, why string) Setting {
+	s := Setting{Odd: true, Value: strings.Join(c.words, " ") + why}
+	if last := found[len(found)-1]; !last.Odd {
+		s.If = last.Value
 	}
-	return n
+	return s
 }
 
 // branching are operators behind which it is open whether anything runs.
@@ -118,7 +94,7 @@ func (f *Facts) commandSets(c command, key string) []Setting {
 			return value
 		}
 	}
-	if !mentions(c.words, key) {
+	if !mentions(c.words, key) && !c.anyKey() {
 		return nil
 	}
 	return []Setting{{Key: key, Value: strings.Join(c.words, " "), Odd: true}}
@@ -136,59 +112,6 @@ func mentions(words []string, key string) bool {
 		}
 	}
 	return false
-}
-
-// sysctlSets reads "sysctl -w key=value ...", and the files that "sysctl -p" applies.
-func (f *Facts) sysctlSets(args []string, key string) (set []Setting, ok bool) {
-	load, loads := false, []string{}
-	for _, w := range args {
-		name, value, assigns := strings.Cut(w, "=")
-		switch {
-		case w == "--system":
-			order, _ := f.Files.DropIns(SysctlDirs, ".conf")
-			return f.loaded(append(paths(order), SysctlConf), key), true
-		case w == "-p" || w == "--load" || name == "--load":
-			if load = true; assigns {
-				loads = append(loads, value)
-			}
-		case strings.HasPrefix(w, "--") && slices.Contains([]string{"--write", "--quiet", "--ignore"}, w),
-			len(w) > 1 && w[0] == '-' && strings.Trim(w[1:], "wqein") == "":
-		case load && !assigns && w[0] == '/':
-			loads = append(loads, w)
-		case !assigns && dotted(w) == key && len(args) == 1: // shows it
-		case !assigns || w[0] == '-' || name == "":
-			return nil, false
-		case dotted(name) == key:
-			set = append(set, Setting{Key: key, Value: value})
-		}
-	}
-	if load && len(loads) == 0 {
-		loads = []string{SysctlConf}
-	}
-	return append(set, f.loaded(loads, key)...), true
-}
-
-func paths(fs Files) (list []string) {
-	for _, f := range fs {
-		list = append(list, f.Path)
-	}
-	return list
-}
-
-func (f *Facts) loaded(names []string, key string) (set []Setting) {
-	for _, name := range names {
-		file, ok := f.Files.Get(name)
-		if !ok && name != SysctlConf {
-			set = append(set, Setting{Key: key, Value: "sysctl -p " + name, Odd: true}) // nobody has read it
-		}
-		all, _ := ParseSysctl(file.Path, file.Text)
-		for _, s := range all {
-			if s.sets(key) && !s.malformed() {
-				set = append(set, s)
-			}
-		}
-	}
-	return set
 }
 
 // echoSets reads "echo value > /proc/sys/..." and "echo value | tee /proc/sys/...". What

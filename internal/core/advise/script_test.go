@@ -7,7 +7,7 @@ import (
 )
 
 // scripts and what they set, as LINE=VALUE, with FILE: where another file says so; LINE?
-// where nobody can tell.
+// where nobody can tell, with the value if only whether the line is reached is open.
 var scripts = map[string]string{
 	"sysctl -w net.ipv4.tcp_congestion_control=cubic":                                          "1=cubic",
 	"/sbin/sysctl -w net.ipv4.tcp_congestion_control=cubic":                                    "1=cubic",
@@ -30,11 +30,33 @@ var scripts = map[string]string{
 	"sysctl net.ipv4.tcp_congestion_control":                                 "",
 	"echo net.ipv4.tcp_congestion_control=bbr is set now":                    "",
 	"exit 0\nsysctl -w net.ipv4.tcp_congestion_control=cubic":                "",
-	"ls && exit 0\nsysctl -w net.ipv4.tcp_congestion_control=cubic":          "2=cubic",
-	"if a; then\n exit 1\nfi\nsysctl -w net.ipv4.tcp_congestion_control=bbr": "4=bbr",
 	"f() {\n x\n}\nsysctl -w net.ipv4.tcp_congestion_control=bbr":            "4=bbr",
+	"exec /bin/x\nsysctl -w net.ipv4.tcp_congestion_control=cubic":           "",
+	"exec >/log 2>&1\nsysctl -w net.ipv4.tcp_congestion_control=cubic":       "2=cubic",
+	"echo waiting for exit\nsysctl -w net.ipv4.tcp_congestion_control=cubic": "2=cubic",
+	"awk '{\nexit\n}' x\nsysctl -w net.ipv4.tcp_congestion_control=cubic":    "4=cubic",
+	"# a \\\nsysctl -w net.ipv4.tcp_congestion_control=cubic":                "2=cubic",
+	"sysctl -n net.core.rmem_max net.ipv4.tcp_congestion_control":            "",
 
-	"if a; then\nsysctl -w net.ipv4.tcp_congestion_control=bbr\nfi":               "2?",
+	"ls && exit 0\nsysctl -w net.ipv4.tcp_congestion_control=cubic":                       "2? cubic",
+	"ls || exit\nsysctl -w net.ipv4.tcp_congestion_control=cubic":                         "2? cubic",
+	"[ -x /bin/x ] || exit 0\nsysctl -w net.ipv4.tcp_congestion_control=cubic":            "2? cubic",
+	"[ -x /bin/x ] ||\n exit 0\nsysctl -w net.ipv4.tcp_congestion_control=cubic":          "3? cubic",
+	"a || { echo no; exit 1; }\nsysctl -w net.ipv4.tcp_congestion_control=cubic":          "2? cubic",
+	"if a; then\n exit 1\nfi\nsysctl -w net.ipv4.tcp_congestion_control=bbr":              "4? bbr",
+	"if a; then exit 1; fi\nsysctl -w net.ipv4.tcp_congestion_control=bbr":                "2? bbr",
+	"if a; then\n exec /bin/x\nfi\nsysctl -w net.ipv4.tcp_congestion_control=bbr":         "4? bbr",
+	"f() {\n exec /bin/x\n}\nf\nsysctl -w net.ipv4.tcp_congestion_control=bbr":            "5? bbr",
+	"a && exec /bin/x\nsysctl -w net.ipv4.tcp_congestion_control=bbr":                     "2? bbr",
+	"case $1 in\n a)\n  exit 1\n ;;\nesac\nsysctl -w net.ipv4.tcp_congestion_control=bbr": "6? bbr",
+	"case $1 in\n a)\n  sysctl -w net.ipv4.tcp_congestion_control=bbr\n ;;\nesac":         "3? bbr",
+	"if a; then\n echo done\n sysctl -w net.ipv4.tcp_congestion_control=bbr\nfi":          "3? bbr",
+	"a || exit\nexit 0\nsysctl -w net.ipv4.tcp_congestion_control=bbr":                    "3? bbr",
+	"return 0\nsysctl -w net.ipv4.tcp_congestion_control=bbr":                             "2? bbr",
+	"a || exit\nsysctl -p": "2? htcp",
+	"a || exit\nb && sysctl -w net.ipv4.tcp_congestion_control=bbr": "2?",
+
+	"if a; then\nsysctl -w net.ipv4.tcp_congestion_control=bbr\nfi":               "2? bbr",
 	"if a; then sysctl -w net.ipv4.tcp_congestion_control=bbr; fi":                "1?",
 	"modprobe tcp_bbr && sysctl -w net.ipv4.tcp_congestion_control=bbr":           "1?",
 	"sysctl -w net.ipv4.tcp_congestion_control=$CC":                               "1?",
@@ -48,13 +70,45 @@ var scripts = map[string]string{
 	"sysctl -w 'net.ipv4.tcp_congestion_control=bbr":                              "1?",
 	"false || sysctl -w net.ipv4.tcp_congestion_control=bbr":                      "1?",
 
-	"sysctl -p":                                                "conf:2=htcp",
-	"/sbin/sysctl -q -p || :":                                  "conf:2=htcp",
-	"sysctl --load=/etc/own.conf":                              "own:1=vegas",
-	"sysctl -p /etc/own.conf":                                  "own:1=vegas",
-	"sysctl --system > /dev/null":                              "drop:1=yeah conf:2=htcp",
-	"sysctl -p /etc/nosuch.conf":                               "1?",
-	"if a; then\nsysctl -p\nfi":                                "2?",
+	"sysctl -p":                                  "conf:2=htcp",
+	"/sbin/sysctl -q -p || :":                    "conf:2=htcp",
+	"sysctl --load=/etc/own.conf":                "own:1=vegas",
+	"sysctl -p /etc/own.conf":                    "own:1=vegas",
+	"sysctl --system > /dev/null":                "drop:1=yeah conf:2=htcp",
+	"sysctl -p /etc/nosuch.conf":                 "1?",
+	"if a; then\nsysctl -p\nfi":                  "2? htcp",
+	"sysctl -qp /etc/own.conf":                   "own:1=vegas",
+	"sysctl -f /etc/own.conf":                    "own:1=vegas",
+	"sysctl -qef":                                "conf:2=htcp",
+	"sysctl -p/etc/own.conf":                     "own:1=vegas",
+	"sysctl -p /etc/own.conf -q":                 "own:1=vegas",
+	"sysctl -p /etc/own.conf /etc/sysctl.conf":   "own:1=vegas conf:2=htcp",
+	"sysctl --load /etc/own.conf":                "own:1=vegas",
+	"sysctl --quiet --load=/etc/own.conf":        "own:1=vegas",
+	"sysctl -w -p /etc/own.conf >/dev/null 2>&1": "own:1=vegas",
+
+	// a "p" takes the rest of its word for a file
+	"sysctl -pq":         "1?",
+	"sysctl -p own.conf": "1?",
+	"sysctl -p net.ipv4.tcp_congestion_control=bbr": "1?",
+	"sysctl -p $CONF":                 "1?",
+	"sysctl -p /etc/sysctl.d/*.conf":  "1?",
+	"cat /etc/own.conf | sysctl -p -": "1?",
+	"sysctl -p -":                     "1?",
+	"sysctl --lo=/etc/own.conf":       "1?",
+	"sysctl --sys":                    "1?",
+	"sysctl --system -r tcp":          "1?",
+	"sysctl --dry-run --system":       "1?",
+	"sudo sysctl -p":                  "1?",
+	"a && sysctl -qp":                 "1?",
+	"if a; then sysctl -p; fi":        "1?",
+	"sysctl -p > /var/log/x":          "1?",
+	"sysctl -w $LINE":                 "1?",
+	"sysctl -w net.ipv4.$K=bbr":       "1?",
+
+	"sysctl -w net.core.rmem_max=$MEM":                         "",
+	"sysctl -n net.core.rmem_max > $F":                         "",
+	"sysctl -a | grep -f /x -p":                                "",
 	"sysctl -p\nsysctl -w net.ipv4.tcp_congestion_control=bbr": "conf:2=htcp 2=bbr",
 }
 
@@ -70,7 +124,7 @@ func TestScriptSets(t *testing.T) {
 		for _, s := range f.scriptSets(f.Files[0], KeyCong) {
 			name := map[string]string{SysctlConf: "conf:", "/etc/own.conf": "own:", "/etc/sysctl.d/drop.conf": "drop:"}[s.File]
 			if s.Odd {
-				got = append(got, fmt.Sprintf("%s%d?", name, s.Line))
+				got = append(got, strings.TrimSpace(fmt.Sprintf("%s%d? %s", name, s.Line, s.If)))
 			} else {
 				got = append(got, fmt.Sprintf("%s%d=%s", name, s.Line, s.Value))
 			}
@@ -119,6 +173,10 @@ func TestWhoRunsScripts(t *testing.T) {
 		{"odd", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "if true; then " + set + "fi"}},
 			"/etc/rc.local:1 may set net.ipv4.tcp_congestion_control, and what it does can only be told by running it: then sysctl -w net.ipv4.tcp_congestion_control=bbr", ""},
 		{"odd, then plain", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "x && " + set + set}}, "bbr", ""},
+		{"perhaps, and the same", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/a.start", Text: set, Exec: true},
+			{Path: "/etc/local.d/b.start", Text: "x || exit\n" + set, Exec: true}}, "bbr", ""},
+		{"perhaps, and another", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "x || exit\n" + set}},
+			"/etc/rc.local:2 may set net.ipv4.tcp_congestion_control, and what it does can only be told by running it: sysctl -w net.ipv4.tcp_congestion_control=bbr (line 1 may have ended the script)", ""},
 		{"may not be read", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Why: "not permitted"}}, "/etc/rc.local: not permitted", ""},
 	} {
 		f := &Facts{System: c.system, Files: c.files}
@@ -143,16 +201,25 @@ func reasons(idle []idleScript) (list []string) {
 
 func TestBeforeEnd(t *testing.T) {
 	for text, want := range map[string]string{
-		"a\nexit 0\n":                   "a\n",
-		"a\nexit\n":                     "a\n",
-		"a\nexit; # done\n\n# x":        "a\n",
-		"exec >/log 2>&1\na\n":          "exec >/log 2>&1\na\n",
-		"exec 2>/log\na\n":              "exec 2>/log\na\n",
-		"a\nexec /bin/b\n":              "a\n",
-		"if a; then\n\texit 1\nfi\nb\n": "if a; then\n\texit 1\nfi\nb\n",
-		"exit 0":                        "",
-		"exited\n":                      "exited\n",
-		"":                              "",
+		"a\nexit 0\n":                           "a\n",
+		"a\nexit\n":                             "a\n",
+		"a\nexit; # done\n\n# x":                "a\n",
+		"exec >/log 2>&1\na\n":                  "exec >/log 2>&1\na\n",
+		"exec 2>/log\na\n":                      "exec 2>/log\na\n",
+		"a\nexec /bin/b\n":                      "a\n",
+		"a\nif a; then\n\texit 1\nfi\nb\n":      "a\n",
+		"a\n[ -x /b ] ||\n exit 0\nc\nexit 0\n": "a\n",
+		"a\nb \\\n c || exit 1\nd\n":            "a\n",
+		"#!/bin/sh -e\n# for you\nexit 0\n":     "#!/bin/sh -e\n# for you\n",
+		"if a; then\n b\nfi; exit 0\n":          "",
+		"a\nb; exit\n":                          "a\n",
+		"a &&\n b; exit\n":                      "",
+		"x '\nexit\n'\nb\n":                     "x '\nexit\n'\nb\n",
+		"a\nf() {\n exit 1\n}\nb\n":             "a\n",
+		"a\nexit 0\n# or\nexit 1\n":             "a\n",
+		"exit 0":                                "",
+		"exited\n":                              "exited\n",
+		"":                                      "",
 	} {
 		if head, tail := BeforeEnd(text); head != want || head+tail != text {
 			t.Errorf("%q: %q and %q", text, head, tail)

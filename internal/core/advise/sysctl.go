@@ -11,9 +11,10 @@ type Setting struct {
 	Line    int // from 1
 	Key     string
 	Value   string
-	Ignored bool // with "-" before the key: a kernel that refuses it is not told of
-	Glob    bool // the key has a pattern
-	Odd     bool // of a script: it names the key, and Value is the command, which only a shell can read
+	Ignored bool   // with "-" before the key: a kernel that refuses it is not told of
+	Glob    bool   // the key has a pattern
+	Odd     bool   // of a script: it names the key, and Value is the command, which only a shell can read
+	If      string // of an odd one: the value, where only whether the line is reached is open
 }
 
 // SyntaxFault is a line of a sysctl file that does not do what its author meant.

@@ -108,7 +108,7 @@ func (p *planner) byConf() []advise.File {
 }
 
 // byScript goes by what the init runs last, where nothing else applies settings, or where
-// it sets others: before its last exit. A script that nobody runs is not made to run.
+// it sets others: before what may end it. A script that nobody runs is not made to run.
 func (p *planner) byScript() []advise.File {
 	name := p.f.System.Script
 	if name == advise.LocalStart {
