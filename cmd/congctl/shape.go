@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/congctl/congctl/internal/core/shaping"
-	carry "github.com/congctl/congctl/internal/kernel/change"
 	"github.com/congctl/congctl/internal/kernel/shape"
 )
 
@@ -125,40 +124,6 @@ func newShapeClear(g *global) *cobra.Command {
 	cmd.Flags().BoolVar(&force, "force", false, "also put back what somebody changed since")
 	hiddenRoot(cmd, &root)
 	return cmd
-}
-
-// ShapeCleared is the answer of shape clear.
-type ShapeCleared struct {
-	Interface string   `json:"interface"`
-	Restored  []string `json:"restored"` // what has its old value again
-	Left      []string `json:"left"`     // what a reboot or a user of it left otherwise
-	Refused   []string `json:"refused"`  // what somebody changed since
-}
-
-func clearAnswer(link string, r carry.Report) ShapeCleared {
-	list := func(notes carry.Notes) []string {
-		all := []string{}
-		for _, n := range notes {
-			text := shape.Name(string(n.Step.Kind)) + " " + n.Step.Target
-			if n.Text != "" {
-				text += ": " + n.Text
-			}
-			all = append(all, text)
-		}
-		return all
-	}
-	return ShapeCleared{link, list(r.Restored), list(r.Left), list(r.Refused)}
-}
-
-func (a ShapeCleared) write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s: no longer limited by congctl\n", a.Interface)
-	for _, s := range a.Restored {
-		_, err = fmt.Fprintf(w, "as before: %s\n", s)
-	}
-	for _, s := range a.Left {
-		_, err = fmt.Fprintf(w, "left: %s\n", s)
-	}
-	return err
 }
 
 func newShapeConfirm(g *global) *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/congctl/congctl/internal/core/change"
 	"github.com/congctl/congctl/internal/core/shaping"
 	"github.com/congctl/congctl/internal/kernel/shape"
 )
@@ -21,6 +22,7 @@ type ShapeSet struct {
 	Writes         []ShapeWrite `json:"writes"`
 	KeptBy         string       `json:"kept_by,omitempty"`
 	Notes          []string     `json:"notes"`
+	Reread         []string     `json:"reread"` // who has to read its files again, and the command
 	ConfirmWithinS int          `json:"confirm_within_s,omitempty"`
 	ConfirmWhy     string       `json:"confirm_why,omitempty"`
 
@@ -43,7 +45,7 @@ func newShapeSetAnswer(p shape.Proposal, done bool) ShapeSet {
 	for _, s := range p.Steps {
 		a.Writes = append(a.Writes, ShapeWrite{string(s.Kind), s.Target, shape.ValueWords(s.Kind, s.Old), shape.ValueWords(s.Kind, s.New)})
 	}
-	a.Notes = append(a.Notes, p.Notes...)
+	a.Notes, a.Reread = append(a.Notes, p.Notes...), reread(p.Steps)
 	if p.Persistence != nil {
 		a.KeptBy = string(p.Persistence.Keeper)
 		a.Notes = append(a.Notes, p.Persistence.Notes...)
@@ -62,6 +64,7 @@ func (a ShapeSet) write(w io.Writer) error {
 		verb = "wrote"
 	}
 	a.writeWrites(&b, verb)
+	writeReread(&b, a.Reread)
 	switch {
 	case len(a.Writes) == 0:
 		fmt.Fprintf(&b, "%s is so already: nothing to write\n", a.Interface)
@@ -77,6 +80,23 @@ func (a ShapeSet) write(w io.Writer) error {
 	return err
 }
 
+// reread tells who has files of these steps in memory as they were.
+func reread(steps []change.Step) []string {
+	var files []string
+	for _, s := range steps {
+		if s.Kind == change.File {
+			files = append(files, s.Target)
+		}
+	}
+	return append([]string{}, shaping.Reread(files)...)
+}
+
+func writeReread(w io.Writer, notes []string) {
+	for _, n := range notes {
+		fmt.Fprintln(w, "reread", n)
+	}
+}
+
 func (a ShapeSet) writeWrites(w io.Writer, verb string) {
 	for _, s := range a.Writes {
 		fmt.Fprintf(w, "%s %s %s: %s (was %s)\n", verb, shape.Name(s.Kind), s.Target, s.New, s.Old)
@@ -86,6 +106,7 @@ func (a ShapeSet) writeWrites(w io.Writer, verb string) {
 // writeConfirmed tells what was written once a limit was confirmed.
 func (a ShapeSet) writeConfirmed(w io.Writer) (err error) {
 	a.writeWrites(w, "wrote")
+	writeReread(w, a.Reread)
 	if a.KeptBy != "" {
 		_, err = fmt.Fprintf(w, "kept after a boot by %s\n", a.KeptBy)
 	}

@@ -133,7 +133,10 @@ func TestShapeThereAndBack(t *testing.T) {
 	if out := s.must("shape", "set", "a", "1MB/s", "--burst", "200KiB", "--queue", "1MiB", "--persist", "--dry-run"); s.state() != before || !strings.Contains(out, "843.8 ms") {
 		t.Errorf("a dry run:\n%s", out)
 	}
-	s.must("shape", "set", "a", "1MB/s", "--burst", "200KiB", "--queue", "1MiB", "--persist")
+	const reload = "sudo systemctl daemon-reload"
+	if out := s.must("shape", "set", "a", "1MB/s", "--burst", "200KiB", "--queue", "1MiB", "--persist"); !strings.Contains(out, reload) {
+		t.Errorf("no %q in\n%s", reload, out)
+	}
 	if v := s.view(); !v.Ours || v.Egress.RateBitPerS != 8e6 || v.Egress.BurstBytes != 200<<10 || v.Egress.WaitMs != 843.776 {
 		t.Errorf("got %+v, %+v", v, v.Egress)
 	}
@@ -152,7 +155,7 @@ func TestShapeThereAndBack(t *testing.T) {
 		t.Errorf("got %+v", v.Egress)
 	}
 	out := s.must("shape", "clear", "a")
-	if after := s.state(); after != before {
+	if after := s.state(); after != before || !strings.Contains(out, reload) {
 		t.Errorf("before\n%s\nafter\n%s\n%s", before, after, out)
 	}
 	if out, code := s.run("shape", "clear", "a"); code != exitNotFound {

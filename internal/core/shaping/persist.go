@@ -137,9 +137,7 @@ func dropIn(b Boot) string {
 func keyfile(t Target, b Boot) Persistence {
 	text := strings.TrimRight(b.KeyText, "\n") + fmt.Sprintf("\n\n[tc]\nqdisc.root=handle %x: tbf rate %d burst %d limit %d\n",
 		Handle, t.Tbf.Rate.BytesPerS(), t.Tbf.Burst, t.Tbf.Limit)
-	p := Persistence{Keeper: NetworkManager, Files: []Kept{{b.Keyfile, text, 0o600}}}
-	p.note("NetworkManager reads the file at its next start, or after nmcli connection reload")
-	return p
+	return Persistence{Keeper: NetworkManager, Files: []Kept{{b.Keyfile, text, 0o600}}}
 }
 
 // systemd starts the unit whenever the device appears, at boot and when it is plugged in

@@ -28,6 +28,33 @@ var hosts = map[string]Boot{
 	"nothing":                {},
 }
 
+// Whoever keeps a limit by files that it has read already has to read them again.
+func TestReread(t *testing.T) {
+	for name, want := range map[string]string{
+		"networkd":       "networkd goes by its files of before until it starts again, or: sudo networkctl reload",
+		"networkmanager": "NetworkManager goes by its files of before until it starts again, or: sudo nmcli connection reload",
+		"systemd":        "systemd goes by its files of before until it starts again, or: sudo systemctl daemon-reload",
+		"openrc":         "",
+		"rc.local":       "",
+	} {
+		target, err := For(ethernet, Ask{Rate: 8e6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Persist(ethernet.Name, target, hosts[name], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var paths []string
+		for _, f := range p.Files {
+			paths = append(paths, f.Path)
+		}
+		if got := strings.Join(Reread(paths), "\n"); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 // Each kind of host keeps the limit in files that a person can check.
 func TestPersist(t *testing.T) {
 	datadriven.RunTest(t, "testdata/persist", func(t *testing.T, d *datadriven.TestData) string {
