@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/congctl/congctl/internal/core/shaping"
+	"github.com/congctl/congctl/internal/kernel/instance"
 	"github.com/congctl/congctl/internal/kernel/shape"
 )
 
@@ -57,6 +58,8 @@ func shapeError(link string, err error) error {
 		return &coded{exitRefused, "congctl shape show " + link, err}
 	case errors.Is(err, shape.ErrPending):
 		return &coded{exitRefused, "congctl shape confirm " + link, err}
+	case errors.Is(err, instance.ErrRunning):
+		return failed("the same again in a moment", err)
 	case errors.Is(err, shaping.ErrAsk), errors.Is(err, shape.ErrName):
 		return usage(err)
 	}
@@ -145,13 +148,22 @@ func newShapeConfirm(g *global) *cobra.Command {
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: the limit stays\n", args[0])
 			done, err := h.Set(p.Then, "congctl shape confirm "+args[0], time.Now(), nil)
 			if err != nil {
-				return shapeError(args[0], fmt.Errorf("until the next boot: the files are as before: %w", err))
+				return failed(setAgain(p.Then), fmt.Errorf("until the next boot: the files are as before: %w", err))
 			}
 			return newShapeSetAnswer(done, true).writeConfirmed(cmd.OutOrStdout())
 		},
 	}
 	hiddenRoot(cmd, &root)
 	return cmd
+}
+
+// setAgain is what writes the files of a limit that waits no longer.
+func setAgain(r shape.Request) string {
+	words := fmt.Sprintf("congctl shape set %s %s ...", r.Link, r.Ask.Rate)
+	if r.Persist {
+		words += " --persist"
+	}
+	return words + ", as before, with --no-confirm"
 }
 
 // newShapeRevert is what shape set leaves behind when a limit has to be confirmed.

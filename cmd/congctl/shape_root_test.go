@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/congctl/congctl/internal/core/shaping"
+	"github.com/congctl/congctl/internal/kernel/instance"
 	"github.com/congctl/congctl/internal/kernel/netns"
 	"github.com/congctl/congctl/internal/kernel/shape"
 )
@@ -236,6 +237,27 @@ func TestShapeServiceOff(t *testing.T) {
 	s.file("/etc/runlevels/default/local", "")
 	if out := s.must("shape", "set", "a", "8Mbit/s", "--persist"); !strings.Contains(out, "kept after a boot by OpenRC") {
 		t.Errorf("switched on:\n%s", out)
+	}
+}
+
+// While another congctl changes this host nothing is changed, and the message says so.
+func TestShapeWhileAnotherChanges(t *testing.T) {
+	s := newShaped(t)
+	s.must("shape", "set", "a", "8Mbit/s", "--persist", "--confirm", "--confirm-within", "1h")
+	lock, err := instance.Acquire(filepath.Join(s.root, "/var/lib/congctl/changes"))
+	check(t, err)
+	defer lock.Release()
+	before := s.state()
+	for _, verb := range []string{"set b 8Mbit/s", "clear a"} {
+		out, code := s.run(append([]string{"shape"}, strings.Fields(verb)...)...)
+		if code != exitFailed || !strings.Contains(out, fmt.Sprintf("another congctl runs on this state directory (pid %d)", os.Getpid())) ||
+			!strings.Contains(out, "try: the same again in a moment") {
+			t.Errorf("%s: %d\n%s", verb, code, out)
+		}
+	}
+	out, code := s.run("shape", "confirm", "a") // the limit stays all the same: there is nothing to confirm again
+	if code != exitFailed || !strings.Contains(out, "try: congctl shape set a 8Mbit/s ... --persist, as before, with --no-confirm") || s.state() != before {
+		t.Errorf("confirm: %d\n%s", code, out)
 	}
 }
 
