@@ -26,7 +26,8 @@ and left as it is, one that cannot be written is named with the command that res
 it, and the others are restored.
 
 Exit codes: 0 all is as before; 1 failed, and the same again goes on; 2 wrong usage;
-3 nothing to take back; 4 somebody changed values since: they are left.`,
+3 nothing to take back; 4 somebody changed values since: they are left; or a limit of
+congctl shape lies over what enable put on an interface: nothing was taken back.`,
 		Example: "  sudo congctl host disable\n  sudo congctl host disable --force",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,7 +52,10 @@ Exit codes: 0 all is as before; 1 failed, and the same again goes on; 2 wrong us
 }
 
 func disabled(r change.Report, err error, again string) error {
+	var limited enable.LimitedError
 	switch {
+	case errors.As(err, &limited):
+		return &coded{exitRefused, "sudo congctl shape clear " + limited[0] + ", then the same again", err}
 	case errors.Is(err, change.ErrNothing):
 		return notFound("congctl host check", err)
 	case errors.Is(err, instance.ErrRunning):

@@ -37,6 +37,7 @@ type Host struct {
 	// Lock is a directory on the real disk whose lock keeps a second congctl away.
 	Lock    string
 	Machine string
+	Boot    string // as the engine has it
 }
 
 // Result is what was planned, and done where it was not only shown.
@@ -183,6 +184,9 @@ func (h *Host) Disable(force bool) (r change.Report, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
+	if err := h.limited(open); err != nil {
+		return r, err
+	}
 	return h.Engine.Clear(Subject, force, "host disable")
 }
 
@@ -197,5 +201,5 @@ func New(disk change.Disk, dir string, facts func() advise.Facts) (*Host, error)
 		corechange.Module: change.Modules{Root: "/"},
 		corechange.Qdisc:  change.Qdiscs{},
 	}})
-	return &Host{Facts: facts, Engine: e, Connect: loopback.Connect, Lock: filepath.Clean(dir), Machine: machine}, nil
+	return &Host{Facts: facts, Engine: e, Connect: loopback.Connect, Lock: filepath.Clean(dir), Machine: machine, Boot: boot}, nil
 }

@@ -77,5 +77,5 @@ func onMachine(root string) *Host {
 		f.System.Init, f.System.Applier, f.System.Container = "systemd", "systemd-sysctl", ""
 		return f
 	}
-	return &Host{Facts: facts, Engine: e, Connect: loopback.Connect, Lock: root + change.DefaultDir, Machine: "m"}
+	return &Host{Facts: facts, Engine: e, Connect: loopback.Connect, Lock: root + change.DefaultDir, Machine: "m", Boot: "b"}
 }

@@ -141,7 +141,7 @@ func onPaper(root string, live settings) (*Host, error) {
 	prove := func() ([]loopback.Proof, error) {
 		return []loopback.Proof{{Addr: "127.0.0.1", Cong: live[advise.KeyCong]}}, nil
 	}
-	return &Host{Facts: facts, Engine: e, Connect: prove, Lock: root + change.DefaultDir, Machine: "m"}, nil
+	return &Host{Facts: facts, Engine: e, Connect: prove, Lock: root + change.DefaultDir, Machine: "m", Boot: "b"}, nil
 }
 
 // links makes a link with one queue, one with three, and one with somebody's shaper.

@@ -1,0 +1,128 @@
+package enable
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/congctl/congctl/internal/core/advise"
+	corechange "github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/core/shaping"
+	"github.com/congctl/congctl/internal/kernel/change"
+	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/kernel/shape"
+)
+
+// TestDisableBelowALimit: a limit put aside what enable put on a link, and has to come off
+// first. Until then nothing is taken back, not by force either.
+func TestDisableBelowALimit(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes a namespace; minimum kernel 5.3")
+	}
+	ns, err := netns.Anonymous()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	if err := ns.Do(func() error { return disableBelowALimit(t, t.TempDir()) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDisableBelowALimitOfABoot: since the reboot nothing of enable's is below the limit,
+// and disable leaves it.
+func TestDisableBelowALimitOfABoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes a namespace; minimum kernel 5.3")
+	}
+	ns, err := netns.Anonymous()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	if err := ns.Do(func() error { return disableBelowALimitOfABoot(t, t.TempDir()) }); err != nil {
+		t.Error(err)
+	}
+}
+
+func disableBelowALimitOfABoot(t *testing.T, root string) error {
+	live := settings{advise.KeyCong: "cubic"}
+	h, err := onPaper(root, live)
+	s, err2 := shape.NewHost(root, change.DefaultDir)
+	if err := errors.Join(err, err2, links(), os.MkdirAll(root+"/etc/sysctl.d", 0o755)); err != nil {
+		return err
+	}
+	if err := onceEnabled(h, time.Unix(1_795_000_000, 0)); err != nil {
+		return err
+	}
+	if _, err := s.Boot(shape.Request{Link: "one", Ask: shaping.Ask{Rate: 8e6}}); err != nil {
+		return err
+	}
+	h.Boot = "c"
+	h.Engine = change.New(change.Options{Disk: change.HostDisk{Root: root}, Boot: h.Boot, Places: map[corechange.Kind]change.Place{
+		corechange.Sysctl: live, corechange.Module: live, corechange.Qdisc: change.Qdiscs{}}})
+	r, err := h.Disable(false)
+	if err != nil || len(r.Refused) > 0 || len(r.Left) != 1 || r.Left[0].Step.Target != "one" || live[advise.KeyCong] != "cubic" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if v, err := s.View("one"); err != nil || !v.Ours {
+		t.Errorf("the limit: %+v, %v", v, err)
+	}
+	return nil
+}
+
+func disableBelowALimit(t *testing.T, root string) error {
+	now := time.Unix(1_795_000_000, 0)
+	live := settings{advise.KeyCong: "cubic"}
+	h, err := onPaper(root, live)
+	s, err2 := shape.NewHost(root, change.DefaultDir)
+	if err := errors.Join(err, err2, links(), os.MkdirAll(root+"/etc/sysctl.d", 0o755)); err != nil {
+		return err
+	}
+	before := picture(root, live)
+	if err := onceEnabled(h, now); err != nil {
+		return err
+	}
+	enabled := picture(root, live)
+	ask := shaping.Ask{Rate: 8e6}
+	if _, err := s.Set(shape.Request{Link: "one", Ask: ask}, "shape set one 8Mbit/s", now, nil); err != nil {
+		return err
+	}
+	limited := picture(root, live)
+	for _, force := range []bool{false, true} {
+		r, err := h.Disable(force)
+		var below LimitedError
+		if !errors.As(err, &below) || !slices.Equal(below, LimitedError{"one"}) || len(r.Restored) > 0 {
+			t.Errorf("force %t: %+v, %v", force, r, err)
+		}
+		if got := picture(root, live); got != limited {
+			t.Errorf("force %t: the host is\n%s\nwant\n%s", force, got, limited)
+		}
+	}
+	if _, err := s.Clear("one", false, now); err != nil || picture(root, live) != enabled {
+		t.Errorf("clear: %v; the host is\n%s\nwant\n%s", err, picture(root, live), enabled)
+	}
+	if r, err := h.Disable(false); err != nil || len(r.Refused)+len(r.Left) > 0 || picture(root, live) != before {
+		t.Errorf("disable: %+v, %v; the host is\n%s\nwant\n%s", r, err, picture(root, live), before)
+	}
+	return nil
+}
+
+// onceEnabled does what enable does, with a queue that every kernel has in the place of fq.
+func onceEnabled(h *Host, now time.Time) error {
+	queue := corechange.Tree([]corechange.Node{{Kind: "pfifo", Handle: corechange.OwnHandle << 16, Parent: corechange.RootParent, Options: []byte{100, 0, 0, 0}}})
+	_, err := h.Engine.Set(Subject, func() (p corechange.Plan, err error) {
+		if p.Header, err = h.Engine.Header(Subject, "host enable bbr", "m", now); err != nil {
+			return p, err
+		}
+		p.Steps, err = corechange.Complete([]corechange.Step{
+			{Kind: corechange.Sysctl, Target: advise.KeyCong, New: corechange.Text("bbr")},
+			{Kind: corechange.Qdisc, Target: "one", New: queue},
+			{Kind: corechange.File, Target: "/etc/sysctl.d/zz-congctl-bbr.conf", New: corechange.FileText("x\n")},
+		}, h.Engine.Read)
+		return p, err
+	}, nil)
+	return err
+}
