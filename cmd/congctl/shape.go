@@ -165,27 +165,3 @@ func setAgain(r shape.Request) string {
 	}
 	return words + ", as before, with --no-confirm"
 }
-
-// newShapeRevert is what shape set leaves behind when a limit has to be confirmed.
-func newShapeRevert(g *global) *cobra.Command {
-	var root, id string
-	var after time.Duration
-	cmd := &cobra.Command{
-		Use:    "revert IFACE",
-		Short:  "Wait, and take a limit back that nobody has confirmed",
-		Args:   cobra.ExactArgs(1),
-		Hidden: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			h, err := shapeHost(g, root)
-			if err != nil {
-				return err
-			}
-			fmt.Fprint(cmd.OutOrStdout(), childReady)
-			return h.RevertUnless(args[0], id, after)
-		},
-	}
-	cmd.Flags().StringVar(&id, "id", "", "of the change")
-	cmd.Flags().DurationVar(&after, "after", 0, "how long to wait")
-	hiddenRoot(cmd, &root)
-	return cmd
-}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/congctl/congctl/internal/core/shaping"
 	"github.com/congctl/congctl/internal/kernel/instance"
@@ -200,12 +199,7 @@ func TestShapeOverOwnSession(t *testing.T) {
 	if out, code := s.run("shape", "set", "a", "4Mbit/s"); code != exitRefused || !strings.Contains(out, "waits to be confirmed") {
 		t.Errorf("a second one: %d\n%s", code, out)
 	}
-	const patience = 30 * time.Second
-	for end := time.Now().Add(patience); s.state() != before; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not reverted in %s:\n%s", patience, s.state())
-		}
-	}
+	s.awaitState(before)
 	s.must("shape", "set", "a", "8Mbit/s", "--persist", "--confirm-within", "1h")
 	s.must("shape", "confirm", "a")
 	if _, err := os.Stat(filepath.Join(s.root, "/etc/systemd/system/congctl-shape-a.service")); err != nil || !s.view().Ours {

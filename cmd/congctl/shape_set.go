@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/core/shaping"
 	"github.com/congctl/congctl/internal/kernel/shape"
@@ -162,32 +160,6 @@ func (f shapeFlags) mustConfirm(link string) (ask bool, why string, err error) {
 	}
 	carries, err := shape.Carries(link, session)
 	return carries, "it carries your SSH session", err
-}
-
-// childReady is what the child says once it waits.
-const childReady = "waits\n"
-
-// startChild starts the process that takes the limit back, and waits until it waits. It
-// has a session of its own, so the hang-up of this one does not end it.
-func (f shapeFlags) startChild(g *global, r shape.Request, id string) error {
-	args := []string{"shape", "revert", r.Link, "--id", id, "--after", f.within.String(), "--root", f.root}
-	if g.configPath != "" {
-		args = append(args, "--config", g.configPath)
-	}
-	child := exec.Command(r.Program, args...)
-	child.SysProcAttr = &unix.SysProcAttr{Setsid: true}
-	out, err := child.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := child.Start(); err != nil {
-		return err
-	}
-	ready := make([]byte, len(childReady))
-	if _, err := io.ReadFull(out, ready); err != nil || string(ready) != childReady {
-		return errors.Join(errors.New("it ended before it waited"), child.Wait())
-	}
-	return child.Process.Release()
 }
 
 func printShape(g *global, cmd *cobra.Command, a ShapeSet) error {

@@ -91,3 +91,32 @@ func wantSeedCase(t *testing.T, r *Running) {
 		}
 	}
 }
+
+// TestDebianShapeOutlivesTheSession: a session is a scope, which logind stops with all that
+// is in it (KillUserProcesses). A limit that waits to be confirmed still waits then; where
+// what waits cannot have a scope of its own, the limit goes with the session.
+func TestDebianShapeOutlivesTheSession(t *testing.T) {
+	_, r := debian(t)
+	before := must(t, r, "tc qdisc show")
+	said := must(t, r, "cp /usr/bin/systemd-run /usr/bin/session"+session+"cat /proc/$(pgrep -f '[s]hape revert enp0s4')/cgroup")
+	if !strings.Contains(said, "/user.slice/session-1.scope") || !strings.Contains(said, "0::/system.slice/run-") {
+		t.Error("there was no session, or what reverts is in it")
+	}
+	if limited := must(t, r, "tc qdisc show dev enp0s4"); !strings.Contains(limited, "qdisc tbf c0c7: root ") {
+		t.Error("the limit went with the session")
+	}
+	must(t, r, "congctl shape clear enp0s4 && rm /usr/bin/systemd-run"+session+"while tc qdisc show dev enp0s4 | grep tbf; do sleep 0.2; done")
+	if now := must(t, r, "tc qdisc show"); now != before {
+		t.Errorf("not as before: %s, then %s", before, now)
+	}
+}
+
+// session sets a limit in a session, and ends it.
+const session = `
+	session --quiet --scope --slice=user.slice --unit=session-1 bash -c '
+		sleep 36000 </dev/null >/dev/null 2>&1 &
+		cat /proc/self/cgroup
+		congctl shape set enp0s4 8Mbit/s --confirm --confirm-within 1h'
+	systemctl stop session-1.scope
+	! pgrep -f "^sleep 36000" || exit 1
+	`
