@@ -2,21 +2,15 @@ package enable
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/congctl/congctl/internal/core/advise"
 	"github.com/congctl/congctl/internal/core/change"
 	"github.com/congctl/congctl/internal/core/enable"
-	"github.com/congctl/congctl/internal/kernel/host/paperhost"
+	"github.com/congctl/congctl/internal/kernel/host/paperhost/paperhosttest"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the plan of every host into testdata")
 
 // planText is a plan as people check it: each write in its order, files in full.
 func planText(r Result, err error) string {
@@ -56,24 +50,5 @@ func planText(r Result, err error) string {
 // TestPlans compares the writes on every host on paper with what a person has checked
 // once: testdata/NAME.plan.
 func TestPlans(t *testing.T) {
-	for _, name := range paperhost.Names() {
-		h, err := paperhost.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := planText(ShowPaper(h.Read()))
-		path := filepath.Join("testdata", name+".plan")
-		if *rewrite {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
+	paperhosttest.Golden(t, ".plan", func(facts advise.Facts) string { return planText(ShowPaper(facts)) })
 }

@@ -1,20 +1,15 @@
-package paperhost
+package paperhost_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/kernel/host/paperhost"
+	"github.com/congctl/congctl/internal/kernel/host/paperhost/paperhosttest"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the findings of every host into testdata")
 
 // findings as people check them: one line for each, what is to be done below.
 func findings(list []advise.Finding) string {
@@ -33,41 +28,14 @@ func findings(list []advise.Finding) string {
 // TestFindings compares what is said of every host on paper with what a person has
 // checked once: testdata/NAME.findings.
 func TestFindings(t *testing.T) {
-	for _, name := range Names() {
-		t.Run(name, func(t *testing.T) {
-			facts := load(t, name)
-			got := findings(advise.Check(&facts))
-			path := filepath.Join("testdata", name+".findings")
-			if *rewrite {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func load(t *testing.T, name string) advise.Facts {
-	t.Helper()
-	h, err := Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h.Read()
+	paperhosttest.Golden(t, ".findings", func(facts advise.Facts) string { return findings(advise.Check(&facts)) })
 }
 
 // TestEveryVerdictIsSeen: a check that is always ok on a dozen hosts was never tested.
 func TestEveryVerdictIsSeen(t *testing.T) {
 	seen := map[string][]advise.Verdict{}
-	for _, name := range Names() {
-		facts := load(t, name)
+	for _, name := range paperhost.Names() {
+		facts := paperhosttest.Load(t, name)
 		for _, f := range advise.Check(&facts) {
 			if !slices.Contains(seen[f.ID], f.Verdict) {
 				seen[f.ID] = append(seen[f.ID], f.Verdict)
