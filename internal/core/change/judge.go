@@ -29,7 +29,7 @@ func (j *Journal) Forward(i int, now Value) Verdict {
 		return Verdict{Act: Write}
 	case m.Status == Intended && s.Kind.Same(s.New, now):
 		return Verdict{Nothing, "it was written before the interruption"}
-	case s.Kind.Same(m.Old, now), m.Status == Intended && s.Kind.midway(s, now):
+	case s.Kind.Same(m.Old, now), m.Status == Intended && s.Kind.midway(s, m.Old, now):
 		return Verdict{Act: Write}
 	}
 	return Verdict{Object, "changed since it was read: " + s.differs(m.Old, now)}
@@ -43,8 +43,10 @@ func (j *Journal) Backward(i int, now Value, force bool) Verdict {
 	switch {
 	case !j.Open(i) && m.Status != Refused:
 		return Verdict{Act: Nothing}
-	case s.Kind.Same(m.Old, now):
+	case s.Kind.Same(m.Old, now), s.Kind.Same(m.Back(), now):
 		return Verdict{Act: Nothing}
+	case s.Kind.ofLink() && !now.Present:
+		return Verdict{Leave, "the interface has gone, and this with it"}
 	case m.Lost && !s.Kind.Same(s.New, now):
 		return Verdict{Leave, "neither old nor ours since the reboot: " + Brief(now)}
 	case m.Lost, m.ours(s, now):
@@ -62,7 +64,7 @@ func (m Mark) ours(s Step, now Value) bool {
 	if m.Wrote != nil && now == *m.Wrote {
 		return true
 	}
-	return (m.Wrote == nil || m.Status == Taking) && (s.Kind.Same(s.New, now) || s.Kind.midway(s, now))
+	return (m.Wrote == nil || m.Status == Taking) && (s.Kind.Same(s.New, now) || s.Kind.midway(s, m.Back(), now))
 }
 
 func (m Mark) wrote(s Step) Value {

@@ -24,7 +24,7 @@ const (
 	Apply   Event = "applied"
 	Booted  Event = "boot"   // the work goes on after a reboot; Text is the boot id
 	Undo    Event = "undo"   // from here on steps are taken back; Text says why
-	Back    Event = "back"   // step At is about to be taken back
+	Back    Event = "back"   // step At is about to be taken back; Now is to what, where that is not what the plan found
 	Undone  Event = "undone" // it is, or there was nothing to take back
 	Left    Event = "left"   // step At stays as a reboot or a user of it left it, Text says how
 	Refuse  Event = "refuse" // step At was changed by somebody since, Text says how

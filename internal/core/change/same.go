@@ -40,13 +40,13 @@ func named(qdiscs string) string {
 
 // midway tells whether now can be a state between old and new, in either direction. Only
 // qdiscs and what leads to them take more than one write.
-func (k Kind) midway(s Step, now Value) bool {
+func (k Kind) midway(s Step, old, now Value) bool {
 	switch k {
 	case Qdisc:
 		return now.Present && midTree(s.New.Text, now.Text)
 	case Egress: // the root goes first on the way back, and what hangs below comes last
 		b := bucket(now.Text)
-		return now.Present && (named(now.Text) == "" || b != "" && (b == bucket(s.New.Text) || b == bucket(s.Old.Text)))
+		return now.Present && (named(now.Text) == "" || b != "" && (b == bucket(s.New.Text) || b == bucket(old.Text)))
 	case Ingress:
 		return now.Text == CutOff
 	}

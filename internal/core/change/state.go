@@ -33,11 +33,21 @@ type Mark struct {
 	Status Status
 	// Old is what an undo restores: the plan's, but for a volatile target that was written
 	// again after a reboot, which had what the boot gave it.
-	Old   Value
+	Old Value
+	// To is where it goes instead, on the way back over older changes; nil is to Old.
+	To    *Value
 	Wrote *Value // what the target had right after the write, nil while that was not noted
 	// Lost: the target forgets at a reboot, and there was one since the plan was made.
 	Lost bool
 	Text string // of the last refusal or leaving
+}
+
+// Back is what an undo writes.
+func (m Mark) Back() Value {
+	if m.To != nil {
+		return *m.To
+	}
+	return m.Old
 }
 
 // State is what the lines after the plan add up to.
@@ -100,6 +110,9 @@ func (j *Journal) takeStep(l Line, m *Mark) error {
 		j.Phase, m.Status, m.Wrote, m.Lost = Applying, Written, l.Now, false
 	case Back:
 		m.Status = Taking
+		if l.Now != nil {
+			m.To = l.Now
+		}
 	case Undone:
 		m.Status, m.Lost = Restored, false
 	case Left:

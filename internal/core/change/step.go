@@ -34,6 +34,9 @@ const CutOff = "cut off"
 // the target has.
 func (k Kind) Volatile() bool { return k != File && k != Dir }
 
+// ofLink tells whether the target is a link, and the value gone with it.
+func (k Kind) ofLink() bool { return k.Volatile() && k != Sysctl && k != Module }
+
 // Step is one write: a target gets New where Old was. The keys are those of wireStep.
 type Step struct {
 	Kind   Kind   `json:"kind"`

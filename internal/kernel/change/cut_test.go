@@ -56,8 +56,9 @@ func (h *fakeHost) boot() {
 	h.boots++
 	clear(h.live)
 	h.live["cc"], h.live["qdisc"] = "cubic", "pfifo"
-	if h.disk.live[dropIn] != nil {
-		h.live["cc"], h.live["qdisc"] = "bbr", "fq"
+	if n := h.disk.live[dropIn]; n != nil {
+		which, _, _ := strings.Cut(n.now.Text, "cc=")
+		h.live["cc"], h.live["qdisc"] = which+"bbr", which+"fq"
 	}
 	if h.disk.live[loadDir+"/bbr.conf"] != nil {
 		h.live["tcp_bbr"] = "loaded"

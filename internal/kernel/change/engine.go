@@ -115,7 +115,7 @@ func (e *Engine) giveUp(j *change.Journal, why error) error {
 	if errors.Is(why, ErrPowerCut) {
 		return why
 	}
-	r, err := e.undo(j, false, why.Error())
+	r, err := e.undoAll([]*change.Journal{j}, false, why.Error())
 	switch {
 	case err != nil:
 		return errors.Join(why, fmt.Errorf("take back: %w", err))

@@ -34,29 +34,35 @@ func (n Notes) String() string {
 	return strings.Join(list, ", ")
 }
 
-func (r *Report) note(s change.Step, l change.Line) {
-	n := Note{s, l.Text}
-	switch l.Event {
-	case change.Undone:
-		r.Restored = append(r.Restored, n)
-	case change.Left:
-		r.Left = append(r.Left, n)
-	case change.Refuse:
-		r.Refused = append(r.Refused, n)
+// have tells whether a step's target is among them.
+func (n Notes) have(s change.Step) bool {
+	return slices.ContainsFunc(n, func(x Note) bool { return x.Step.String() == s.String() })
+}
+
+// add notes a target once: what an older change says of it is the same, or follows.
+func (n *Notes) add(s change.Step, text string) {
+	if !n.have(s) {
+		*n = append(*n, Note{s, text})
 	}
 }
 
-func (r *Report) add(o Report) {
-	r.Restored = append(r.Restored, o.Restored...)
-	r.Left = append(r.Left, o.Left...)
-	r.Refused = append(r.Refused, o.Refused...)
-	r.Failed = append(r.Failed, o.Failed...)
+func (r *Report) note(j *change.Journal, l change.Line) {
+	s := j.Steps[l.At]
+	s.Old = j.Marks[l.At].Back()
+	switch l.Event {
+	case change.Undone:
+		r.Restored.add(s, l.Text)
+	case change.Left:
+		r.Left.add(s, l.Text)
+	case change.Refuse:
+		r.Refused.add(s, l.Text)
+	}
 }
 
 func (r *Report) fail(j *change.Journal, i int, why error) {
 	s := j.Steps[i]
-	s.Old = j.Marks[i].Old
-	r.Failed = append(r.Failed, Note{s, why.Error()})
+	s.Old = j.Marks[i].Back()
+	r.Failed.add(s, why.Error())
 }
 
 // stop ends an undo whose journal cannot be written: nothing is done that was not
@@ -70,7 +76,7 @@ func (r *Report) stop(j *change.Journal, i int, why error) error {
 			r.fail(j, i, errJournal)
 		}
 	}
-	return errors.Join(why, r.stuck())
+	return why
 }
 
 // stuck names what failed, and what a person can do about each; nil for nothing.

@@ -46,11 +46,14 @@ func (e *Engine) Set(subject string, plan func() (change.Plan, error), verify fu
 	if err != nil {
 		return nil, err
 	}
+	if done, err = e.endUndo(open); err != nil {
+		return nil, fmt.Errorf("end the interrupted undo: %w", err)
+	}
 	for _, j := range open {
-		if j.Phase == change.Applied {
+		if j.Phase != change.Prepared && j.Phase != change.Applying {
 			continue
 		}
-		if err := e.settle(j, verify); err != nil {
+		if err := e.Finish(j, verify); err != nil {
 			return done, fmt.Errorf("end the interrupted %s: %w", j.ID, err)
 		}
 		done = append(done, j)
@@ -66,17 +69,22 @@ func (e *Engine) Set(subject string, plan func() (change.Plan, error), verify fu
 	return append(done, j), nil
 }
 
-// settle ends a change that is neither applied nor undone. What an undo had to refuse
-// belongs to whoever changed it.
-func (e *Engine) settle(j *change.Journal, verify func() error) error {
-	if j.Phase != change.Undoing {
-		return e.Finish(j, verify)
+// endUndo ends what is being taken back. What an undo had to refuse belongs to whoever
+// changed it. The newest ends first, as in an undo: by force it would bring back what an
+// older one, ended already, had made.
+func (e *Engine) endUndo(open []*change.Journal) (done []*change.Journal, err error) {
+	for _, j := range open {
+		if j.Phase == change.Undoing {
+			done = append(done, j)
+		}
 	}
-	r, err := e.Undo(j, false, "an undo was interrupted")
-	if err != nil || len(r.Refused) == 0 {
-		return err
+	r, err := e.takeAllBack(done, false, "an undo was interrupted")
+	for _, j := range slices.Backward(done) {
+		if err == nil && j.Phase != change.Gone {
+			err = e.Abandon(j, "left to whoever changed "+r.Refused.String())
+		}
 	}
-	return e.Abandon(j, "left to whoever changed "+r.Refused.String())
+	return done, err
 }
 
 // ErrNothing says that no change of a subject is in force.
@@ -92,12 +100,5 @@ func (e *Engine) Clear(subject string, force bool, why string) (r Report, err er
 	if len(open) == 0 {
 		return r, ErrNothing
 	}
-	for _, j := range slices.Backward(open) {
-		one, undo := e.Undo(j, force, why)
-		r.add(one)
-		if err = errors.Join(err, undo); errors.Is(undo, ErrPowerCut) {
-			break
-		}
-	}
-	return r, err
+	return e.takeAllBack(open, force, why)
 }

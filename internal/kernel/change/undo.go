@@ -16,29 +16,56 @@ func (e *Engine) Undo(j *change.Journal, force bool, why string) (Report, error)
 	if j.Phase == change.Gone {
 		return Report{}, fmt.Errorf("undo %s: it is undone", j.ID)
 	}
-	if err := e.resume(j); err != nil {
-		return Report{}, err
-	}
-	return e.undo(j, force, why)
+	return e.takeAllBack([]*change.Journal{j}, force, why)
 }
 
-func (e *Engine) undo(j *change.Journal, force bool, why string) (r Report, err error) {
-	if err := e.add(j, change.Line{Event: change.Undo, Text: why}); err != nil {
-		return r, r.stop(j, len(j.Steps)-1, err)
+func (e *Engine) takeAllBack(open []*change.Journal, force bool, why string) (r Report, err error) {
+	for _, j := range open {
+		if err := e.resume(j); err != nil {
+			return r, err
+		}
 	}
-	for i := range slices.Backward(j.Steps) {
-		err := e.takeBack(j, i, force, &r)
+	return e.undoAll(open, force, why)
+}
+
+// undoAll takes changes back, the newest first, each value straight to what it was before
+// the oldest that has it.
+func (e *Engine) undoAll(open []*change.Journal, force bool, why string) (r Report, err error) {
+	for i, j := range slices.Backward(open) {
+		one := e.undo(j, open[:i], force, why, &r)
+		if errors.Is(one, ErrPowerCut) {
+			return r, one
+		}
+		err = errors.Join(err, one)
+	}
+	return r, errors.Join(err, r.stuck())
+}
+
+func (e *Engine) undo(j *change.Journal, older []*change.Journal, force bool, why string, r *Report) error {
+	for i := range j.Steps {
+		if to := j.Destination(i, older, force); to != j.Marks[i].Back() {
+			j.Marks[i].To = &to
+		}
+	}
+	if err := e.add(j, change.Line{Event: change.Undo, Text: why}); err != nil {
+		return r.stop(j, len(j.Steps)-1, err)
+	}
+	for i, s := range slices.Backward(j.Steps) {
+		if r.Failed.have(s) {
+			continue // in a newer change: to this one it would look like somebody's
+		}
+		err := e.takeBack(j, i, force, r)
 		if errors.Is(err, errJournal) || errors.Is(err, ErrPowerCut) {
-			return r, r.stop(j, i, err)
+			return r.stop(j, i, err)
 		}
 		if err != nil {
 			r.fail(j, i, err)
 		}
 	}
-	if len(r.Failed)+len(j.Refusals()) > 0 {
-		return r, r.stuck()
+	if len(j.Refusals()) > 0 || slices.ContainsFunc(j.Steps, r.Failed.have) {
+		return nil
 	}
-	return r, e.add(j, change.Line{Event: change.Closed, Text: "undone"})
+	return e.add(j, change.Line{Event: change.Closed, Text: "undone"})
 }
 
 // Abandon closes a change and takes nothing more back: its values stay from here on,
@@ -90,19 +117,20 @@ func (e *Engine) takeBack(j *change.Journal, i int, force bool, r *Report) error
 			return err
 		}
 	}
-	r.note(s, event)
+	r.note(j, event)
 	return e.add(j, event)
 }
 
 // restore writes the old value.
 func (e *Engine) restore(j *change.Journal, i int, why string, r *Report) (change.Line, error) {
 	s := j.Steps[i]
-	l := change.Line{Event: change.Back, At: i, Text: why}
+	m := j.Marks[i]
+	l := change.Line{Event: change.Back, At: i, Now: m.To, Text: why}
 	if err := e.add(j, l); err != nil {
 		return l, err
 	}
-	_, err := e.write(s, j.Marks[i].Old)
-	l.Event = change.Undone
+	_, err := e.write(s, m.Back())
+	l.Event, l.Now = change.Undone, nil
 	if errors.Is(err, ErrInUse) {
 		return r.inUse(l, s, err)
 	}
