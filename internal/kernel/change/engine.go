@@ -3,6 +3,7 @@ package change
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 
@@ -182,7 +183,11 @@ func (e *Engine) keep(s change.Step) error {
 	if s.Kind.Volatile() {
 		return nil
 	}
-	return e.disk.Do(Op{Kind: OpSync, Path: path.Dir(s.Target)})
+	err := e.disk.Do(Op{Kind: OpSync, Path: path.Dir(s.Target)})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nor is the directory there: it went in a step of its own
+	}
+	return err
 }
 
 // write writes a value and reads back what the target has then.

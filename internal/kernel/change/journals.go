@@ -50,8 +50,8 @@ func (s journals) level(d string) error {
 	return s.disk.Do(Op{Kind: OpSync, Path: path.Dir(d)})
 }
 
-// begin puts the journal of a new plan in place, as a whole.
-func (s journals) begin(p change.Plan) (*change.Journal, error) {
+// begin puts the journal of a new plan in place, as a whole, with what came after.
+func (s journals) begin(p change.Plan, after ...change.Line) (*change.Journal, error) {
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}
@@ -62,6 +62,9 @@ func (s journals) begin(p change.Plan) (*change.Journal, error) {
 		return nil, fmt.Errorf("begin journal: %w", err)
 	}
 	text := change.Opening(p)
+	for _, l := range after {
+		text = append(text, l.Bytes()...)
+	}
 	if err := (files{s.disk}).Write(s.path(p.ID), change.Value{Present: true, Text: string(text), Mode: 0o600}); err != nil {
 		return nil, fmt.Errorf("begin journal: %w", err)
 	}

@@ -46,6 +46,15 @@ func (n *Notes) add(s change.Step, text string) {
 	}
 }
 
+// Add adds what a later undo did.
+func (r *Report) Add(o Report) {
+	for to, from := range map[*Notes]Notes{&r.Restored: o.Restored, &r.Left: o.Left, &r.Refused: o.Refused, &r.Failed: o.Failed} {
+		for _, n := range from {
+			to.add(n.Step, n.Text)
+		}
+	}
+}
+
 func (r *Report) note(j *change.Journal, l change.Line) {
 	s := j.Steps[l.At]
 	s.Old = j.Marks[l.At].Back()

@@ -26,13 +26,17 @@ func (h *fakeHost) clear(d Disk) (Report, error) {
 	return e.Clear("host", false, "asked")
 }
 
-// again enables with other values of settings and files.
+// again enables with other values of settings and files; the second time a directory goes
+// that the first has made.
 func (h *fakeHost) again(d Disk, other string) error {
 	plan := slices.Clone(wanted)
 	for i, s := range plan {
 		if s.Kind == change.Sysctl || s.Kind == change.File {
 			plan[i].New.Text = other + s.New.Text
 		}
+	}
+	if other == "b" {
+		plan[4], plan[5] = change.Step{Kind: change.File, Target: plan[5].Target}, change.Step{Kind: change.Dir, Target: plan[4].Target}
 	}
 	e := h.engine(d)
 	_, err := e.Set("host", func() (change.Plan, error) { return h.plan(e, plan) }, nil)

@@ -39,26 +39,29 @@ func noLimit(link string, err error) error {
 
 func (h *Host) clear(link string, force bool, now time.Time) (carry.Report, error) {
 	r, err := h.engine.Clear(subject(link), force, clearing)
-	if err != nil && !errors.Is(err, carry.ErrNothing) {
-		return r, err
+	if errors.Is(err, carry.ErrNothing) {
+		err = nil
 	}
-	if len(r.Refused) == 0 {
-		if err := h.clearBare(link, now, &r); err != nil {
-			return r, err
-		}
-	}
-	h.take(link) // nothing is left to be confirmed, and nobody reverts it
 	for i, n := range r.Restored {
 		if v, err := h.engine.Read(n.Step.Kind, n.Step.Target); err == nil && n.Step.Kind == change.Egress {
 			r.Restored[i].Text = otherNow(n.Step.Old.Text, v.Text)
 		}
 	}
-	return r, nil
+	if slices.ContainsFunc(r.Left, func(n carry.Note) bool { return n.Step.Kind == change.Ingress }) {
+		err = errors.Join(err, dropOrphans())
+	}
+	if err == nil && len(r.Refused) == 0 {
+		err = h.clearBare(link, force, now, &r)
+	}
+	if err == nil {
+		h.take(link) // nothing is left to be confirmed, and nobody reverts it
+	}
+	return r, err
 }
 
 // clearBare takes away what has no journal: what a boot set, or what is left where the
-// journals were deleted. It has one while it works, so that all of it goes or nothing.
-func (h *Host) clearBare(link string, now time.Time, r *carry.Report) error {
+// journals were deleted. It is given one and taken back like any other.
+func (h *Host) clearBare(link string, force bool, now time.Time, r *carry.Report) error {
 	p, err := h.bare(link)
 	if errors.Is(err, ErrNoLink) || err == nil && len(p.Steps) == 0 {
 		return nil
@@ -70,14 +73,17 @@ func (h *Host) clearBare(link string, now time.Time, r *carry.Report) error {
 	if err != nil {
 		return err
 	}
-	j, err := h.engine.Apply(change.Plan{Header: head, Steps: p.Steps}, nil)
+	for i, s := range p.Steps {
+		p.Steps[i].Old, p.Steps[i].New = s.New, s.Old
+	}
+	slices.Reverse(p.Steps)
+	j, err := h.engine.Adopt(change.Plan{Header: head, Steps: p.Steps})
 	if err != nil {
 		return err
 	}
-	for _, s := range p.Steps {
-		r.Restored = append(r.Restored, carry.Note{Step: s})
-	}
-	return h.engine.Abandon(j, "there is nothing to come back to")
+	one, err := h.engine.Undo(j, force, clearing)
+	r.Add(one)
+	return err
 }
 
 // bare plans a link, and the files, without any limit of ours.

@@ -140,8 +140,9 @@ func TestKernelsOwnComesBackAsItIsNow(t *testing.T) {
 				mustShell(t, p.a, "ip link del dev a\nip link add name a numtxqueues 2 type veth peer name b2\nip link set dev a up")
 			}
 			h := newTestHost(t)
-			journalled(t, h, was)
-			set(t, p.a, Egress, "shaped 1000000 3028 103028 -")
+			const limit = "shaped 1000000 3028 103028 -"
+			journalled(t, h, was, limit)
+			set(t, p.a, Egress, limit)
 			in(t, p.a, func() error {
 				r, err := h.Clear("a", false, time.Now())
 				if err != nil || len(r.Refused) > 0 || len(r.Restored) != 1 {

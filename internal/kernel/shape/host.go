@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/congctl/congctl/internal/core/change"
 	carry "github.com/congctl/congctl/internal/kernel/change"
 	"github.com/congctl/congctl/internal/kernel/instance"
@@ -55,7 +57,7 @@ type place string
 
 func (p place) Read(link string) (change.Value, error) {
 	v, err := Get(string(p), link)
-	if errors.Is(err, ErrNoLink) {
+	if errors.Is(err, ErrNoLink) || errors.Is(err, unix.ENODEV) {
 		return change.Absent, nil
 	}
 	return change.Text(v), err
@@ -63,7 +65,7 @@ func (p place) Read(link string) (change.Value, error) {
 
 func (p place) Write(link string, v change.Value) error {
 	err := Set(string(p), link, v.Text)
-	if errors.Is(err, ErrNoLink) {
+	if errors.Is(err, ErrNoLink) || errors.Is(err, unix.ENODEV) {
 		return fmt.Errorf("%w: the interface has gone", carry.ErrInUse)
 	}
 	return err

@@ -109,3 +109,25 @@ func dropIngress(l netlink.Link) error {
 	}
 	return nil
 }
+
+// dropOrphans deletes the ifbs of links that have gone: nothing leads to them.
+func dropOrphans() error {
+	links, err := netlink.LinkList()
+	if err != nil {
+		return fmt.Errorf("list links: %w", err)
+	}
+	there := map[int]bool{}
+	for _, l := range links {
+		there[l.Attrs().Index] = true
+	}
+	for _, l := range links {
+		index := 0
+		if _, e := fmt.Sscanf(l.Attrs().Name, "ifb-cc%d", &index); e != nil || l.Attrs().Name != ifbName(index) || there[index] {
+			continue
+		}
+		if e := netlink.LinkDel(l); e != nil {
+			err = errors.Join(err, fmt.Errorf("delete %s: %w", l.Attrs().Name, e))
+		}
+	}
+	return err
+}

@@ -28,13 +28,13 @@ func setOrSkip(t *testing.T, p pair, h *Host, r Request) {
 }
 
 // journalled writes the journal of a limit that was set when a link had other qdiscs.
-func journalled(t *testing.T, h *Host, was string) {
+func journalled(t *testing.T, h *Host, was, is string) {
 	t.Helper()
 	head, err := h.header("a", "test", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := change.Text("shaped 1000000 3028 103028 -")
+	now := change.Text(is)
 	b := change.Opening(change.Plan{Header: head, Steps: []change.Step{{Kind: change.Egress, Target: "a", Old: change.Text(was), New: now}}})
 	for _, l := range []change.Line{{Event: change.Intend}, {Event: change.Done, Now: &now}, {Event: change.Apply}} {
 		b = append(b, l.Bytes()...)

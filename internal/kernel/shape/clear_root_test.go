@@ -1,0 +1,148 @@
+package shape
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/core/shaping"
+	carry "github.com/congctl/congctl/internal/kernel/change"
+)
+
+// onSystemd makes a host that keeps limits by units.
+func onSystemd(t *testing.T) *Host {
+	t.Helper()
+	h := newTestHost(t)
+	if err := os.MkdirAll(filepath.Join(h.Root, "/run/systemd/system"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func mustClear(t *testing.T, p pair, h *Host) (r carry.Report) {
+	t.Helper()
+	in(t, p.a, func() (err error) { r, err = h.Clear("a", false, time.Now()); return err })
+	if open, err := h.engine.Open(subject("a")); err != nil || len(open) > 0 || len(r.Refused) > 0 {
+		t.Fatalf("%d journals are open, refused %v, %v", len(open), r.Refused, err)
+	}
+	return r
+}
+
+// What an earlier limit of ours had is not made again on the way back: here a kind that
+// the kernel need not know any more.
+func TestClearGoesStraightBack(t *testing.T) {
+	p := newPair(t)
+	h, before := newTestHost(t), settings(t, p)
+	const first, last = "shaped 7000000 3028 103028 fq_codel", "shaped 1000000 3028 103028 -"
+	journalled(t, h, before[Egress], first)
+	journalled(t, h, first, last)
+	set(t, p.a, Egress, last)
+	report := mustClear(t, p, h)
+	if got := settings(t, p); got[Egress] != before[Egress] || len(report.Restored) != 1 {
+		t.Errorf("got %v, %+v", got, report)
+	}
+}
+
+// The same for what comes in: somebody has put rules of theirs where ours was.
+func TestClearGoesStraightBackBesideForeignRules(t *testing.T) {
+	p := newPair(t)
+	h, r := newTestHost(t), ask(8e6)
+	before := settings(t, p)
+	r.Ask.Ingress = 8e6
+	setOrSkip(t, p, h, r)
+	setOrSkip(t, p, h, ask(16e6))
+	mustShell(t, p.a, "tc qdisc add dev a clsact\ntc filter add dev a ingress prio 9 matchall action ok")
+	report := mustClear(t, p, h)
+	if got := settings(t, p); got[Ingress] != noIngress || got[Egress] != before[Egress] || len(report.Restored) != 2 {
+		t.Errorf("got %v, %+v", got, report)
+	}
+	if !strings.Contains(output(t, p.a, "tc filter show dev a ingress"), "pref 9") {
+		t.Error("their filter has gone")
+	}
+}
+
+// With an interface goes what was set on it; its files are taken back.
+func TestClearOfALinkThatHasGone(t *testing.T) {
+	for name, incoming := range map[string]shaping.Rate{"egress": 0, "ingress": 8e6} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			h, r := onSystemd(t), ask(8e6)
+			r.Persist, r.Ask.Ingress = true, incoming
+			setOrSkip(t, p, h, r)
+			setOrSkip(t, p, h, ask(16e6))
+			setOrSkip(t, p, h, r)
+			mustShell(t, p.a, "ip link del dev a")
+			report := mustClear(t, p, h)
+			if !strings.Contains(report.Left.String(), "shape-egress a (the interface has gone") {
+				t.Errorf("got %+v", report)
+			}
+			if left, err := filepath.Glob(filepath.Join(h.Root, "/etc/systemd/system/*a.service")); err != nil || len(left) > 0 {
+				t.Errorf("files are left: %q, %v", left, err)
+			}
+			if links := output(t, p.a, "ip link"); strings.Contains(links, "ifb-cc") {
+				t.Errorf("an ifb is left: %s", links)
+			}
+			if err := p.a.Do(func() error { _, err := h.Clear("a", false, time.Now()); return err }); !errors.Is(err, ErrNoLink) {
+				t.Errorf("cleared twice: %v", err)
+			}
+		})
+	}
+}
+
+// A clear of a limit without a journal that is cut off anywhere leaves no journal by which
+// the limit would come back, and the next one ends it.
+func TestClearBareIsCut(t *testing.T) {
+	p := newPair(t)
+	before := settings(t, p)
+	for n := 1; ; n++ {
+		h := onSystemd(t)
+		r := ask(8e6)
+		r.Persist = true
+		setOrSkip(t, p, h, r)
+		if err := os.RemoveAll(filepath.Join(h.Root, h.dir)); err != nil {
+			t.Fatal(err)
+		}
+		h.engine = h.onDisk(&carry.Counted{Disk: h.disk, N: n, Cut: func() error { return carry.ErrPowerCut }})
+		err := p.a.Do(func() error { _, err := h.Clear("a", false, time.Now()); return err })
+		h.engine = h.onDisk(h.disk)
+		open, list := h.engine.Open(subject("a"))
+		if err != nil && !errors.Is(err, carry.ErrPowerCut) || list != nil {
+			t.Fatal(err, list)
+		}
+		for _, j := range open {
+			if slices.ContainsFunc(j.Steps, func(s change.Step) bool { return isShaped(s.Old.Text) }) {
+				t.Errorf("cut %d: %s (%s) would bring the limit back", n, j.ID, j.Phase)
+			}
+		}
+		if err != nil {
+			if end := p.a.Do(func() error { _, err := h.Clear("a", false, time.Now()); return err }); end != nil && !errors.Is(end, ErrNoLimit) {
+				t.Fatalf("cut %d: %v", n, end)
+			}
+		}
+		if got := settings(t, p); got[Egress] != before[Egress] {
+			t.Fatalf("cut %d: %q stays", n, got[Egress])
+		}
+		if left, _ := filepath.Glob(filepath.Join(h.Root, "/etc/systemd/system/*a.service")); len(left) > 0 {
+			t.Fatalf("cut %d: %q stay", n, left)
+		}
+		if err == nil {
+			break
+		}
+	}
+}
+
+// The ifb of a link that has gone goes, that of another stays.
+func TestOrphans(t *testing.T) {
+	p := newPair(t)
+	mustShell(t, p.a, "ip link add ifb-cc7777 type ifb\nip link add ifb-ccx type ifb\nip link add ifb-cc1 type ifb") // 1 is lo
+	in(t, p.a, dropOrphans)
+	links := output(t, p.a, "ip link")
+	if strings.Contains(links, "ifb-cc7777") || !strings.Contains(links, "ifb-ccx") || !strings.Contains(links, "ifb-cc1") {
+		t.Errorf("got\n%s", links)
+	}
+}
