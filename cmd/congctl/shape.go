@@ -111,17 +111,13 @@ func newShapeClear(g *global) *cobra.Command {
 				return err
 			}
 			r, err := h.Clear(args[0], force, time.Now())
-			if err != nil {
-				return shapeError(args[0], err)
+			if answer := clearAnswer(args[0], r); err == nil || answer.any() {
+				err = errors.Join(err, g.print(cmd, answer, func(w io.Writer) error { return answer.write(w) }))
 			}
-			answer := clearAnswer(args[0], r)
-			if err := g.print(cmd, answer, func(w io.Writer) error { return answer.write(w) }); err != nil {
-				return err
-			}
-			if len(r.Refused) > 0 {
+			if err == nil && len(r.Refused) > 0 {
 				return &coded{exitRefused, "congctl shape clear " + args[0] + " --force", fmt.Errorf("clear %s: changed by somebody since, and left: %s", args[0], r.Refused)}
 			}
-			return nil
+			return shapeError(args[0], err)
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "also put back what somebody changed since")

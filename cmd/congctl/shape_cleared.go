@@ -15,7 +15,12 @@ type ShapeCleared struct {
 	Restored  []string `json:"restored"` // what has its old value again
 	Left      []string `json:"left"`     // what a reboot or a user of it left otherwise
 	Refused   []string `json:"refused"`  // what somebody changed since
+	Failed    []string `json:"failed"`   // what could not be written
 	Reread    []string `json:"reread"`   // who has to read its files again, and the command
+}
+
+func (a ShapeCleared) any() bool {
+	return len(a.Restored)+len(a.Left)+len(a.Refused)+len(a.Failed) > 0
 }
 
 func clearAnswer(link string, r carry.Report) ShapeCleared {
@@ -34,11 +39,14 @@ func clearAnswer(link string, r carry.Report) ShapeCleared {
 	for _, n := range r.Restored {
 		steps = append(steps, n.Step)
 	}
-	return ShapeCleared{link, list(r.Restored), list(r.Left), list(r.Refused), reread(steps)}
+	return ShapeCleared{link, list(r.Restored), list(r.Left), list(r.Refused), list(r.Failed), reread(steps)}
 }
 
-func (a ShapeCleared) write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s: no longer limited by congctl\n", a.Interface)
+// write leaves to the error what was refused or has failed.
+func (a ShapeCleared) write(w io.Writer) (err error) {
+	if len(a.Refused)+len(a.Failed) == 0 {
+		_, err = fmt.Fprintf(w, "%s: no longer limited by congctl\n", a.Interface)
+	}
 	for _, s := range a.Restored {
 		_, err = fmt.Fprintf(w, "as before: %s\n", s)
 	}

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vishvananda/netlink"
 )
 
 func (s *shaped) tc(line string) {
@@ -167,4 +170,38 @@ func TestShapeShowTellsChanges(t *testing.T) {
 	s.tc("qdisc del dev a root")
 	contains(t, s.must("shape", "show", "a"), "root qdisc of a is noqueue", "congctl shape clear a takes")
 	s.must("shape", "clear", "a")
+}
+
+// One step that cannot be taken back hides none that was.
+func TestShapeClearTellsWhatItDid(t *testing.T) {
+	s := newShaped(t)
+	s.must("shape", "set", "a", "8Mbit/s", "--persist")
+	unit := filepath.Join(s.root, unitOfA)
+	s.file("/etc/other", "")
+	check(t, errors.Join(os.Rename(unit, unit+".away"), os.Symlink("/etc/other", unit)))
+	out, code := s.run("shape", "clear", "a")
+	contains(t, out, "as before: root qdisc of a", "not restored: file "+unitOfA)
+	if code != exitFailed || strings.Contains(out, "no longer limited") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	check(t, os.Rename(unit+".away", unit))
+	contains(t, s.must("shape", "clear", "a"), "no longer limited", "as before: file "+unitOfA)
+}
+
+// With an interface goes its limit; clear takes the files back and says so.
+func TestShapeClearWhereTheLinkHasGone(t *testing.T) {
+	s := newShaped(t)
+	s.must("shape", "set", "a", "8Mbit/s", "--persist")
+	s.must("shape", "set", "a", "4Mbit/s", "--persist")
+	check(t, s.ns.Do(func() error {
+		l, err := netlink.LinkByName("a")
+		if err != nil {
+			return err
+		}
+		return netlink.LinkDel(l)
+	}))
+	contains(t, s.must("shape", "clear", "a"), "left: root qdisc of a: the interface has gone", "as before: file "+unitOfA)
+	if out, code := s.run("shape", "clear", "a"); s.has(unitOfA) || code != exitNotFound {
+		t.Errorf("cleared twice: %d\n%s", code, out)
+	}
 }
