@@ -50,7 +50,7 @@ func shapeError(link string, err error) error {
 		return err
 	case errors.Is(err, shape.ErrNoLink):
 		return notFound("congctl shape show", err)
-	case errors.Is(err, shape.ErrNoLimit):
+	case errors.Is(err, shape.ErrNoLimit), errors.Is(err, shape.ErrNoneWaits):
 		return notFound("congctl shape show "+link, err)
 	case errors.Is(err, shaping.ErrForeign):
 		return &coded{exitRefused, "congctl shape set " + link + " ... --replace --dry-run", err}
@@ -137,9 +137,9 @@ func newShapeConfirm(g *global) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := h.Confirm(args[0], time.Now())
+			p, err := h.Confirm(args[0])
 			if err != nil {
-				return notFound("congctl shape show "+args[0], err)
+				return shapeError(args[0], err)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: the limit stays\n", args[0])
 			done, err := h.Set(p.Then, "congctl shape confirm "+args[0], time.Now(), nil)

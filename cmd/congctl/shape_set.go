@@ -119,19 +119,13 @@ func (f shapeFlags) set(g *global, cmd *cobra.Command, h *shape.Host, r shape.Re
 	if err != nil {
 		return err
 	}
-	if p, err := h.Waits(r.Link, time.Now()); err != nil || p != nil {
-		if err == nil {
-			err = fmt.Errorf("shape %s: %w until %s; confirm it, or wait until it goes away", r.Link, shape.ErrPending, p.Until.Format(time.TimeOnly))
-		}
-		return err
-	}
 	first, guard := r, shape.Guard(nil)
 	if ask { // files are written when it is confirmed, and refused before
 		if _, err := h.Propose(r); err != nil {
 			return err
 		}
 		first.LiveOnly = true
-		guard = h.Guarded(shape.Pending{Link: r.Link, Until: time.Now().Add(f.within), Then: r}, func(id string) error { return f.startChild(g, r, id) })
+		guard = h.Guarded(shape.Pending{Link: r.Link, Then: r}, f.within, func(id string) error { return f.startChild(g, r, id) })
 	}
 	verb := "congctl " + strings.Join(os.Args[1:], " ")
 	p, err := h.Set(first, verb, time.Now(), guard)

@@ -117,11 +117,7 @@ func (h *Host) bareFiles(p *Proposal, none error) error {
 	return err
 }
 
-// Revert takes the newest limit of a link back: nobody has confirmed it.
-func (h *Host) Revert(link, id string) error {
-	return h.locked(func() error { return h.revert(link, id) })
-}
-
+// revert takes the newest limit of a link back: nobody has confirmed it.
 func (h *Host) revert(link, id string) error {
 	open, err := h.engine.Open(subject(link))
 	i := slices.IndexFunc(open, func(j *change.Journal) bool { return j.ID == id })

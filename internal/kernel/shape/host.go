@@ -24,6 +24,7 @@ type Host struct {
 	dir    string // of journals and of what waits to be confirmed, below the root
 	engine *carry.Engine
 	boot   string
+	clock  func() time.Duration // since the boot
 }
 
 // NewHost makes a host with its journals in a directory below the root.
@@ -33,7 +34,7 @@ func NewHost(root, journals string) (*Host, error) {
 		return nil, err
 	}
 	disk := carry.HostDisk{Root: root}
-	return &Host{root, disk, journals, carry.New(carry.Options{Disk: disk, Dir: journals, Places: places(), Boot: boot, Forgets: disk.Forgets}), boot}, nil
+	return &Host{root, disk, journals, carry.New(carry.Options{Disk: disk, Dir: journals, Places: places(), Boot: boot, Forgets: disk.Forgets}), boot, sinceBoot}, nil
 }
 
 func places() map[change.Kind]carry.Place {
@@ -96,6 +97,9 @@ func (h *Host) Set(r Request, verb string, now time.Time, guard Guard) (p Propos
 }
 
 func (h *Host) set(r Request, verb string, now time.Time, guard Guard) (p Proposal, err error) {
+	if err := h.free(r.Link); err != nil {
+		return p, err
+	}
 	if guard != nil {
 		if err := h.endBroken(r.Link); err != nil {
 			return p, err
@@ -113,8 +117,8 @@ func (h *Host) set(r Request, verb string, now time.Time, guard Guard) (p Propos
 		}
 		return change.Plan{Header: head, Steps: p.Steps}, err
 	}, nil)
-	if err != nil && guarded && h.isAsBefore(r.Link, id) {
-		h.take(r.Link)
+	if err != nil && guarded && h.isAsBefore(r.Link, id) || err == nil && guard == nil {
+		h.take(r.Link) // one that is left has had its time: who still tries to revert that may stop
 	}
 	return p, err
 }

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/congctl/congctl/internal/kernel/clock"
 	"github.com/congctl/congctl/internal/kernel/instance"
 )
 
@@ -15,15 +17,19 @@ import (
 // connection that it slows may have cut its owner off. Files that keep it after a boot,
 // and those of an earlier limit, are written when it is confirmed: a reboot helps, too.
 type Pending struct {
-	Link  string    `json:"link"`
-	ID    string    `json:"id"` // of the journal
-	Until time.Time `json:"until"`
-	Boot  string    `json:"boot"`
-	Then  Request   `json:"then"` // once it is confirmed
+	Link  string        `json:"link"`
+	ID    string        `json:"id"`           // of the journal
+	Until time.Time     `json:"until"`        // for people
+	End   time.Duration `json:"end_boottime"` // what counts: the wall clock may be set meanwhile
+	Boot  string        `json:"boot"`
+	Then  Request       `json:"then"` // once it is confirmed
 }
 
 // ErrPending says that a limit waits to be confirmed.
 var ErrPending = errors.New("the last limit waits to be confirmed")
+
+// ErrNoneWaits says that none does.
+var ErrNoneWaits = errors.New("nothing waits to be confirmed")
 
 // grace is how much later than its time the child may be on a busy host.
 const grace = 10 * time.Second
@@ -32,18 +38,33 @@ func (h *Host) pendingPath(link string) string {
 	return filepath.Join(h.Root, h.dir, "pending-"+link+".json")
 }
 
+// sinceBoot is CLOCK_BOOTTIME, which goes on while a host sleeps and is never set.
+func sinceBoot() time.Duration {
+	_, ns := clock.Now()
+	return time.Duration(ns)
+}
+
 // Waits gives what waits to be confirmed on a link, nil for nothing. What a reboot or a
 // killed child left counts no longer.
-func (h *Host) Waits(link string, now time.Time) (*Pending, error) {
+func (h *Host) Waits(link string) (*Pending, error) {
 	p, err := h.note(link)
-	if p != nil && now.After(p.Until.Add(grace)) {
+	if p != nil && h.clock() > p.End+grace {
 		return nil, nil
 	}
 	return p, err
 }
 
-// note is what this boot noted of a link, however long ago: the clock may have been set
-// since, and the child that reverts must not take that for a confirmation.
+// free is an error while a limit waits to be confirmed.
+func (h *Host) free(link string) error {
+	p, err := h.Waits(link)
+	if p != nil {
+		return fmt.Errorf("shape %s: %w until %s; confirm it, or wait until it goes away", link, ErrPending, p.Until.Format(time.TimeOnly))
+	}
+	return err
+}
+
+// note is what this boot noted of a link, however long ago: a child that comes late must
+// not take that for a confirmation.
 func (h *Host) note(link string) (*Pending, error) {
 	b, err := os.ReadFile(h.pendingPath(link))
 	if errors.Is(err, os.ErrNotExist) {
@@ -80,9 +101,9 @@ func (h *Host) Await(p Pending) error {
 // Guarded has a limit wait to be confirmed: the note, and with start the process that
 // takes it back, are there before the first write, so that nothing that happens between
 // leaves the limit. Without them nothing is written.
-func (h *Host) Guarded(p Pending, start func(id string) error) Guard {
+func (h *Host) Guarded(p Pending, within time.Duration, start func(id string) error) Guard {
 	return func(id string) error {
-		p.ID = id
+		p.ID, p.Until, p.End = id, time.Now().Add(within), h.clock()+within
 		if err := h.Await(p); err != nil {
 			return err
 		}
@@ -94,16 +115,19 @@ func (h *Host) Guarded(p Pending, start func(id string) error) Guard {
 }
 
 // Confirm makes a limit stay. Of Confirm and the child that reverts, one takes the note
-// away, and only that one goes on.
-func (h *Host) Confirm(link string, now time.Time) (*Pending, error) {
-	p, err := h.Waits(link, now)
-	if err != nil {
-		return nil, err
+// away, under the lock, and only that one goes on.
+func (h *Host) Confirm(link string) (p *Pending, err error) {
+	none := fmt.Errorf("confirm %s: %w", link, ErrNoneWaits)
+	if p, err := h.Waits(link); err != nil || p == nil {
+		return nil, cmp.Or(err, none) // nothing is made on the disk for what is not there
 	}
-	if p == nil || !h.take(link) {
-		return nil, fmt.Errorf("confirm %s: nothing waits to be confirmed", link)
-	}
-	return p, nil
+	err = h.locked(func() error {
+		if p, err = h.Waits(link); err == nil && (p == nil || !h.take(link)) {
+			err = none
+		}
+		return err
+	})
+	return p, err
 }
 
 func (h *Host) take(link string) bool { return os.Remove(h.pendingPath(link)) == nil }
@@ -121,17 +145,14 @@ const tick = 200 * time.Millisecond
 // RevertUnless waits until the note has gone or its time is over, and then takes the
 // limit back.
 func (h *Host) RevertUnless(link, id string, after time.Duration) error {
-	for end := time.Now().Add(after); time.Now().Before(end); time.Sleep(min(tick, after)) {
+	for end := h.clock() + after; h.clock() < end; time.Sleep(min(tick, after)) {
 		if h.confirmed(link, id) {
 			return nil
 		}
 	}
-	if h.confirmed(link, id) || !h.take(link) {
-		return nil
-	}
 	// Another change may be under way on this host, or its disk be full for a while.
 	for end := time.Now().Add(patience); ; {
-		err := h.Revert(link, id)
+		err := h.revertOnce(link, id)
 		switch {
 		case err == nil, errors.Is(err, errForeign), time.Now().After(end):
 			return err
@@ -141,6 +162,21 @@ func (h *Host) RevertUnless(link, id string, after time.Duration) error {
 			time.Sleep(pause)
 		}
 	}
+}
+
+// revertOnce takes the note away with the limit: while the limit is there, it can be
+// confirmed.
+func (h *Host) revertOnce(link, id string) error {
+	return h.locked(func() error {
+		if h.confirmed(link, id) {
+			return nil
+		}
+		err := h.revert(link, id)
+		if err == nil || errors.Is(err, errForeign) {
+			h.take(link)
+		}
+		return err
+	})
 }
 
 // confirmed tells whether the note has gone. One that cannot be read is no confirmation.

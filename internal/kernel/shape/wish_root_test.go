@@ -75,7 +75,7 @@ func TestDiesBeforeItIsConfirmed(t *testing.T) {
 		cut := &carry.Counted{Disk: h.disk, N: n, Cut: func() error { return carry.ErrPowerCut }}
 		h.engine = carry.New(carry.Options{Disk: cut, Dir: h.dir, Places: places(), Boot: h.boot})
 		id := ""
-		guard := h.Guarded(Pending{Link: "a", Until: time.Now().Add(time.Minute)}, func(got string) error { id = got; return nil })
+		guard := h.Guarded(Pending{Link: "a"}, time.Minute, func(got string) error { id = got; return nil })
 		err := p.a.Do(func() error { _, err := h.Set(ask(8e6), "test", time.Now(), guard); return err })
 		if errors.Is(err, carry.ErrPowerCut) {
 			died++
@@ -104,7 +104,7 @@ func note(t *testing.T, h *Host, id string) {
 	if id == "" {
 		return
 	}
-	if err := h.Await(Pending{Link: "a", ID: id, Until: time.Now().Add(time.Minute)}); err != nil {
+	if err := h.Await(Pending{Link: "a", ID: id, End: h.clock() + time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -113,7 +113,7 @@ func TestNobodyToTakeItBack(t *testing.T) {
 	p := newPair(t)
 	h, before := newTestHost(t), settings(t, p)
 	broken := errors.New("no such program")
-	guard := h.Guarded(Pending{Link: "a", Until: time.Now().Add(time.Minute)}, func(string) error {
+	guard := h.Guarded(Pending{Link: "a"}, time.Minute, func(string) error {
 		if get(t, p.a, Egress) != before[Egress] {
 			t.Error("written before it was started")
 		}
@@ -121,7 +121,7 @@ func TestNobodyToTakeItBack(t *testing.T) {
 	})
 	err := p.a.Do(func() error { _, err := h.Set(ask(8e6), "test", time.Now(), guard); return err })
 	open, e := h.engine.Open(subject("a"))
-	waits, e2 := h.Waits("a", time.Now())
+	waits, e2 := h.Waits("a")
 	if !errors.Is(err, broken) || get(t, p.a, Egress) != before[Egress] || len(open) > 0 || waits != nil || e != nil || e2 != nil {
 		t.Errorf("%v, %s, %d journals, %+v, %v, %v", err, get(t, p.a, Egress), len(open), waits, e, e2)
 	}
@@ -163,7 +163,7 @@ func TestInterruptedIsNotFinished(t *testing.T) {
 		whole := h.engine
 		h.engine = carry.New(carry.Options{Disk: cut, Dir: h.dir, Places: places(), Boot: h.boot})
 		start := func(string) error { return nil }
-		guard := h.Guarded(Pending{Link: "a", Until: time.Now().Add(time.Minute)}, start)
+		guard := h.Guarded(Pending{Link: "a"}, time.Minute, start)
 		err := p.a.Do(func() error { _, err := h.Set(ask(8e6), "test", time.Now(), guard); return err })
 		h.engine = whole
 		if err == nil {
@@ -177,8 +177,9 @@ func TestInterruptedIsNotFinished(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			h.take("a") // of another boot
 			whole := slices.DeleteFunc(left, func(j *change.Journal) bool { return j.Phase != change.Applied })
-			if _, err := h.Set(ask(80e6), "test", time.Now(), h.Guarded(Pending{Link: "a", Until: time.Now().Add(time.Minute)}, start)); err != nil {
+			if _, err := h.Set(ask(80e6), "test", time.Now(), h.Guarded(Pending{Link: "a"}, time.Minute, start)); err != nil {
 				return err
 			}
 			open, err := h.engine.Open(subject("a"))
@@ -219,7 +220,7 @@ func guardedSet(t *testing.T, p pair, h *Host, d carry.Disk) (id string, err err
 	whole := h.engine
 	defer func() { h.engine = whole }()
 	h.engine = h.onDisk(d)
-	guard := h.Guarded(Pending{Link: "a", Until: time.Now().Add(time.Minute)}, func(got string) error { id = got; return nil })
+	guard := h.Guarded(Pending{Link: "a"}, time.Minute, func(got string) error { id = got; return nil })
 	return id, p.a.Do(func() error { _, err := h.Set(ask(8e6), "test", time.Now(), guard); return err })
 }
 
@@ -263,7 +264,7 @@ func TestFailedSetIsStillWatched(t *testing.T) {
 			break
 		}
 		failed++
-		waits, wErr := h.Waits("a", time.Now())
+		waits, wErr := h.Waits("a")
 		if settings(t, p)[Egress] != before[Egress] {
 			left++
 			if wErr != nil || waits == nil {
