@@ -267,6 +267,8 @@ func TestLimitMidway(t *testing.T) {
 		{Egress, foreign, Text("noqueue ffffffff 0 -"), Write},
 		{Egress, Text("shaped 5000 3028 9000 fq_codel"), Text("shaped 5000 3028 9000 -"), Write},
 		{Egress, foreign, Text("shaped 7000 3028 9000 -"), Object},
+		{Egress, foreign, Text("shaped 1000 3028 9000 -; pfifo c0c70001 100000 09000000"), Object},
+		{Egress, Text("shaped 5000 3028 9000 -; pfifo c0c70001 100000 09000000"), Text("shaped 5000 3028 9000 -"), Write},
 		{Egress, foreign, Text("bfifo ffffffff 80000 -"), Object},
 		{Ingress, Text("none"), Text(CutOff), Write},
 		{Ingress, Text("none"), Text("shaped 7000 3028 9000 -"), Object},

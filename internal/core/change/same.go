@@ -46,7 +46,8 @@ func (k Kind) midway(s Step, old, now Value) bool {
 		return now.Present && midTree(s.New.Text, now.Text)
 	case Egress: // the root goes first on the way back, and what hangs below comes last
 		b := bucket(now.Text)
-		return now.Present && (named(now.Text) == "" || b != "" && (b == bucket(s.New.Text) || b == bucket(old.Text)))
+		alone := !strings.Contains(now.Text, "; ")
+		return now.Present && (named(now.Text) == "" || b != "" && alone && (b == bucket(s.New.Text) || b == bucket(old.Text)))
 	case Ingress:
 		return now.Text == CutOff
 	}
@@ -55,6 +56,7 @@ func (k Kind) midway(s Step, old, now Value) bool {
 
 // bucket is a limit without what hangs below, "" for anything else.
 func bucket(text string) string {
+	text, _, _ = strings.Cut(text, "; ") // what somebody hung below
 	i := strings.LastIndex(text, " ")
 	if i < 0 || !strings.HasPrefix(text, "shaped ") {
 		return ""

@@ -16,6 +16,7 @@ type Ask struct {
 	Replace bool // a foreign root qdisc may go
 	// OwnIngress: the rule for what comes in is one of ours.
 	OwnIngress bool
+	Incoming   Qdisc // root of our ifb, if there is one
 }
 
 // Target is what a link is to get.
@@ -85,7 +86,7 @@ func check(l Link, a Ask) error {
 	case a.Ingress > 0 && l.Ingress && !a.OwnIngress:
 		return refuse("shape %s: what it receives passes rules of somebody else (an ingress or clsact qdisc): --ingress would need their place; leave it out, or take them away", l.Name)
 	}
-	return nil
+	return errors.Join(l.Root.yields(l.Name, a.Replace), a.Incoming.yields(l.Name+" (what comes in)", a.Replace))
 }
 
 // bucket computes one token bucket, and notes what is not as asked.

@@ -54,6 +54,12 @@ func linkOf(name string) Link {
 		l.Root = Qdisc{Kind: "tbf", Handle: 0x8001, Tbf: &Tbf{8e6, 1600, 50000}}
 	case "ours":
 		l.Root = Qdisc{Kind: "tbf", Handle: Handle, Tbf: &Tbf{8e6, 3028, 103028}}
+	case "guest":
+		l.Root = Qdisc{Kind: "tbf", Handle: Handle, Tbf: &Tbf{8e6, 3028, 103028}, Below: []Qdisc{{Kind: "pfifo", Handle: 0x10}}}
+	case "stuck-guest":
+		l.Root = Qdisc{Kind: "tbf", Handle: Handle, Tbf: &Tbf{8e6, 3028, 103028}, Below: []Qdisc{{Kind: "netem", Handle: ChildHandle}}}
+	case "ours-with-fq_codel":
+		l.Root = Qdisc{Kind: "tbf", Handle: Handle, Tbf: &Tbf{8e6, 3028, 103028}, Below: []Qdisc{{Kind: "fq_codel", Handle: ChildHandle}}}
 	case "filtered":
 		l.Ingress = true
 	}

@@ -40,11 +40,19 @@ func NewView(l Link, ifb *Link) View {
 	if l.Root.Tbf != nil {
 		v.Egress = bucketOf(l.Root)
 		v.warnOfBucket(l)
+		v.warnOfGuest(l.Root)
 	}
 	if ifb != nil && ifb.Root.Tbf != nil {
 		v.Ingress = bucketOf(ifb.Root)
+		v.warnOfGuest(ifb.Root)
 	}
 	return v
+}
+
+func (v *View) warnOfGuest(q Qdisc) {
+	if g := q.Guest(); g != nil {
+		v.warn("%s hangs below the bucket, and not by congctl: set takes it away with --replace only, clear with --force", g)
+	}
 }
 
 func bucketOf(q Qdisc) *Bucket {

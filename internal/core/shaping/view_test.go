@@ -21,8 +21,12 @@ func TestViews(t *testing.T) {
 			}
 			tbf = got.Tbf
 			d.MaybeScanArgs(t, "below", &kind)
+			below := Qdisc{Kind: kind, Handle: ChildHandle}
+			if kind == "bfifo" {
+				below.Handle = 0 // the kernel's own
+			}
 			l.Root = Qdisc{Kind: "tbf", Handle: Handle, Tbf: &tbf, Sent: 123456789, Packets: 81544, Dropped: 12, Overlimits: 4567, Backlog: 60560,
-				Below: []Qdisc{{Kind: kind, Handle: ChildHandle}}}
+				Below: []Qdisc{below}}
 			if got.Ingress != nil {
 				ifb = &Link{Name: "ifb-cc2", Root: Qdisc{Kind: "tbf", Handle: Handle, Tbf: got.Ingress}}
 			}

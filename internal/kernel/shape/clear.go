@@ -74,7 +74,7 @@ func (h *Host) clearBare(link string, force bool, now time.Time, r *carry.Report
 		return err
 	}
 	for i, s := range p.Steps {
-		p.Steps[i].Old, p.Steps[i].New = s.New, s.Old
+		p.Steps[i].Old, p.Steps[i].New = s.New, own(s.Old)
 	}
 	slices.Reverse(p.Steps)
 	j, err := h.engine.Adopt(change.Plan{Header: head, Steps: p.Steps})
@@ -84,6 +84,15 @@ func (h *Host) clearBare(link string, force bool, now time.Time, r *carry.Report
 	one, err := h.engine.Undo(j, force, clearing)
 	r.Add(one)
 	return err
+}
+
+// own is a limit without what somebody hung below: that was not set by us.
+func own(v change.Value) change.Value {
+	if l, err := parseValue(v.Text); err == nil {
+		l.guests = nil
+		v.Text = l.String()
+	}
+	return v
 }
 
 // bare plans a link, and the files, without any limit of ours.

@@ -1,9 +1,11 @@
 package shape
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/congctl/congctl/internal/core/shaping"
 	"github.com/congctl/congctl/internal/kernel/qdisc"
@@ -22,28 +24,42 @@ func IngressValue(t shaping.Target) string {
 }
 
 func value(t shaping.Tbf, inner string) string {
-	if inner == "" {
-		inner = "-"
-	}
 	kept := qdisc.Tbf{RateBytesPerS: t.Rate.BytesPerS(), BurstBytes: uint32(t.Burst), LimitBytes: uint32(t.Limit)}.Kept()
-	return text(kept, inner)
+	return limit{kept, inner, nil}.String()
 }
 
-func text(t qdisc.Tbf, inner string) string {
-	return fmt.Sprintf("%s%d %d %d %s", shaped, t.RateBytesPerS, t.BurstBytes, t.LimitBytes, inner)
+// limit is a bucket of ours with what hangs below.
+type limit struct {
+	qdisc.Tbf
+	inner  string        // of ours, "" for the kernel's own queue
+	guests []qdisc.Saved // what somebody hung there
 }
 
-func parseValue(v string) (t qdisc.Tbf, inner string, err error) {
-	n, err := fmt.Sscanf(v, shaped+"%d %d %d %s", &t.RateBytesPerS, &t.BurstBytes, &t.LimitBytes, &inner)
-	if err != nil || n != 4 || v != text(t, inner) {
-		return t, "", fmt.Errorf("parse setting %q: not a rate, a burst, a limit and a kind", v)
+// String is the limit as a setting.
+func (l limit) String() string {
+	text := fmt.Sprintf("%s%d %d %d %s", shaped, l.RateBytesPerS, l.BurstBytes, l.LimitBytes, cmp.Or(l.inner, "-"))
+	if len(l.guests) > 0 {
+		text += "; " + qdisc.Text(l.guests)
 	}
-	if inner == "-" {
-		inner = ""
-	} else if !slices.Contains(shaping.Inners, inner) {
-		return t, "", fmt.Errorf("parse setting %q: %q cannot hang below a bucket", v, inner)
+	return text
+}
+
+func parseValue(v string) (l limit, err error) {
+	own, guests, _ := strings.Cut(v, "; ")
+	n, err := fmt.Sscanf(own, shaped+"%d %d %d %s", &l.RateBytesPerS, &l.BurstBytes, &l.LimitBytes, &l.inner)
+	if l.inner == "-" {
+		l.inner = ""
 	}
-	return t, inner, nil
+	if err == nil {
+		l.guests, err = qdisc.ParseSaved(guests)
+	}
+	if err != nil || n != 4 || v != l.String() {
+		return l, fmt.Errorf("parse setting %q: not a rate, a burst, a limit and a kind", v)
+	}
+	if l.inner != "" && !slices.Contains(shaping.Inners, l.inner) {
+		return l, fmt.Errorf("parse setting %q: %q cannot hang below a bucket", v, l.inner)
+	}
+	return l, nil
 }
 
 func getEgress(name string) (v string, err error) {
@@ -72,11 +88,17 @@ func egressText(all []qdisc.Saved) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	inner := "-"
-	if len(all) > 1 && all[1].Handle == qdisc.Handle(shaping.ChildHandle) {
-		inner = all[1].Kind
+	l := limit{Tbf: t}
+	for _, s := range all[1:] {
+		switch {
+		case s.Handle == 0: // the kernel's own
+		case s.Handle == qdisc.Handle(shaping.ChildHandle) && slices.Contains(shaping.Inners, s.Kind):
+			l.inner = s.Kind
+		default:
+			l.guests = append(l.guests, s)
+		}
 	}
-	return text(t, inner), nil
+	return l.String(), nil
 }
 
 func setEgress(name, v string) error {
@@ -110,7 +132,7 @@ func shapeOrLeave(c *qdisc.Conn, index int, v string) error {
 
 // shapeLink puts our bucket, or changes the one that is there without losing what waits.
 func shapeLink(c *qdisc.Conn, index int, v string) error {
-	t, inner, err := parseValue(v)
+	l, err := parseValue(v)
 	if err != nil {
 		return err
 	}
@@ -118,13 +140,29 @@ func shapeLink(c *qdisc.Conn, index int, v string) error {
 	child := qdisc.At{Link: index, Parent: qdisc.Child(root.Handle), Handle: qdisc.Handle(shaping.ChildHandle)}
 	// A child that is taken from a tbf leaves a noop behind, which drops everything, and only
 	// a change of the tbf puts a fifo in its place: so the child goes first.
-	if _, err := c.Get(index, child.Handle); err == nil && inner != "fq_codel" {
-		if err := c.Delete(child); err != nil {
-			return err
-		}
-	}
-	if err := c.Replace(root, t); err != nil || inner != "fq_codel" {
+	if err := dropBelow(c, index, l.inner); err != nil {
 		return err
 	}
-	return c.Replace(child, qdisc.FqCodel{ECN: true})
+	if err := c.Replace(root, l.Tbf); err != nil {
+		return err
+	}
+	if l.inner == "fq_codel" {
+		err = c.Replace(child, qdisc.FqCodel{ECN: true})
+	}
+	for _, g := range l.guests {
+		err = errors.Join(err, c.Replace(qdisc.At{Link: index, Parent: g.Parent, Handle: g.Handle}, qdisc.Raw{Name: g.Kind, Options: g.Options}))
+	}
+	return err
+}
+
+// dropBelow takes away what hangs below a bucket of ours, but for what is to stay.
+func dropBelow(c *qdisc.Conn, index int, inner string) error {
+	all, err := c.Save(index)
+	for _, s := range all {
+		stays := s.Handle == qdisc.Handle(shaping.ChildHandle) && s.Kind == inner
+		if s.Handle != 0 && s.Parent>>16 == uint32(shaping.Handle) && !stays {
+			err = errors.Join(err, c.Delete(qdisc.At{Link: index, Parent: s.Parent, Handle: s.Handle}))
+		}
+	}
+	return err
 }

@@ -33,7 +33,13 @@ func (h *Host) Propose(r Request) (p Proposal, err error) {
 	if err != nil {
 		return p, err
 	}
-	r.Ask.OwnIngress = isShaped(incoming)
+	if r.Ask.OwnIngress = isShaped(incoming); r.Ask.OwnIngress {
+		ifb, err := Read(ifbName(p.Link.Index))
+		if err != nil {
+			return p, err
+		}
+		r.Ask.Incoming = ifb.Root
+	}
 	if p.Target, err = shaping.For(p.Link, r.Ask); err != nil {
 		return p, err
 	}

@@ -21,12 +21,10 @@ func TestParent(t *testing.T) {
 
 func FuzzParseValue(f *testing.F) {
 	f.Add("shaped 1000000 204800 1048576 -")
+	f.Add("shaped 1000000 204800 1048576 fq_codel; pfifo c0c70001 100000 09000000")
 	f.Fuzz(func(t *testing.T, s string) {
-		got, inner, err := parseValue(s)
-		if inner == "" {
-			inner = "-"
-		}
-		if err == nil && text(got, inner) != s {
+		got, err := parseValue(s)
+		if err == nil && got.String() != s {
 			t.Errorf("%q is read %+v", s, got)
 		}
 		if Words(Egress, s) == "" && s != "" {

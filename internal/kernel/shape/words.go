@@ -23,13 +23,16 @@ func Words(kind, value string) string {
 	case kind != Egress && kind != Ingress:
 		return value
 	case isShaped(value):
-		t, inner, err := parseValue(value)
+		l, err := parseValue(value)
 		if err != nil {
 			return value
 		}
-		text := fmt.Sprintf("tbf rate %s burst %dB limit %dB", shaping.Rate(t.RateBytesPerS*8), t.BurstBytes, t.LimitBytes)
-		if inner != "" {
-			text += ", " + inner + " below"
+		text := fmt.Sprintf("tbf rate %s burst %dB limit %dB", shaping.Rate(l.RateBytesPerS*8), l.BurstBytes, l.LimitBytes)
+		if l.inner != "" {
+			text += ", " + l.inner + " below"
+		}
+		for _, g := range l.guests {
+			text += fmt.Sprintf(", %s %x: below of somebody else", g.Kind, g.Handle>>16)
 		}
 		return text
 	}

@@ -1,0 +1,96 @@
+package shape
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/congctl/congctl/internal/core/shaping"
+	carry "github.com/congctl/congctl/internal/kernel/change"
+)
+
+// guests are what somebody can hang below our bucket: of another name, of ours and another
+// kind, of the kind that the kernel puts there by itself.
+var guests = []string{"handle 10: pfifo limit 9", "handle c0c8: pfifo limit 9", "handle 10: bfifo limit 9000", "handle 10: tbf rate 5mbit burst 5k limit 90k"}
+
+// hosting limits a link and hangs a guest below the bucket.
+func hosting(t *testing.T, guest string) (p pair, h *Host, before, now string) {
+	t.Helper()
+	p, h = newPair(t), newTestHost(t)
+	before = get(t, p.a, Egress)
+	setOrSkip(t, p, h, ask(8e6))
+	mustShell(t, p.a, "tc qdisc replace dev a parent c0c7:1 "+guest)
+	return p, h, before, get(t, p.a, Egress)
+}
+
+func (h *Host) clearIn(t *testing.T, p pair, force bool) (r carry.Report) {
+	t.Helper()
+	in(t, p.a, func() (err error) { r, err = h.Clear("a", force, time.Now()); return err })
+	return r
+}
+
+// What somebody hung below our bucket goes with it by force only, and is named before.
+func TestGuestIsNamedAndStays(t *testing.T) {
+	for _, guest := range guests {
+		for _, bare := range []bool{false, true} {
+			p, h, before, now := hosting(t, guest)
+			if bare {
+				if err := os.RemoveAll(filepath.Join(h.Root, h.dir)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			in(t, p.a, func() error {
+				v, err := h.View("a")
+				if name := strings.Fields(guest)[2] + " " + strings.Fields(guest)[1]; !strings.Contains(strings.Join(v.Warnings, "\n"), name) {
+					t.Errorf("%s, bare %t: show warns of %q", guest, bare, v.Warnings)
+				}
+				return err
+			})
+			err := p.a.Do(func() error { _, err := h.Set(ask(16e6), "test", time.Now(), nil); return err })
+			if !errors.Is(err, shaping.ErrForeign) || get(t, p.a, Egress) != now {
+				t.Errorf("%s, bare %t: set: %v, %s", guest, bare, err, get(t, p.a, Egress))
+			}
+			if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, Egress) != now {
+				t.Errorf("%s, bare %t: clear: %+v, %s", guest, bare, r, get(t, p.a, Egress))
+			}
+			h.clearIn(t, p, true)
+			if got := get(t, p.a, Egress); got != before {
+				t.Errorf("%s, bare %t: by force: %q", guest, bare, got)
+			}
+		}
+	}
+}
+
+// With --replace it is put aside, and comes back with the limit that it hung below.
+func TestGuestComesBack(t *testing.T) {
+	for _, guest := range guests {
+		p, h, before, now := hosting(t, guest)
+		r := ask(16e6)
+		r.Ask.Replace = true
+		setOrSkip(t, p, h, r)
+		if got := get(t, p.a, Egress); got != "shaped 2000000 3028 203028 -" {
+			t.Errorf("%s: set: %q", guest, got)
+		}
+		if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, Egress) != now {
+			t.Errorf("%s: clear: %+v\nbefore %q\nafter  %q", guest, r, now, get(t, p.a, Egress))
+		}
+		h.clearIn(t, p, true)
+		if got := get(t, p.a, Egress); got != before {
+			t.Errorf("%s: by force: %q", guest, got)
+		}
+	}
+}
+
+// A guest that could not be brought back is not put aside.
+func TestGuestThatIsStuck(t *testing.T) {
+	p, h, _, now := hosting(t, "handle 10: htb default 1")
+	r := ask(16e6)
+	r.Ask.Replace = true
+	err := p.a.Do(func() error { _, err := h.Set(r, "test", time.Now(), nil); return err })
+	if !errors.Is(err, shaping.ErrStuck) || get(t, p.a, Egress) != now {
+		t.Errorf("%v, %s", err, get(t, p.a, Egress))
+	}
+}
