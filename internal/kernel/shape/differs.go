@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/core/shaping"
 )
 
 // Differs tells what of a link is not as the journals have it, and what to do. Who may not
@@ -16,18 +17,12 @@ func (h *Host) Differs(link string) (says []string, err error) {
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, nil
 	}
-	var last []change.Step // the newest write of each target
 	for _, j := range open {
 		if j.Phase != change.Applied {
 			says = append(says, fmt.Sprintf("%s (%s) is %s and not ended: congctl shape clear %s takes it back, with --force what somebody changed since, too", j.ID, j.Verb, j.Phase, link))
-			continue
 		}
-		last = slices.DeleteFunc(last, func(s change.Step) bool {
-			return slices.ContainsFunc(j.Steps, func(t change.Step) bool { return s.String() == t.String() })
-		})
-		last = append(last, h.since(j)...)
 	}
-	for _, s := range last {
+	for _, s := range shouldHold(open, link, h.boot) {
 		now, e := h.engine.Read(s.Kind, s.Target)
 		if e == nil && !s.Kind.Same(s.New, now) {
 			says = append(says, differs(link, s, now))
@@ -37,13 +32,61 @@ func (h *Host) Differs(link string) (says []string, err error) {
 	return says, err
 }
 
-// since are the steps that should still hold: a boot takes a link's away, but for what the
-// same change keeps.
-func (h *Host) since(j *change.Journal) []change.Step {
-	if j.Boot == h.boot || slices.ContainsFunc(j.Steps, func(s change.Step) bool { return s.Kind == change.File && s.New.Present }) {
-		return slices.Clone(j.Steps)
+// shouldHold gives the newest write of each target that should still be there, of several
+// changes and the boots between them.
+func shouldHold(open []*change.Journal, link, boot string) (steps []change.Step) {
+	at := ""
+	for _, j := range open {
+		if j.Phase != change.Applied {
+			continue
+		}
+		if at != "" && at != j.Boot {
+			steps = afterBoot(steps, link)
+		}
+		at = j.Boot
+		steps = append(steps, j.Steps...)
 	}
-	return slices.DeleteFunc(slices.Clone(j.Steps), func(s change.Step) bool { return s.Kind.Volatile() })
+	if at != boot {
+		steps = afterBoot(steps, link)
+	}
+	return newest(steps)
+}
+
+// afterBoot: a boot takes away what was set on a link, but for what stood there when the
+// newest file was written that keeps it. Over SSH that is a change of its own.
+func afterBoot(steps []change.Step, link string) (left []change.Step) {
+	keeper := -1
+	for i, s := range steps {
+		if keeps(s, link) && !writtenIn(s, steps[i+1:]) {
+			keeper = i
+		}
+	}
+	for i, s := range steps {
+		if i < keeper || !s.Kind.Volatile() {
+			left = append(left, s)
+		}
+	}
+	return left
+}
+
+// keeps tells whether a step has a boot set the limit. A file that was stripped of an
+// earlier one does not.
+func keeps(s change.Step, link string) bool {
+	rest, there := shaping.Without(link, s.New.Text)
+	return s.Kind == change.File && s.New.Present && (!there || rest != s.New.Text)
+}
+
+func writtenIn(s change.Step, later []change.Step) bool {
+	return slices.ContainsFunc(later, func(t change.Step) bool { return t.String() == s.String() })
+}
+
+func newest(steps []change.Step) (left []change.Step) {
+	for i, s := range steps {
+		if !writtenIn(s, steps[i+1:]) {
+			left = append(left, s)
+		}
+	}
+	return left
 }
 
 func differs(link string, s change.Step, now change.Value) string {
