@@ -91,7 +91,7 @@ func (e *Engine) endUndo(open []*change.Journal) (done []*change.Journal, err er
 var ErrNothing = errors.New("nothing to undo: no change of congctl is in force")
 
 // Clear takes all changes of a subject back, the newest first. Older ones are tried
-// though a newer one could not restore a value: they look at each for themselves.
+// though a newer one could not restore a value, but for that value.
 func (e *Engine) Clear(subject string, force bool, why string) (r Report, err error) {
 	open, err := e.Open(subject)
 	if err != nil {
