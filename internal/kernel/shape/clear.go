@@ -53,7 +53,7 @@ func (h *Host) clear(link string, force bool, now time.Time) (carry.Report, erro
 	if err == nil && len(r.Refused) == 0 {
 		err = h.clearBare(link, force, now, &r)
 	}
-	if err == nil {
+	if err == nil && len(r.Refused) == 0 {
 		h.take(link) // nothing is left to be confirmed, and nobody reverts it
 	}
 	return r, err

@@ -94,3 +94,25 @@ func TestGuestThatIsStuck(t *testing.T) {
 		t.Errorf("%v, %s", err, get(t, p.a, Egress))
 	}
 }
+
+// A clear that was refused leaves the limit to whoever waits to take it back.
+func TestRefusedClearStillWaits(t *testing.T) {
+	p, h := newPair(t), newTestHost(t)
+	id, err := guardedSet(t, p, h, h.disk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustShell(t, p.a, "tc qdisc replace dev a parent c0c7:1 "+guests[0])
+	if r := h.clearIn(t, p, false); len(r.Refused) != 1 {
+		t.Errorf("cleared: %+v", r)
+	}
+	if waits, err := h.Waits("a"); waits == nil || err != nil {
+		t.Errorf("nobody waits: %v", err)
+	}
+	if err := p.a.Do(func() error { return h.RevertUnless("a", id, 0) }); !errors.Is(err, errForeign) {
+		t.Errorf("reverted: %v", err)
+	}
+	if waits, err := h.Waits("a"); waits != nil || err != nil {
+		t.Errorf("still waits: %+v, %v", waits, err)
+	}
+}
