@@ -14,7 +14,8 @@ import (
 
 // guests are what somebody can hang below our bucket: of another name, of ours and another
 // kind, of the kind that the kernel puts there by itself.
-var guests = []string{"handle 10: pfifo limit 9", "handle c0c8: pfifo limit 9", "handle 10: bfifo limit 9000", "handle 10: tbf rate 5mbit burst 5k limit 90k"}
+var guests = []string{"handle 10: pfifo limit 9", "handle c0c8: pfifo limit 9", "handle 10: bfifo limit 9000", "handle 10: tbf rate 5mbit burst 5k limit 90k",
+	"handle 10: fq_codel limit 77", "handle c0c8: sfq limit 100"}
 
 // hosting limits a link and hangs a guest below the bucket.
 func hosting(t *testing.T, guest string) (p pair, h *Host, before, now string) {
@@ -32,34 +33,70 @@ func (h *Host) clearIn(t *testing.T, p pair, force bool) (r carry.Report) {
 	return r
 }
 
-// What somebody hung below our bucket goes with it by force only, and is named before.
+// What somebody hung below our bucket goes with it by force only, and is named before; with
+// journals, and where those have gone.
 func TestGuestIsNamedAndStays(t *testing.T) {
 	for _, guest := range guests {
-		for _, bare := range []bool{false, true} {
-			p, h, before, now := hosting(t, guest)
-			if bare {
-				if err := os.RemoveAll(filepath.Join(h.Root, h.dir)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			in(t, p.a, func() error {
-				v, err := h.View("a")
-				if name := strings.Fields(guest)[2] + " " + strings.Fields(guest)[1]; !strings.Contains(strings.Join(v.Warnings, "\n"), name) {
-					t.Errorf("%s, bare %t: show warns of %q", guest, bare, v.Warnings)
-				}
-				return err
-			})
-			err := p.a.Do(func() error { _, err := h.Set(ask(16e6), "test", time.Now(), nil); return err })
-			if !errors.Is(err, shaping.ErrForeign) || get(t, p.a, Egress) != now {
-				t.Errorf("%s, bare %t: set: %v, %s", guest, bare, err, get(t, p.a, Egress))
-			}
-			if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, Egress) != now {
-				t.Errorf("%s, bare %t: clear: %+v, %s", guest, bare, r, get(t, p.a, Egress))
-			}
-			h.clearIn(t, p, true)
-			if got := get(t, p.a, Egress); got != before {
-				t.Errorf("%s, bare %t: by force: %q", guest, bare, got)
-			}
+		t.Run(guest, func(t *testing.T) { namedAndStays(t, guest, false) })
+		t.Run(guest+" without journals", func(t *testing.T) { namedAndStays(t, guest, true) })
+	}
+}
+
+func namedAndStays(t *testing.T, guest string, bare bool) {
+	p, h, before, now := hosting(t, guest)
+	if bare {
+		if err := os.RemoveAll(filepath.Join(h.Root, h.dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in(t, p.a, func() error {
+		v, err := h.View("a")
+		if name := strings.Fields(guest)[2] + " " + strings.Fields(guest)[1]; !strings.Contains(strings.Join(v.Warnings, "\n"), name) {
+			t.Errorf("show warns of %q", v.Warnings)
+		}
+		return err
+	})
+	err := p.a.Do(func() error { _, err := h.Set(ask(16e6), "test", time.Now(), nil); return err })
+	if !errors.Is(err, shaping.ErrForeign) || get(t, p.a, Egress) != now {
+		t.Errorf("set: %v, %s", err, get(t, p.a, Egress))
+	}
+	if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, Egress) != now {
+		t.Errorf("clear: %+v, %s", r, get(t, p.a, Egress))
+	}
+	h.clearIn(t, p, true)
+	if got := get(t, p.a, Egress); got != before {
+		t.Errorf("by force: %q", got)
+	}
+}
+
+// The same below the bucket of what comes in.
+func TestGuestOfWhatComesIn(t *testing.T) {
+	p := newPair(t)
+	h, r := newTestHost(t), ask(8e6)
+	r.Ask.Ingress = 8e6
+	before := settings(t, p)
+	setOrSkip(t, p, h, r)
+	ifb := ""
+	in(t, p.a, func() error {
+		l, err := find("a")
+		if err == nil {
+			ifb = ifbName(l.Attrs().Index)
+		}
+		return err
+	})
+	mustShell(t, p.a, "tc qdisc replace dev "+ifb+" parent c0c7:1 "+guests[0])
+	now := get(t, p.a, Ingress)
+	err := p.a.Do(func() error { _, err := h.Set(ask(16e6), "test", time.Now(), nil); return err })
+	if !errors.Is(err, shaping.ErrForeign) || get(t, p.a, Ingress) != now {
+		t.Errorf("set: %v, %s", err, get(t, p.a, Ingress))
+	}
+	if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, Ingress) != now {
+		t.Errorf("clear: %+v, %s", r, get(t, p.a, Ingress))
+	}
+	h.clearIn(t, p, true)
+	for kind, v := range settings(t, p) {
+		if v != before[kind] {
+			t.Errorf("by force: %s: %q", kind, v)
 		}
 	}
 }
@@ -67,20 +104,22 @@ func TestGuestIsNamedAndStays(t *testing.T) {
 // With --replace it is put aside, and comes back with the limit that it hung below.
 func TestGuestComesBack(t *testing.T) {
 	for _, guest := range guests {
-		p, h, before, now := hosting(t, guest)
-		r := ask(16e6)
-		r.Ask.Replace = true
-		setOrSkip(t, p, h, r)
-		if got := get(t, p.a, Egress); got != "shaped 2000000 3028 203028 -" {
-			t.Errorf("%s: set: %q", guest, got)
-		}
-		if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, Egress) != now {
-			t.Errorf("%s: clear: %+v\nbefore %q\nafter  %q", guest, r, now, get(t, p.a, Egress))
-		}
-		h.clearIn(t, p, true)
-		if got := get(t, p.a, Egress); got != before {
-			t.Errorf("%s: by force: %q", guest, got)
-		}
+		t.Run(guest, func(t *testing.T) {
+			p, h, before, now := hosting(t, guest)
+			r := ask(16e6)
+			r.Ask.Replace = true
+			setOrSkip(t, p, h, r)
+			if got := get(t, p.a, Egress); got != "shaped 2000000 3028 203028 -" {
+				t.Errorf("set: %q", got)
+			}
+			if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, Egress) != now {
+				t.Errorf("clear: %+v\nbefore %q\nafter  %q", r, now, get(t, p.a, Egress))
+			}
+			h.clearIn(t, p, true)
+			if got := get(t, p.a, Egress); got != before {
+				t.Errorf("by force: %q", got)
+			}
+		})
 	}
 }
 
