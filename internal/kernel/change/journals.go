@@ -71,12 +71,20 @@ func (s journals) begin(p change.Plan, after ...change.Line) (*change.Journal, e
 	return change.Parse(text)
 }
 
-// sweepAll removes journals that never came into being.
+// sweepAll removes journals that never came into being, and syncs the others: who wrote
+// the last line of one may have been killed before that, and with the new one on the disk
+// and that line lost, an older change would be finished over a newer one.
 func (s journals) sweepAll() error {
 	names, err := s.disk.List(s.dir)
 	for _, name := range names {
+		op := Op{Kind: OpSync, Path: path.Join(s.dir, name)}
 		if strings.HasPrefix(name, ".") && strings.HasSuffix(name, suffix+".congctl-new") {
-			err = errors.Join(err, s.disk.Do(Op{Kind: OpRemove, Path: path.Join(s.dir, name)}))
+			op.Kind = OpRemove
+		} else if !strings.HasSuffix(name, suffix) {
+			continue
+		}
+		if err := s.disk.Do(op); err != nil {
+			return err
 		}
 	}
 	return err

@@ -174,3 +174,33 @@ func TestStuckOnce(t *testing.T) {
 		t.Errorf("%+v, %v: the host is\n%s", r, err, h.text())
 	}
 }
+
+// TestLastLineOfAKilledOne: a process that is killed right before its last line is synced
+// leaves that to chance; the next change must not be cut off with that line lost, and its
+// own kept.
+func TestLastLineOfAKilledOne(t *testing.T) {
+	long(t)
+	off := newFakeHost().text()
+	whole := &Counted{Disk: newFakeHost().disk}
+	if err := newFakeHost().again(whole, "a"); err != nil {
+		t.Fatal(err)
+	}
+	for first := -whole.N; first > -whole.N-4; first-- {
+		for i, l := range losses {
+			for second, cut := 1+i, true; cut; second += len(losses) {
+				h := newFakeHost()
+				if err := h.again(&Counted{Disk: h.disk, N: first, Cut: powerCut}, "a"); !errors.Is(err, ErrPowerCut) {
+					t.Fatal(err)
+				}
+				cut = h.again(&Counted{Disk: h.disk, N: second, Cut: powerCut}, "b") != nil
+				h.disk.cut(l)
+				h.boot()
+				err := h.again(h.disk, "c")
+				r, undo := h.engine(h.disk).Clear("host", false, "asked")
+				if err != nil || undo != nil || len(r.Refused) > 0 || h.text() != off {
+					t.Fatalf("killed at %d, cut at %d, %s: %v, %v, %+v: the host is\n%s\nwant\n%s", first, second, l, err, undo, r, h.text(), off)
+				}
+			}
+		}
+	}
+}

@@ -157,8 +157,8 @@ func TestInnerGoesUnderTraffic(t *testing.T) {
 func TestInterruptedIsNotFinished(t *testing.T) {
 	p := newPair(t)
 	before := settings(t, p)
-	h := newTestHost(t)
 	for n := 1; ; n++ {
+		h := newTestHost(t) // with more journals there would be more to cut each time
 		cut := &carry.Counted{Disk: h.disk, N: n, Cut: func() error { return carry.ErrPowerCut }}
 		whole := h.engine
 		h.engine = carry.New(carry.Options{Disk: cut, Dir: h.dir, Places: places(), Boot: h.boot})
