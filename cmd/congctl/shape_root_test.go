@@ -242,16 +242,31 @@ func TestShapeWhileAnotherChanges(t *testing.T) {
 	check(t, err)
 	defer lock.Release()
 	before := s.state()
-	for _, verb := range []string{"set b 8Mbit/s", "clear a"} {
+	for _, verb := range []string{"set b 8Mbit/s", "clear a", "confirm a"} {
 		out, code := s.run(append([]string{"shape"}, strings.Fields(verb)...)...)
 		if code != exitFailed || !strings.Contains(out, fmt.Sprintf("another congctl runs on this state directory (pid %d)", os.Getpid())) ||
 			!strings.Contains(out, "try: the same again in a moment") {
 			t.Errorf("%s: %d\n%s", verb, code, out)
 		}
 	}
-	out, code := s.run("shape", "confirm", "a") // the limit stays all the same: there is nothing to confirm again
-	if code != exitFailed || !strings.Contains(out, "try: congctl shape set a 8Mbit/s ... --persist, as before, with --no-confirm") || s.state() != before {
+	if s.state() != before {
+		t.Errorf("changed:\n%s\nbefore:\n%s", s.state(), before)
+	}
+}
+
+// A confirmed limit stays though its files cannot be written, and the message says which
+// set writes them.
+func TestShapeConfirmWithoutFiles(t *testing.T) {
+	s := newShaped(t)
+	s.must("shape", "set", "a", "8Mbit/s", "--persist", "--confirm", "--confirm-within", "1h")
+	s.file("/etc/systemd/system", "not a directory\n")
+	before := s.state()
+	out, code := s.run("shape", "confirm", "a")
+	if code != exitFailed || !strings.Contains(out, "try: congctl shape set a 8Mbit/s ... --persist, as before, with --no-confirm") {
 		t.Errorf("confirm: %d\n%s", code, out)
+	}
+	if s.state() != before {
+		t.Errorf("changed:\n%s\nbefore:\n%s", s.state(), before)
 	}
 }
 
