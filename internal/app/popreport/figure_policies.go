@@ -72,9 +72,10 @@ func comparisonFigures(r *popday.Report) (out []figure) {
 		lanes = append(lanes, lane{p.Policy, []estimate{{p.Large.P5.Ratio, c, 2}, {p.Large.P10.Ratio, c, 0}, {p.Large.P50.Ratio, c, 1}}})
 	}
 	legend := []plot.Entry{{Label: "p5", Class: "c7", Shape: 2}, {Label: "p10", Class: "c7", Shape: 0}, {Label: "p50", Class: "c7", Shape: 1}}
-	f := figure{Title: "Goodput of large responses", Note: "Left: by all-CUBIC's, with intervals of 95 %. Right: the share of responses up to each goodput."}
+	base := popday.All(r.Comparison.Default)
+	f := figure{Title: "Goodput of large responses", Note: "Left: by " + base + "'s, with intervals of 95 %. Right: the share of responses up to each goodput."}
 	if len(lanes) > 0 {
-		f.SVG = append(f.SVG, svg(forest("goodput by all-CUBIC's, p5, p10 and p50 of each policy", "by all-CUBIC's", narrow, lanes, legend).SVG()))
+		f.SVG = append(f.SVG, svg(forest("goodput by "+base+"'s, p5, p10 and p50 of each policy", "by "+base+"'s", narrow, lanes, legend).SVG()))
 	}
 	if p := distribution(r); p != nil {
 		f.SVG = append(f.SVG, svg(p.SVG()))
@@ -123,14 +124,14 @@ func effectFigures(r *popday.Report) []figure {
 	if lanes == nil {
 		return nil
 	}
-	legend := []plot.Entry{{Label: "randomised blocks", Class: "c0", Shape: 0}, {Label: "all-BBR by all-CUBIC", Class: "c1", Shape: 3}, {Label: "all switched at 100 kB", Class: "c2", Shape: 2}}
+	legend := []plot.Entry{{Label: "randomised blocks", Class: "c0", Shape: 0}, {Label: popday.All(r.Comparison.Treatment) + " by " + popday.All(r.Comparison.Default), Class: "c1", Shape: 3}, {Label: "all switched at 100 kB", Class: "c2", Shape: 2}}
 	return []figure{{"Effect and truth", "p10 goodput of large responses of the same networks and hours.", true,
 		[]svg{svg(forest("p10 goodput, treated by control, beside the truth", "p10 goodput, ratio", wide, lanes, legend).SVG())}}}
 }
 
 // networkFigures are every network's ratio under every policy.
 func networkFigures(r *popday.Report) []figure {
-	h := &plot.Heat{Title: "median goodput of each network by all-CUBIC's", Width: wide, Vertical: 22,
+	h := &plot.Heat{Title: "median goodput of each network by " + popday.All(r.Comparison.Default) + "'s", Width: wide, Vertical: 22,
 		Keys: []plot.HeatKey{{Step: -3, Text: "slower"}, {Step: 0, Text: "within 5 %"}, {Step: 3, Text: "faster"}}}
 	column := map[string]int{}
 	for _, n := range r.Each {
@@ -152,7 +153,7 @@ func networkFigures(r *popday.Report) []figure {
 			h.Cells[n.Network][column[fmt.Sprintf("%s-%d", n.Policy, n.Seed)]] = plot.HeatCell{Text: fmt.Sprintf("%.2f", v.Value), Title: span(v) + ", " + n.Verdict, Step: step(v.Value)}
 		}
 	}
-	return []figure{{"Every network", "Median goodput of large responses by all-CUBIC's on the same requests.", true, []svg{svg(h.SVG())}}}
+	return []figure{{"Every network", "Median goodput of large responses by " + popday.All(r.Comparison.Default) + "'s on the same requests.", true, []svg{svg(h.SVG())}}}
 }
 
 // step of colour: within 5 % none, then each factor of 1.5 one.

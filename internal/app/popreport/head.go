@@ -98,9 +98,9 @@ func headline(r *popday.Report) []string {
 	list := []string{counted(r)}
 	for i := range r.Comparison.Policies {
 		if p := &r.Comparison.Policies[i]; p.Policy == "loop" && p.Large.P10.Ratio != nil {
-			text := fmt.Sprintf("the loop's p10 goodput of large responses is %s times all-CUBIC's", span(p.Large.P10.Ratio))
+			text := fmt.Sprintf("the loop's p10 goodput of large responses is %s times %s's", span(p.Large.P10.Ratio), popday.All(r.Comparison.Default))
 			if p.GainShare != nil {
-				text += fmt.Sprintf(", %s of all-BBR's gain", percent(p.GainShare))
+				text += fmt.Sprintf(", %s of %s's gain", percent(p.GainShare), popday.All(r.Comparison.Treatment))
 			}
 			list = append(list, text)
 		}

@@ -70,7 +70,7 @@ func spanTable(s *popday.Story) table {
 
 // eachPart has every network whose goodput changed.
 func eachPart(r *popday.Report) part {
-	t := table{Rows: [][]string{{"policy", "seed", "network", "large responses", "median Mbit/s", "ratio to CUBIC", ""}}}
+	t := table{Rows: [][]string{{"policy", "seed", "network", "large responses", "median Mbit/s", "ratio to " + word(r.Comparison.Default), ""}}}
 	for _, n := range r.Each {
 		if n.Verdict == "alike" {
 			continue

@@ -42,7 +42,7 @@ var answerWord = map[popday.Answer]string{popday.Yes: "yes", popday.No: "NO", po
 
 // brief is the widest table cut to what a terminal has room for.
 func brief(r *popday.Report) [][]string {
-	rows := [][]string{{"policy", "seeds", "p5 Mbit/s", "p10 Mbit/s", "p50 Mbit/s", "p10 ratio", "of BBR's gain", "late", "resent", "helped", "harmed"}}
+	rows := [][]string{{"policy", "seeds", "p5 Mbit/s", "p10 Mbit/s", "p50 Mbit/s", "p10 ratio", "of " + word(r.Comparison.Treatment) + "'s gain", "late", "resent", "helped", "harmed"}}
 	for i := range r.Comparison.Policies {
 		p := &r.Comparison.Policies[i]
 		if len(p.Seeds) == 0 {

@@ -1,7 +1,9 @@
 package popday
 
-// Comparison is every policy beside all-CUBIC.
+// Comparison is every policy beside the one with everything on the edge's default.
 type Comparison struct {
+	Default   string      `json:"default"`   // the policy with everything on it
+	Treatment string      `json:"treatment"` // the same
 	Reference string      `json:"reference"` // "" where it was not run, or not validly
 	Method    string      `json:"interval"`  // what was drawn again
 	Second    string      `json:"interval_over_networks"`
@@ -20,14 +22,14 @@ type PolicyRow struct {
 	All   Goodput `json:"all"`
 	Late  Goodput `json:"late"` // large ones from late_from_s on
 
-	// Of all-BBR's gain at the 10th percentile of large responses.
+	// Of the gain of everything treated at the 10th percentile of large responses.
 	GainShare     *Interval `json:"share_of_bbr_gain,omitempty"`
 	GainShareLate *Interval `json:"share_of_bbr_gain_late,omitempty"`
 
 	Cost  Cost  `json:"cost"`
 	Small Small `json:"fresh_small"`
 
-	Helped   int `json:"networks_helped"` // with a median goodput more than 5 % above CUBIC's, and its interval above 1
+	Helped   int `json:"networks_helped"` // with a median goodput more than 5 % above the default's, and its interval above 1
 	Harmed   int `json:"networks_harmed"`
 	Networks int `json:"networks"` // of all seeds
 }
@@ -56,7 +58,7 @@ const p10 = 1 // in percentiles
 type Small struct {
 	Responses    int       `json:"responses"`
 	P50Us        float64   `json:"p50_us"`                  // from the wish, before the handshake, to the last byte
-	DifferenceUs *Interval `json:"difference_us,omitempty"` // of the medians, to CUBIC's
+	DifferenceUs *Interval `json:"difference_us,omitempty"` // of the medians, to the default's
 	Ratio        *Interval `json:"ratio,omitempty"`
 	Other        int       `json:"on_another_cong"` // that ended on another congestion control than the default
 }
@@ -129,11 +131,11 @@ func lateFrom(in *Input) uint64 {
 
 func compare(in *Input, t *table) (c *comparer, out Comparison) {
 	c = &comparer{table: t, late: lateFrom(in), least: leastRTT(t), cells: map[cell]*series{}}
-	out = Comparison{Matched: len(t.units), LeftOut: t.left, LateFromS: float64(c.late) / 1e6, Second: byNetworks}
+	out = Comparison{Default: t.base, Treatment: t.full, Matched: len(t.units), LeftOut: t.left, LateFromS: float64(c.late) / 1e6, Second: byNetworks}
 	c.main, c.boot, out.Method = t.blockClusters(in.Experiment.BlockS)
 	c.networks, c.wide = t.networkClusters()
 	if t.hasReference() {
-		out.Reference = cubic
+		out.Reference = t.base
 	}
 	for p := range t.policies {
 		for _, s := range sets {
@@ -151,7 +153,7 @@ func compare(in *Input, t *table) (c *comparer, out Comparison) {
 }
 
 func (t *table) hasReference() bool {
-	p := t.place(cubic)
+	p := t.place(t.base)
 	return p >= 0 && len(t.seedsOf(p)) > 0
 }
 
@@ -190,12 +192,12 @@ func leastRTT(t *table) map[[2]int]float64 {
 // of all-BBR, whose gain they share.
 func (c *comparer) prepare(s set, p int) {
 	c.fill(s, p, p, false)
-	for _, other := range []string{cubic, bbr} {
+	for _, other := range []string{c.base, c.full} {
 		if o := c.place(other); o >= 0 {
 			c.fill(s, o, p, false)
 		}
 	}
-	if o := c.place(cubic); o >= 0 && s.name == "large" {
+	if o := c.place(c.base); o >= 0 && s.name == "large" {
 		c.fill(s, p, o, true)
 		c.fill(s, o, p, true)
 	}

@@ -102,13 +102,13 @@ type applied struct {
 	arm   record.Arm
 }
 
-// paired is a response of the experiment, under all-CUBIC and all-BBR.
+// paired is a response of the experiment, under the default and under the treatment.
 type paired struct {
 	group           group
 	network         int
 	arm             record.Arm
 	asked           float64 // bytes
-	cubic, bbr, mix float64 // bytes/s; mix is of a switch at LargeBytes
+	base, full, mix float64 // bytes/s; mix is of a switch at LargeBytes
 }
 
 // group names a pair over all seeds.
@@ -196,7 +196,7 @@ func (b *blocks) apply(x *Response, p comparison.Placed) {
 		b.applied[k] = &[2]int{}
 	}
 	b.applied[k][0]++
-	if x.Cong != "" && x.Cong != cubic {
+	if x.Cong != "" && x.Cong != b.base {
 		b.applied[k][1]++
 	}
 }
@@ -214,7 +214,7 @@ func (b *blocks) appliedShare(classes []string, arm record.Arm) float64 {
 
 // know adds the truth of a run's responses that count.
 func (b *blocks) know(seed int, r *Run, at map[id]comparison.Placed) {
-	c, f, s := b.place(cubic), b.place(bbr), b.place(switched)
+	c, f, s := b.place(b.base), b.place(b.full), b.place(switched)
 	if c < 0 || f < 0 || b.runs[seed][c] == nil || b.runs[seed][f] == nil {
 		return
 	}
@@ -225,7 +225,7 @@ func (b *blocks) know(seed int, r *Run, at map[id]comparison.Placed) {
 			continue
 		}
 		x := paired{group: group{seed, r.Facts.Networks[u.network].Prefix, p.Group}, network: u.network, arm: p.Arm,
-			asked: float64(u.asked), cubic: u.at[c].goodput(), bbr: u.at[f].goodput()}
+			asked: float64(u.asked), base: u.at[c].goodput(), full: u.at[f].goodput()}
 		if s >= 0 && b.runs[seed][s] != nil {
 			x.mix = u.at[s].goodput()
 		}
@@ -259,7 +259,7 @@ func (b *blocks) effectOf(label string, classes []string, chosen map[int]int) Ef
 	e.AppliedTreated, e.AppliedControl = b.appliedShare(classes, record.ArmTreatment), b.appliedShare(classes, record.ArmControl)
 	cost := comparison.CostOf(pairs)
 	e.RetransTreated, e.RetransControl, e.QueueTreatedUs, e.QueueControlUs = cost.TreatmentRetrans, cost.ControlRetrans, cost.TreatmentQueueUs, cost.ControlQueueUs
-	e.Truth = b.truths(keep, func(x *paired) float64 { return x.bbr }, e.Goodput)
+	e.Truth = b.truths(keep, func(x *paired) float64 { return x.full }, e.Goodput)
 	e.Switched = b.truths(keep, func(x *paired) float64 { return x.mix }, e.Goodput)
 	return e
 }

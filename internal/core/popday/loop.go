@@ -69,6 +69,7 @@ const dayEnd = "day"
 
 // teller makes a Story.
 type teller struct {
+	base    string // congestion control
 	run     *Run
 	network map[record.Prefix]int
 	s       *Story
@@ -77,7 +78,8 @@ type teller struct {
 // tell the story of a run that has congctl.
 func tell(in *Input, r *Run) Story {
 	s := Story{Policy: r.Facts.Policy, Seed: r.Facts.Seed, Left: map[string]int{}}
-	t := &teller{r, map[record.Prefix]int{}, &s}
+	base, _ := in.arms()
+	t := &teller{base, r, map[record.Prefix]int{}, &s}
 	for i, n := range r.Facts.Networks {
 		t.network[n.Prefix] = i
 	}
@@ -207,7 +209,7 @@ func (t *teller) churn(e Experiment) {
 func (t *teller) treated() {
 	for i := range t.run.Responses {
 		r := &t.run.Responses[i]
-		if r.Cong != "" && r.Cong != cubic && !slices.Contains(t.s.Treated, r.Network) {
+		if r.Cong != "" && r.Cong != t.base && !slices.Contains(t.s.Treated, r.Network) {
 			t.s.Treated = append(t.s.Treated, r.Network)
 		}
 	}

@@ -19,6 +19,8 @@ func (u *unit) large() bool { return u.asked >= LargeBytes }
 
 // table holds all valid runs against each other.
 type table struct {
+	base, full string // policies: everything on the default, and on the treatment
+
 	policies []string
 	seeds    []uint64
 	runs     [][]*Run // [seed][policy]; nil: not there, or not valid
@@ -30,6 +32,7 @@ type table struct {
 // newTable matches the valid runs of each seed.
 func newTable(in *Input, valid func(*Run) bool) *table {
 	t := &table{}
+	t.base, t.full = in.arms()
 	for i := range in.Runs {
 		r := &in.Runs[i]
 		if !slices.Contains(t.policies, r.Facts.Policy) {

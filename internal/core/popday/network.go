@@ -2,7 +2,7 @@ package popday
 
 import "slices"
 
-// NetworkRow is one network of one seed under one policy, held against CUBIC.
+// NetworkRow is one network of one seed under one policy, held against the default.
 type NetworkRow struct {
 	Policy  string  `json:"policy"`
 	Seed    uint64  `json:"seed"`
@@ -10,7 +10,7 @@ type NetworkRow struct {
 	Class   string  `json:"class"`
 	Large   int     `json:"large"` // responses
 	Median  float64 `json:"median_bytes_per_s"`
-	// Ratio of the median goodput of large responses to CUBIC's.
+	// Ratio of the median goodput of large responses to the default's.
 	Ratio   *Interval `json:"ratio,omitempty"`
 	Verdict string    `json:"verdict"` // helped, harmed, or nothing that shows
 }
@@ -27,7 +27,7 @@ const (
 
 // eachNetwork compares each network with itself, response by response.
 func (c *comparer) eachNetwork() (rows []NetworkRow) {
-	o := c.place(cubic)
+	o := c.place(c.base)
 	for p := range c.policies {
 		if o < 0 || p == o {
 			continue

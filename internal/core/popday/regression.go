@@ -35,7 +35,7 @@ const (
 // regress follows the slowest of each block.
 func regress(in *Input, t *table) (out Regression) {
 	out.Label = effect.NoEvidence
-	o := t.place(cubic)
+	o := t.place(t.base)
 	var changes []float64
 	var clusters []int32
 	for seed := range t.seeds {

@@ -10,9 +10,9 @@ func (c *comparer) row(p int) (row PolicyRow) {
 	return row
 }
 
-// against is the place of CUBIC, for a policy that is not CUBIC itself; else -1.
+// against is the place of the default, for a policy that is not it itself; else -1.
 func (c *comparer) against(p int) int {
-	if o := c.place(cubic); o != p {
+	if o := c.place(c.base); o != p {
 		return o
 	}
 	return -1
@@ -42,11 +42,11 @@ func finite(v float64) float64 {
 	return v
 }
 
-// gainShare is what a policy reaches of all-BBR's gain over all-CUBIC, at the 10th
-// percentile, over the seeds that all three have. Nil where all-BBR gains nothing for
-// sure: a share of nothing means nothing.
+// gainShare is what a policy reaches of the gain of everything treated over nothing
+// treated, at the 10th percentile, over the seeds that all three have. Nil where that
+// gains nothing for sure: a share of nothing means nothing.
 func (c *comparer) gainShare(name string, p int) *Interval {
-	o, b := c.against(p), c.place(bbr)
+	o, b := c.against(p), c.place(c.full)
 	if o < 0 || b < 0 || p == b || !c.sameSeeds(p, o, b) {
 		return nil
 	}
@@ -84,9 +84,9 @@ func (c *comparer) small(p int) Small {
 // onOther counts fresh small responses, matched or not, that ended on something else
 // than the edge's default.
 func (c *comparer) onOther(p int) (n int) {
-	standard := cubic
-	if c.policies[p] == bbr {
-		standard = bbr
+	standard := c.base
+	if c.policies[p] == c.full {
+		standard = c.full
 	}
 	for _, row := range c.runs {
 		if row[p] == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/congctl/congctl/internal/core/comparison"
 	"github.com/congctl/congctl/internal/core/journal"
@@ -13,12 +14,24 @@ import (
 	"github.com/congctl/congctl/internal/core/record"
 )
 
-// Policies that others are held against.
+// Policies that others are held against: everything on the edge's default is what is
+// compared with, everything on the other one the truth beside the blocks.
 const (
-	cubic    = "cubic"  // everything on the default: what is compared with
-	bbr      = "bbr"    // everything on the treatment: the truth beside the blocks
+	cubic    = "cubic"
+	bbr      = "bbr"
 	switched = "switch" // every large response moved at its LargeBytes-th byte: the truth of what the loop does
 )
+
+// arms are the policies with everything on the default, and on the treatment.
+func (in *Input) arms() (base, full string) {
+	if in.Day.Default == bbr {
+		return bbr, cubic
+	}
+	return cubic, bbr
+}
+
+// All names a policy that has everything on one congestion control.
+func All(policy string) string { return "all-" + strings.ToUpper(policy) }
 
 // Run is one run of the day.
 type Run struct {

@@ -21,12 +21,12 @@ func (b *blocks) mix() {
 	for _, list := range byNetwork {
 		var fast []float64
 		for _, x := range list {
-			fast = append(fast, x.bbr)
+			fast = append(fast, x.full)
 		}
 		slices.Sort(fast)
-		slices.SortStableFunc(list, func(x, y *paired) int { return cmp.Compare(x.cubic, y.cubic) })
+		slices.SortStableFunc(list, func(x, y *paired) int { return cmp.Compare(x.base, y.base) })
 		for rank, x := range list {
-			x.mix = x.asked / (LargeBytes/x.cubic + (x.asked-LargeBytes)/fast[rank])
+			x.mix = x.asked / (LargeBytes/x.base + (x.asked-LargeBytes)/fast[rank])
 		}
 	}
 }
@@ -51,7 +51,7 @@ func (b *blocks) truths(keep func(record.Prefix) bool, of func(*paired) float64,
 			number[x.group] = int32(len(names))
 			names = append(names, x.group)
 		}
-		treated, base, clusters = append(treated, of(x)), append(base, x.cubic), append(clusters, number[x.group])
+		treated, base, clusters = append(treated, of(x)), append(base, x.base), append(clusters, number[x.group])
 	}
 	if len(treated) == 0 {
 		return nil

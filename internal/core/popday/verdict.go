@@ -37,16 +37,14 @@ const (
 	leastPairs     = 9    // as the bootstrap over pairs wants
 	leastEffect    = 2.0  // p10 goodput, treated blocks by control blocks
 	leastEffectLow = 1.5  // its interval's lower end
-	leastGain      = 1.12 // p10 goodput of all large responses by all-CUBIC's: what the article reports
+	leastGain      = 1.12 // p10 goodput of all large responses by that of nothing treated: what the article reports
 	// mostNew of the selected are new in a round: as if each stayed for 33 windows. A trial
 	// alone may take 72.
-	mostNew       = 0.03
-	leastShare    = 0.40 // of all-BBR's gain, over the run: the ramp takes its first hours
-	leastLate     = 0.60 // in the last two hours
-	fewestRounds  = 12   // after the ramp, to say how many are new
-	tooFewLoops   = "no valid run of the policy loop"
-	tooFewOfCubic = "no valid run of the policy cubic with the same seed"
-	tooFewOfBBR   = "no valid run of the policy bbr with the same seed, or it gains nothing for sure"
+	mostNew      = 0.03
+	leastShare   = 0.40 // of the gain of everything treated, over the run: the ramp takes its first hours
+	leastLate    = 0.60 // in the last two hours
+	fewestRounds = 12   // after the ramp, to say how many are new
+	tooFewLoops  = "no valid run of the policy loop"
 )
 
 // judging is what verdicts look at.
@@ -55,11 +53,11 @@ type judging struct {
 	in      *Input
 	stories []*Story // of the loop
 	loop    *PolicyRow
-	bbr     *PolicyRow
+	full    *PolicyRow // everything treated
 }
 
 func verdicts(in *Input, rep *Report) (out []Verdict) {
-	j := &judging{Report: rep, in: in, loop: rep.policy(loopPolicy), bbr: rep.policy(bbr)}
+	j := &judging{Report: rep, in: in, loop: rep.policy(loopPolicy), full: rep.policy(rep.Comparison.Treatment)}
 	for i := range rep.Stories {
 		if rep.Stories[i].Policy == loopPolicy {
 			j.stories = append(j.stories, &rep.Stories[i])
@@ -70,6 +68,11 @@ func verdicts(in *Input, rep *Report) (out []Verdict) {
 		out = append(out, rule(j)...)
 	}
 	return out
+}
+
+// noRun says that a policy is missing.
+func noRun(policy string) string {
+	return fmt.Sprintf("no valid run of the policy %s with the same seed", policy)
 }
 
 // policy's row, nil where it has no valid run.
@@ -164,10 +167,12 @@ func shareWords(i *Interval) string {
 }
 
 func gainVerdict(j *judging) []Verdict {
-	v := Verdict{"b", fmt.Sprintf("p10 goodput over all large responses is at least %+.0f %% against all-CUBIC, its interval above 0", 100*(leastGain-1)), Unknown, tooFewLoops}
+	v := Verdict{"b", fmt.Sprintf("p10 goodput over all large responses is at least %+.0f %% against %s, its interval above 0", 100*(leastGain-1), All(j.Comparison.Default)), Unknown, tooFewLoops}
 	if j.loop != nil {
-		v.Text = tooFewOfCubic
-		if r := j.loop.Large.P10.Ratio; r != nil {
+		v.Text = noRun(j.Comparison.Default)
+		if r := j.loop.Large.P10.Ratio; r != nil && j.harms() {
+			v.Text = j.noGain("")
+		} else if r != nil {
 			v.Answer, v.Text = answer(r.Value >= leastGain && r.Low > 1), percentWords(r)
 			if o := j.loop.Large.P10.Other; o != nil {
 				v.Text += fmt.Sprintf("; over whole networks [%+.1f, %+.1f]", 100*(o.Low-1), 100*(o.High-1))
@@ -177,12 +182,26 @@ func gainVerdict(j *judging) []Verdict {
 	return []Verdict{v}
 }
 
+// harms tells whether everything treated has a p10 goodput below that of nothing treated:
+// then there is nothing for the loop to gain.
+func (j *judging) harms() bool {
+	return j.full != nil && j.full.Large.P10.Ratio != nil && j.full.Large.P10.Ratio.High < 1
+}
+
+// noGain says so, or what is missing.
+func (j *judging) noGain(missing string) string {
+	if j.loop == nil || !j.harms() {
+		return missing
+	}
+	return fmt.Sprintf("%s; %s %s", percentWords(j.loop.Large.P10.Ratio), All(j.full.Policy), percentWords(j.full.Large.P10.Ratio))
+}
+
 // coverVerdict is of the widest set of classes that the treatment is made for; the
 // others are told. One class in twenty misses its truth where nothing is wrong.
 func coverVerdict(j *judging) []Verdict {
 	const claim = "the interval of the randomised estimate of p10 goodput covers the truth of the same networks and hours: "
 	return []Verdict{
-		j.cover("c1", claim+"all-BBR by all-CUBIC", func(e *Effect) []Truth { return e.Truth }),
+		j.cover("c1", claim+All(j.Comparison.Treatment)+" by "+All(j.Comparison.Default), func(e *Effect) []Truth { return e.Truth }),
 		j.cover("c2", claim+"every large response switched at 100,000 bytes (the policy switch; a model where it did not run)", func(e *Effect) []Truth { return e.Switched }),
 	}
 }
@@ -231,7 +250,7 @@ func smallVerdict(j *judging) []Verdict {
 	}
 	v.Answer, v.Text = answer(s.Other == 0), fmt.Sprintf("%d of %d", s.Other, s.Responses)
 	if d := s.DifferenceUs; d != nil {
-		v.Text += fmt.Sprintf("; their p50 differs from all-CUBIC's by %+.2f ms [%+.2f, %+.2f] of %.1f ms", d.Value/1e3, d.Low/1e3, d.High/1e3, s.P50Us/1e3)
+		v.Text += fmt.Sprintf("; their p50 differs from %s's by %+.2f ms [%+.2f, %+.2f] of %.1f ms", All(j.Comparison.Default), d.Value/1e3, d.Low/1e3, d.High/1e3, s.P50Us/1e3)
 	}
 	return []Verdict{v}
 }

@@ -185,7 +185,7 @@ func churnVerdict(j *judging) []Verdict {
 	return []Verdict{v}
 }
 
-// shareVerdicts hold the loop against all-BBR.
+// shareVerdicts hold the loop against everything treated.
 func shareVerdicts(j *judging) (out []Verdict) {
 	say := func(id, claim string, known bool, holds func() bool, text func() string, missing string) {
 		v := Verdict{id, claim, Unknown, missing}
@@ -194,37 +194,37 @@ func shareVerdicts(j *judging) (out []Verdict) {
 		}
 		out = append(out, v)
 	}
-	l, b := j.loop, j.bbr
-	ofCubic, ofBBR := tooFewOfCubic, tooFewOfBBR
+	l, b, base, full := j.loop, j.full, All(j.Comparison.Default), All(j.Comparison.Treatment)
+	ofBase, ofFull := noRun(j.Comparison.Default), noRun(j.Comparison.Treatment)+", or it gains nothing for sure"
 	if l == nil {
-		ofCubic, ofBBR = tooFewLoops, tooFewLoops
+		ofBase, ofFull = tooFewLoops, tooFewLoops
 	}
 	both := l != nil && b != nil && slices.Equal(l.Seeds, b.Seeds)
 	ref := both && j.Comparison.Reference != ""
-	say("i1", fmt.Sprintf("at least %.0f %% of all-BBR's p10 gain over the run", 100*leastShare), l != nil && l.GainShare != nil,
-		func() bool { return l.GainShare.Value >= leastShare }, func() string { return shareWords(l.GainShare) }, ofBBR)
+	say("i1", fmt.Sprintf("at least %.0f %% of %s's p10 gain over the run", 100*leastShare, full), l != nil && l.GainShare != nil,
+		func() bool { return l.GainShare.Value >= leastShare }, func() string { return shareWords(l.GainShare) }, ofFull)
 	say("i2", fmt.Sprintf("at least %.0f %% of it from %s on", 100*leastLate, Clock(int64(j.Comparison.LateFromS))), l != nil && l.GainShareLate != nil,
-		func() bool { return l.GainShareLate.Value >= leastLate }, func() string { return shareWords(l.GainShareLate) }, ofBBR)
+		func() bool { return l.GainShareLate.Value >= leastLate }, func() string { return shareWords(l.GainShareLate) }, ofFull)
 	harms := ref && b.Harmed > 0 // fewer than none cannot be
-	say("i3", "fewer networks harmed than under all-BBR", harms, func() bool { return l.Harmed < b.Harmed },
-		func() string { return fmt.Sprintf("%d against %d, of %d", l.Harmed, b.Harmed, b.Networks) }, noHarm(l, b))
-	say("i4", "fewer bytes retransmitted than under all-BBR", both, func() bool { return l.Cost.RetransBytes < b.Cost.RetransBytes },
+	say("i3", "fewer networks harmed than under "+full, harms, func() bool { return l.Harmed < b.Harmed },
+		func() string { return fmt.Sprintf("%d against %d, of %d", l.Harmed, b.Harmed, b.Networks) }, noHarm(l, b, ofFull))
+	say("i4", "fewer bytes retransmitted than under "+full, both, func() bool { return l.Cost.RetransBytes < b.Cost.RetransBytes },
 		func() string {
 			return fmt.Sprintf("%.1f MB against %.1f MB (%.2f %% against %.2f %% of what was sent)", float64(l.Cost.RetransBytes)/1e6, float64(b.Cost.RetransBytes)/1e6,
 				100*l.Cost.RetransShare, 100*b.Cost.RetransShare)
-		}, ofBBR)
-	say("i5", "p10 goodput above all-CUBIC's", l != nil && l.Large.P10.Ratio != nil, func() bool { return l.Large.P10.Ratio.Value > 1 },
-		func() string { return percentWords(l.Large.P10.Ratio) }, ofCubic)
+		}, ofFull)
+	say("i5", "p10 goodput above "+base+"'s", l != nil && l.Large.P10.Ratio != nil && !j.harms(), func() bool { return l.Large.P10.Ratio.Value > 1 },
+		func() string { return percentWords(l.Large.P10.Ratio) }, j.noGain(ofBase))
 	return out
 }
 
-// noHarm says why there is no answer where all-BBR harmed nobody.
-func noHarm(l, b *PolicyRow) string {
+// noHarm says why there is no answer where everything treated harmed nobody.
+func noHarm(l, b *PolicyRow, missing string) string {
 	switch {
 	case l == nil:
 		return tooFewLoops
 	case b == nil:
-		return tooFewOfBBR
+		return missing
 	}
-	return fmt.Sprintf("all-BBR harmed none of %d; the loop %d", b.Networks, l.Harmed)
+	return fmt.Sprintf("%s harmed none of %d; the loop %d", All(b.Policy), b.Networks, l.Harmed)
 }
