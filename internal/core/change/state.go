@@ -136,15 +136,6 @@ func (j *Journal) takeApplied() error {
 	return nil
 }
 
-func (j *Journal) reboot(boot string) {
-	j.Boot = boot
-	for i := range j.Marks {
-		if j.Steps[i].Kind.Volatile() {
-			j.Marks[i].Lost = true
-		}
-	}
-}
-
 func (j *Journal) takeClosed() error {
 	if j.Phase != Undoing {
 		return fmt.Errorf("event %q while %s", Closed, j.Phase)

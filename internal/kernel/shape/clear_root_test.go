@@ -146,3 +146,27 @@ func TestOrphans(t *testing.T) {
 		t.Errorf("got\n%s", links)
 	}
 }
+
+// TestClearAfterABoot: what enable put on a link went with the boot that it was put in; the
+// kernel's own comes back, for enable may have been taken back since. What somebody else
+// put there comes back.
+func TestClearAfterABoot(t *testing.T) {
+	for handle, stays := range map[string]bool{"cc00:": false, "77:": true} {
+		p := newPair(t)
+		own := get(t, p.a, Egress)
+		mustShell(t, p.a, "tc qdisc replace dev a root handle "+handle+" pfifo limit 77")
+		was := get(t, p.a, Egress)
+		h, r := newTestHost(t), ask(8e6)
+		r.Ask.Replace = true
+		setOrSkip(t, p, h, r) // and a boot sets it again
+		h.engine = carry.New(carry.Options{Disk: h.disk, Dir: h.dir, Places: places(), Boot: "another"})
+		report := mustClear(t, p, h)
+		want := map[bool]string{false: own, true: was}[stays]
+		if got := get(t, p.a, Egress); got != want || len(report.Restored) != 1 {
+			t.Errorf("%s: got %s, want %s; %+v", handle, got, want, report)
+		}
+		if text := report.Restored[0].Text; !stays && !strings.Contains(text, "what the kernel puts there by itself, which is noqueue now and was pfifo") {
+			t.Errorf("says %q", text)
+		}
+	}
+}
