@@ -18,13 +18,17 @@ func (l LimitedError) Error() string {
 	return fmt.Sprintf("limited by congctl shape over what enable put there: %s; nothing was taken back", strings.Join(l, ", "))
 }
 
-// limited finds limits over what these changes put on links in this boot: a reboot has
-// taken that away, and what stands there since is left.
+// limited finds limits over what these changes put on links in this boot and have still to
+// take back: a reboot has taken the rest away, and what stands there since is left.
 func (h *Host) limited(open []*corechange.Journal) error {
 	var links LimitedError
 	for _, j := range open {
-		for _, s := range j.Steps {
-			if s.Kind != corechange.Qdisc || j.Boot != h.Boot || slices.Contains(links, s.Target) {
+		for i, s := range j.Steps {
+			m := j.Marks[i]
+			if s.Kind != corechange.Qdisc || j.Boot != h.Boot || m.Lost || slices.Contains(links, s.Target) {
+				continue
+			}
+			if !j.Open(i) && m.Status != corechange.Refused {
 				continue
 			}
 			v, err := h.Engine.Read(s.Kind, s.Target)

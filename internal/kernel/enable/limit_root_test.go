@@ -110,6 +110,46 @@ func disableBelowALimit(t *testing.T, root string) error {
 	return nil
 }
 
+// TestDisableOfTheRestBelowALimit: what an earlier disable took back of a link is nothing
+// that a limit set since lies over.
+func TestDisableOfTheRestBelowALimit(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes a namespace; minimum kernel 5.3")
+	}
+	ns, err := netns.Anonymous()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	if err := ns.Do(func() error { return disableOfTheRest(t, t.TempDir()) }); err != nil {
+		t.Error(err)
+	}
+}
+
+func disableOfTheRest(t *testing.T, root string) error {
+	now := time.Unix(1_795_000_000, 0)
+	live := settings{advise.KeyCong: "cubic"}
+	h, err := onPaper(root, live)
+	s, err2 := shape.NewHost(root, change.DefaultDir)
+	if err := errors.Join(err, err2, links(), os.MkdirAll(root+"/etc/sysctl.d", 0o755), onceEnabled(h, now)); err != nil {
+		return err
+	}
+	live[advise.KeyCong] = "reno"
+	if r, err := h.Disable(false); err != nil || len(r.Refused) != 1 || len(r.Restored) != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := s.Set(shape.Request{Link: "one", Ask: shaping.Ask{Rate: 8e6, Replace: true}}, "shape set one 8Mbit/s", now, nil); err != nil {
+		return err
+	}
+	if r, err := h.Disable(true); err != nil || len(r.Restored) != 1 || live[advise.KeyCong] != "cubic" {
+		t.Errorf("by force: %+v, %v", r, err)
+	}
+	if v, err := s.View("one"); err != nil || !v.Ours {
+		t.Errorf("the limit: %+v, %v", v, err)
+	}
+	return nil
+}
+
 // onceEnabled does what enable does, with a queue that every kernel has in the place of fq.
 func onceEnabled(h *Host, now time.Time) error {
 	queue := corechange.Tree([]corechange.Node{{Kind: "pfifo", Handle: corechange.OwnHandle << 16, Parent: corechange.RootParent, Options: []byte{100, 0, 0, 0}}})
