@@ -47,9 +47,7 @@ func (h *Host) clear(link string, force bool, now time.Time) (carry.Report, erro
 			r.Restored[i].Text = otherNow(n.Step.Old.Text, v.Text)
 		}
 	}
-	if slices.ContainsFunc(r.Left, func(n carry.Note) bool { return n.Step.Kind == change.Ingress }) {
-		err = errors.Join(err, dropOrphans())
-	}
+	err = errors.Join(err, orphansOf(r))
 	if err == nil && len(r.Refused) == 0 {
 		err = h.clearBare(link, force, now, &r)
 	}
@@ -57,6 +55,14 @@ func (h *Host) clear(link string, force bool, now time.Time) (carry.Report, erro
 		h.take(link) // nothing is left to be confirmed, and nobody reverts it
 	}
 	return r, err
+}
+
+// orphansOf: with a link goes what leads to its ifb, and not the ifb.
+func orphansOf(r carry.Report) error {
+	if !slices.ContainsFunc(r.Left, func(n carry.Note) bool { return n.Step.Kind == change.Ingress }) {
+		return nil
+	}
+	return dropOrphans()
 }
 
 // clearBare takes away what has no journal: what a boot set, or what is left where the
@@ -134,6 +140,7 @@ func (h *Host) revert(link, id string) error {
 		return err
 	}
 	r, err := h.engine.Undo(open[i], false, "not confirmed in time")
+	err = errors.Join(err, orphansOf(r))
 	if err == nil && len(r.Refused) > 0 {
 		err = fmt.Errorf("revert %s: %w: %s", link, errForeign, r.Refused)
 	}

@@ -147,6 +147,29 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
+// With an interface that has gone goes the ifb of a limit that nobody confirms.
+func TestRevertOfALinkThatHasGone(t *testing.T) {
+	p := newPair(t)
+	h := newTestHost(t)
+	head, err := h.header("a", "test", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.engine.Adopt(change.Plan{Header: head, Steps: []change.Step{{Kind: change.Ingress, Target: "a", Old: change.Text(noIngress), New: change.Text("shaped 1000000 3028 103028 -")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in(t, p.a, func() error {
+		l, err := Read("a")
+		mustShell(t, p.a, "ip link add "+ifbName(l.Index)+" type ifb\nip link del dev a")
+		return err
+	})
+	in(t, p.a, func() error { return h.revert("a", head.ID) })
+	if links := output(t, p.a, "ip link"); strings.Contains(links, "ifb-cc") {
+		t.Errorf("an ifb is left: %s", links)
+	}
+}
+
 // TestClearAfterABoot: what enable put on a link went with the boot that it was put in; the
 // kernel's own comes back, for enable may have been taken back since. What somebody else
 // put there comes back.
