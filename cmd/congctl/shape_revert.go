@@ -30,8 +30,7 @@ func newShapeRevert(g *global) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprint(cmd.OutOrStdout(), childReady)
-			return revertUnless(h, args[0], id, after)
+			return revertUnless(h, args[0], id, after, func() { fmt.Fprint(cmd.OutOrStdout(), childReady) })
 		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "of the change")
@@ -41,10 +40,12 @@ func newShapeRevert(g *global) *cobra.Command {
 }
 
 // revertUnless waits; whoever ends it before its time has the limit taken back at once,
-// since nobody would do it later.
-func revertUnless(h *shape.Host, link, id string, after time.Duration) error {
+// since nobody would do it later. ready is called once that is so.
+func revertUnless(h *shape.Host, link, id string, after time.Duration, ready func()) error {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	defer signal.Stop(ended)
+	ready()
 	waited := make(chan error, 1)
 	go func() { waited <- h.RevertUnless(link, id, after) }()
 	select {
