@@ -29,14 +29,23 @@ func Now() (unixNs, bootNs int64) {
 	return w.Nano(), b.Nano()
 }
 
-// BootID gives /proc/sys/kernel/random/boot_id.
-func BootID() (record.BootID, error) {
-	var id record.BootID
+// BootText gives /proc/sys/kernel/random/boot_id, a UUID, as it is written there.
+func BootText() (string, error) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return id, fmt.Errorf("read boot id: %w", err)
+		return "", fmt.Errorf("read boot id: %w", err)
 	}
-	text := strings.ReplaceAll(strings.TrimSpace(string(b)), "-", "")
+	return strings.TrimSpace(string(b)), nil
+}
+
+// BootID gives the same in 16 bytes.
+func BootID() (record.BootID, error) {
+	var id record.BootID
+	text, err := BootText()
+	if err != nil {
+		return id, err
+	}
+	text = strings.ReplaceAll(text, "-", "")
 	if n, err := hex.Decode(id[:], []byte(text)); n != len(id) || err != nil {
 		return id, fmt.Errorf("read boot id %q: not a UUID", text)
 	}

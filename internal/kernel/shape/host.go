@@ -13,6 +13,7 @@ import (
 
 	"github.com/congctl/congctl/internal/core/change"
 	carry "github.com/congctl/congctl/internal/kernel/change"
+	"github.com/congctl/congctl/internal/kernel/clock"
 	"github.com/congctl/congctl/internal/kernel/instance"
 )
 
@@ -29,7 +30,7 @@ type Host struct {
 
 // NewHost makes a host with its journals in a directory below the root.
 func NewHost(root, journals string) (*Host, error) {
-	boot, err := bootID()
+	boot, err := clock.BootText()
 	if err != nil {
 		return nil, err
 	}
@@ -43,14 +44,6 @@ func places() map[change.Kind]carry.Place {
 		all[change.Kind(k)] = place(k)
 	}
 	return all
-}
-
-func bootID() (string, error) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "", fmt.Errorf("read boot id: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
 }
 
 // place is a kind of setting as the engine of changes wants it.

@@ -54,6 +54,20 @@ func (h *Host) Waits(link string) (*Pending, error) {
 	return p, err
 }
 
+// unconfirmed tells of a limit that waits, or whose time is over though it is still there:
+// the child was killed, or could not take it back. Who may not read the notes is told nothing.
+func (h *Host) unconfirmed(link string) []string {
+	p, err := h.note(link)
+	if err != nil || p == nil {
+		return nil
+	}
+	until := p.Until.Format(time.TimeOnly)
+	if h.clock() <= p.End+grace {
+		return []string{fmt.Sprintf("the limit waits to be confirmed until %s: congctl shape confirm %s keeps it", until, link)}
+	}
+	return []string{fmt.Sprintf("nobody confirmed the limit until %s, and what takes it back has not: congctl shape clear %s does; congctl shape set with --no-confirm keeps it", until, link)}
+}
+
 // free is an error while a limit waits to be confirmed.
 func (h *Host) free(link string) error {
 	p, err := h.Waits(link)

@@ -3,6 +3,7 @@ package shape
 import (
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +46,22 @@ func TestTornNote(t *testing.T) {
 			t.Errorf("%q: %+v, %v", left, p, err)
 		}
 	}
+}
+
+// TestShowTellsOfTheWait: also of a limit that nobody confirmed and nobody took back.
+func TestShowTellsOfTheWait(t *testing.T) {
+	h, now := waiting(t)
+	says := func(want string) {
+		t.Helper()
+		if got := strings.Join(h.unconfirmed("eth0"), "; "); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("says %q, want %q", got, want)
+		}
+	}
+	says("congctl shape confirm eth0 keeps it")
+	*now += time.Minute + grace + 1
+	says("nobody confirmed the limit")
+	h.take("eth0")
+	says("")
 }
 
 // TestWaitsByTheClockOfTheBoot: a wall clock that is set, by a day in either direction,

@@ -33,7 +33,7 @@ func (h *Host) View(name string) (v shaping.View, err error) {
 	if err != nil {
 		says = append(says, fmt.Sprintf("not compared with the journals: %s", err))
 	}
-	v.Warnings = append(v.Warnings, says...)
+	v.Warnings = append(append(v.Warnings, h.unconfirmed(name)...), says...)
 	return v, nil
 }
 
