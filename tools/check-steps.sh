@@ -33,15 +33,29 @@ step_build() {
 cross_build() { GOOS=linux GOARCH=$1 GOARM=7 go build ./...; }
 step_cross() {
 	local arch
-	for arch in amd64 arm64; do step "build linux/$arch" cross_build "$arch"; done
+	for arch in amd64 arm64 arm; do step "build linux/$arch" cross_build "$arch"; done
 	# Not promised: reported, so that a change that loses one is seen.
-	for arch in arm riscv64; do
+	for arch in riscv64; do
 		if cross_build "$arch" >"$log" 2>&1; then
 			step "build linux/$arch" true
 		else
 			skip "build linux/$arch" "does not build: $(grep -v '^#' "$log" | head -n 1)"
 		fi
 	done
+}
+
+# The rooms without a kernel, on 32 bits, as on the small devices: the kernel of amd64
+# runs 386, and none that we have runs arm.
+test_narrow() {
+	CGO_ENABLED=0 unprivileged env GOARCH=386 go test -json -short ./internal/core/... ./internal/data/... |
+		go run ./tools/testsum -tier "32 bits" -counts "$counts"
+}
+step_narrow() {
+	if GOARCH=386 CGO_ENABLED=0 go test -run '^$' ./internal/core/abi >"$log" 2>&1; then
+		step "go test on 32 bits" test_narrow
+	else
+		skip "go test on 32 bits" "this kernel runs no program of linux/386 (CONFIG_IA32_EMULATION, any kernel of amd64): $(tail -n 1 "$log")"
+	fi
 }
 
 bash_parses() {

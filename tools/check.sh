@@ -53,7 +53,7 @@ tools/need-go.sh
 tools/need.sh gcc:gcc libc6-dev:/usr/include/stdio.h util-linux:setpriv iproute2:ip
 go mod download
 
-for s in ${*:-gofmt vet build cross scripts race plain root lab debian kconfig generate fuzz bench}; do
+for s in ${*:-gofmt vet build cross narrow scripts race plain root lab debian kconfig generate fuzz bench}; do
 	"step_$s"
 done
 

@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	order "cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -166,7 +167,7 @@ func (w *world) run(stamps bool) ([]Matched, Tally) {
 			events = append(events, event{r.EndUs + w.between(0, 60e6), func(m *Matcher) { m.Response(r) }})
 		}
 	}
-	slices.SortStableFunc(events, func(a, b event) int { return int(a.at - b.at) })
+	slices.SortStableFunc(events, func(a, b event) int { return order.Compare(a.at, b.at) })
 	m := NewMatcher(MatchConfig{WindowSeconds: testWindow, MinBytes: testMin})
 	var out []Matched
 	var tally Tally

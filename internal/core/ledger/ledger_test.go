@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math/bits"
 	"slices"
 	"testing"
 	"unsafe"
@@ -15,7 +16,8 @@ import (
 )
 
 func TestEntrySize(t *testing.T) {
-	if n := unsafe.Sizeof(entry{}); n != 256 {
+	// On 32 bits a pointer is shorter.
+	if n := unsafe.Sizeof(entry{}); n > 256 || n < 256 && bits.UintSize == 64 {
 		t.Fatalf("an entry has %d bytes, not 256: four cache lines, and 100,000 of them in 25.6 MB", n)
 	}
 }

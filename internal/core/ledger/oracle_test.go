@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -74,7 +75,7 @@ func recompute(history []event, bornUs uint64) (done []row, open row) {
 		r.Window, r.End = w, end
 		done = append(done, r)
 	}
-	slices.SortFunc(done, func(a, b row) int { return int(a.Window - b.Window) })
+	slices.SortFunc(done, func(a, b row) int { return cmp.Compare(a.Window, b.Window) })
 	if w := waitingWindow(booked, ended); w >= 0 {
 		open = sum(history, booked[w], bornUs)
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	order "cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -226,7 +227,7 @@ func TestAgainstOracle(t *testing.T) {
 func (s *sim) check() {
 	for _, c := range s.conns {
 		got := slices.Clone(s.emitted[c.cookie])
-		slices.SortFunc(got, func(a, b row) int { return int(a.Window - b.Window) })
+		slices.SortFunc(got, func(a, b row) int { return order.Compare(a.Window, b.Window) })
 		for i := 1; i < len(got); i++ {
 			if got[i].Window == got[i-1].Window {
 				s.t.Fatalf("conn %d: two records for window %d", c.cookie, got[i].Window)

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -190,7 +191,7 @@ func (v *view) wire() (points []wirePoint) {
 	for _, s := range v.r.Samples {
 		points = append(points, wirePoint{float64(s.AtUs), float64(s.WireBytes), float64(s.QueueBytes)})
 	}
-	slices.SortStableFunc(points, func(a, b wirePoint) int { return int(a.at - b.at) })
+	slices.SortStableFunc(points, func(a, b wirePoint) int { return cmp.Compare(a.at, b.at) })
 	points = slices.CompactFunc(points, func(a, b wirePoint) bool { return a.at == b.at })
 	if len(points) > 0 && points[len(points)-1].sent == 0 {
 		return nil // the world did not count

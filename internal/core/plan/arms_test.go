@@ -254,7 +254,7 @@ func TestDraws(t *testing.T) {
 	d := NewDraws(p.Salt, p.HoldoutPermille, p.AAPermille)
 	roles := map[record.Arm]int{}
 	for i := range 200 {
-		in := record.Prefix(0xc6120000+i<<8) | 24
+		in := record.Prefix(0xc6120000+uint64(i)<<8) | 24
 		p.Entries = []Entry{{Prefix: in, State: StatePromoted}}
 		for block := int64(997320); block < 997320+8; block++ {
 			want := d.Role(in)

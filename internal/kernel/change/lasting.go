@@ -37,7 +37,8 @@ func (d HostDisk) Forgets(name string) bool {
 		var fs unix.Statfs_t
 		p, err := d.path(name, true)
 		if err == nil && unix.Statfs(p, &fs) == nil {
-			return fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC
+			kind := uint32(fs.Type) // of 32 bits, signed where a long is
+			return kind == unix.TMPFS_MAGIC || kind == unix.RAMFS_MAGIC
 		}
 		if name == "/" || name == "." {
 			return false
