@@ -23,6 +23,12 @@ func TestDebianEnableRebootDisable(t *testing.T) {
 	wantOn(t, r)
 	must(t, r, "congctl host enable bbr") // nothing to do
 
+	wantTakenBack(t, m, r, before)
+}
+
+// wantTakenBack disables, and wants all as it was before, after one more reboot, too.
+func wantTakenBack(t *testing.T, m Machine, r *Running, before state) {
+	t.Helper()
 	must(t, r, "congctl host disable")
 	wantOff(t, r)
 	wantState(t, r, before)

@@ -42,10 +42,5 @@ func outlivesReboot(t *testing.T, m Machine, r *Running) {
 	must(t, r, "congctl shape clear enp0s4")
 	wantOn(t, r)
 
-	must(t, r, "congctl host disable")
-	wantOff(t, r)
-	wantState(t, r, before)
-	r = again(t, m, r)
-	wantOff(t, r)
-	wantState(t, r, before)
+	wantTakenBack(t, m, r, before)
 }

@@ -11,50 +11,20 @@ import (
 	corechange "github.com/congctl/congctl/internal/core/change"
 	"github.com/congctl/congctl/internal/core/shaping"
 	"github.com/congctl/congctl/internal/kernel/change"
-	"github.com/congctl/congctl/internal/kernel/netns"
 	"github.com/congctl/congctl/internal/kernel/shape"
 )
 
 // TestDisableBelowALimit: a limit put aside what enable put on a link, and has to come off
 // first. Until then nothing is taken back, not by force either.
-func TestDisableBelowALimit(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: makes a namespace; minimum kernel 5.3")
-	}
-	ns, err := netns.Anonymous()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ns.Close()
-	if err := ns.Do(func() error { return disableBelowALimit(t, t.TempDir()) }); err != nil {
-		t.Error(err)
-	}
-}
+func TestDisableBelowALimit(t *testing.T) { withNamespace(t, disableBelowALimit) }
 
 // TestDisableBelowALimitOfABoot: since the reboot nothing of enable's is below the limit,
 // and disable leaves it.
-func TestDisableBelowALimitOfABoot(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: makes a namespace; minimum kernel 5.3")
-	}
-	ns, err := netns.Anonymous()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ns.Close()
-	if err := ns.Do(func() error { return disableBelowALimitOfABoot(t, t.TempDir()) }); err != nil {
-		t.Error(err)
-	}
-}
+func TestDisableBelowALimitOfABoot(t *testing.T) { withNamespace(t, disableBelowALimitOfABoot) }
 
 func disableBelowALimitOfABoot(t *testing.T, root string) error {
-	live := settings{advise.KeyCong: "cubic"}
-	h, err := onPaper(root, live)
-	s, err2 := shape.NewHost(root, change.DefaultDir)
-	if err := errors.Join(err, err2, links(), os.MkdirAll(root+"/etc/sysctl.d", 0o755)); err != nil {
-		return err
-	}
-	if err := onceEnabled(h, time.Unix(1_795_000_000, 0)); err != nil {
+	h, s, live, err := limitable(root)
+	if err := errors.Join(err, onceEnabled(h)); err != nil {
 		return err
 	}
 	if _, err := s.Boot(shape.Request{Link: "one", Ask: shaping.Ask{Rate: 8e6}}); err != nil {
@@ -74,15 +44,12 @@ func disableBelowALimitOfABoot(t *testing.T, root string) error {
 }
 
 func disableBelowALimit(t *testing.T, root string) error {
-	now := time.Unix(1_795_000_000, 0)
-	live := settings{advise.KeyCong: "cubic"}
-	h, err := onPaper(root, live)
-	s, err2 := shape.NewHost(root, change.DefaultDir)
-	if err := errors.Join(err, err2, links(), os.MkdirAll(root+"/etc/sysctl.d", 0o755)); err != nil {
+	h, s, live, err := limitable(root)
+	if err != nil {
 		return err
 	}
 	before := picture(root, live)
-	if err := onceEnabled(h, now); err != nil {
+	if err := onceEnabled(h); err != nil {
 		return err
 	}
 	enabled := picture(root, live)
@@ -112,26 +79,11 @@ func disableBelowALimit(t *testing.T, root string) error {
 
 // TestDisableOfTheRestBelowALimit: what an earlier disable took back of a link is nothing
 // that a limit set since lies over.
-func TestDisableOfTheRestBelowALimit(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: makes a namespace; minimum kernel 5.3")
-	}
-	ns, err := netns.Anonymous()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ns.Close()
-	if err := ns.Do(func() error { return disableOfTheRest(t, t.TempDir()) }); err != nil {
-		t.Error(err)
-	}
-}
+func TestDisableOfTheRestBelowALimit(t *testing.T) { withNamespace(t, disableOfTheRest) }
 
 func disableOfTheRest(t *testing.T, root string) error {
-	now := time.Unix(1_795_000_000, 0)
-	live := settings{advise.KeyCong: "cubic"}
-	h, err := onPaper(root, live)
-	s, err2 := shape.NewHost(root, change.DefaultDir)
-	if err := errors.Join(err, err2, links(), os.MkdirAll(root+"/etc/sysctl.d", 0o755), onceEnabled(h, now)); err != nil {
+	h, s, live, err := limitable(root)
+	if err := errors.Join(err, onceEnabled(h)); err != nil {
 		return err
 	}
 	live[advise.KeyCong] = "reno"
@@ -150,8 +102,18 @@ func disableOfTheRest(t *testing.T, root string) error {
 	return nil
 }
 
+// limitable is a host on paper with real links, and what limits them.
+func limitable(root string) (h *Host, s *shape.Host, live settings, err error) {
+	live = settings{advise.KeyCong: "cubic"}
+	h, err = onPaper(root, live)
+	s, err2 := shape.NewHost(root, change.DefaultDir)
+	return h, s, live, errors.Join(err, err2, links(), os.MkdirAll(root+"/etc/sysctl.d", 0o755))
+}
+
+var now = time.Unix(1_795_000_000, 0)
+
 // onceEnabled does what enable does, with a queue that every kernel has in the place of fq.
-func onceEnabled(h *Host, now time.Time) error {
+func onceEnabled(h *Host) error {
 	queue := corechange.Tree([]corechange.Node{{Kind: "pfifo", Handle: corechange.OwnHandle << 16, Parent: corechange.RootParent, Options: []byte{100, 0, 0, 0}}})
 	_, err := h.Engine.Set(Subject, func() (p corechange.Plan, err error) {
 		if p.Header, err = h.Engine.Header(Subject, "host enable bbr", "m", now); err != nil {

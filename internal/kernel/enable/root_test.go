@@ -71,7 +71,11 @@ net.core.default_qdisc = pfifo_fast
 
 // TestInNamespace enables and disables with real links, queues and files; settings are
 // those of paper. Where this kernel has no fq, the failure must take all back.
-func TestInNamespace(t *testing.T) {
+func TestInNamespace(t *testing.T) { withNamespace(t, inNamespace) }
+
+// withNamespace runs fn in a network namespace, with an empty root for files.
+func withNamespace(t *testing.T, fn func(t *testing.T, root string) error) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes a namespace; minimum kernel 5.3")
 	}
@@ -80,7 +84,7 @@ func TestInNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ns.Close()
-	if err := ns.Do(func() error { return inNamespace(t, t.TempDir()) }); err != nil {
+	if err := ns.Do(func() error { return fn(t, t.TempDir()) }); err != nil {
 		t.Error(err)
 	}
 }
