@@ -2,14 +2,15 @@ module github.com/congctl/congctl
 
 go 1.26.0
 
-// What each is for: ebpf loads and reads the kernel programs; netlink and netns make
-// links, routes, qdiscs and namespaces; sqlite is the store (pure Go, so the binary
-// stays static); cobra the command line; yaml the configuration; protobuf the wire
-// contract; maxminddb reads databases of autonomous systems; x/sys the system calls. For tests: datadriven golden scripts, go-cmp
-// diffs, rapid properties.
+// ebpf loads and reads the kernel programs; netlink and netns make links, routes, qdiscs
+// and namespaces; sqlite is the store (pure Go, so the binary stays static); cobra and
+// pflag the command line; yaml the configuration; protobuf the wire contract; maxminddb
+// reads databases of autonomous systems; x/sys the system calls. For tests: datadriven
+// golden scripts, go-cmp diffs, rapid properties. Versions are pinned by go.sum; update one at
+// a time, with its reason in the commit.
 require (
 	github.com/cilium/ebpf v0.22.0
-	github.com/cockroachdb/datadriven v1.0.3-0.20250407164829-2945557346d5
+	github.com/cockroachdb/datadriven v1.0.3
 	github.com/google/go-cmp v0.7.0
 	github.com/oschwald/maxminddb-golang/v2 v2.9.0
 	github.com/spf13/cobra v1.10.2
@@ -23,8 +24,6 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-// `go mod tidy` cannot run: it also resolves the tests of dependencies, and one of
-// them wants a version that the module proxy does not serve.
 require (
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
@@ -34,7 +33,6 @@ require (
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	golang.org/x/net v0.62.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

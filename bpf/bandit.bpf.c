@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0
 /*
  * For the lab only, its policy `bpftune`: one congestion control for all clients behind a next hop,
- * learnt in the kernel. core/bandit has the rule and where it is from; this was written
+ * learnt in the kernel. bandit_rule_test.go of popday/kernel/popworld has the rule; this was written
  * from the same description. For machines of the lab: it keeps no lock, since they have
  * one CPU, and takes each address family for a next hop, since their edge has one.
  *

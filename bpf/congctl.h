@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 */
 /*
- * The layout that the kernel programs and internal/core/abi share. All integers
+ * The layout that the kernel programs and internal/tcp/abi share. All integers
  * are in host order. Every struct is padded by hand to 8 bytes, and its size and
  * offsets are compared with Go's by a test that reads the object's BTF.
  *
@@ -10,7 +10,7 @@
 #ifndef CONGCTL_H
 #define CONGCTL_H
 
-/* Arms and outcomes: internal/core/record/arm.go has their meaning. */
+/* Arms and outcomes: internal/tcp/record/arm.go has their meaning. */
 enum arm { ARM_NONE, ARM_T, ARM_C, ARM_HOLDOUT, ARM_AA, ARM_UNKNOWN };
 enum applied {
 	APPLIED_NONE, APPLIED_T, APPLIED_C, APPLIED_EXPIRED, APPLIED_KILLED, APPLIED_STARVED,
@@ -39,7 +39,7 @@ struct control {
 	__u64 generation;  /* bumped by each Set */
 };
 
-/* maps policy_a, policy_b, HASH: u64 prefix (core/record/prefix.go) -> policy */
+/* maps policy_a, policy_b, HASH: u64 prefix (tcp/record/prefix.go) -> policy */
 struct policy {
 	__u64 switch_ns;   /* from here on arm_next holds */
 	__u64 until_ns;    /* end of arm_next's block: beyond it the arm is not known here */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Regenerates the Go code of proto/ into internal/data/wire/congctlv1. Needs
+# Regenerates the Go code of proto/ into internal/loop/store/wire/congctlv1. Needs
 # protoc (Debian: apt-get install protobuf-compiler); the Go plugin comes from go.mod.
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 // Package scenarios holds the lab's shipped files: scenarios of cells and, in pop, days of
 // a point of presence.
 //
-// It does not read them: core/scenario and core/pop do.
+// It does not read them: lab/scenario and popday/pop do.
 //
 // Its trap: a file's name is the scenario's, or the day's; `congctl lab run quick` is
 // quick.yml, and `congctl lab pop demo` is pop/demo.yml.
@@ -9,7 +9,10 @@ package scenarios
 
 import (
 	"embed"
+	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -17,12 +20,12 @@ import (
 var files embed.FS
 
 // Shelf is the shipped files of one kind.
-type Shelf struct{ dir string }
+type Shelf struct{ dir, kind string }
 
 // The shelves.
 var (
-	Cells = Shelf{"."}
-	Days  = Shelf{"pop"}
+	Cells = Shelf{".", "scenario"}
+	Days  = Shelf{"pop", "day"}
 )
 
 const ending = ".yml"
@@ -38,8 +41,23 @@ func (s Shelf) Names() (names []string) {
 	return names
 }
 
-// Text of the file of that name; ok is false where there is none.
+// Text returns the text of the file of that name; ok is false if there is none.
 func (s Shelf) Text(name string) (text []byte, ok bool) {
 	text, err := files.ReadFile(path.Join(s.dir, name+ending))
 	return text, err == nil
+}
+
+// Read finds a text: a shipped one by name, any other by file. name is the file's.
+func (s Shelf) Read(arg string) (name string, text []byte, err error) {
+	if strings.ContainsAny(arg, "/.") {
+		if text, err = os.ReadFile(arg); err != nil {
+			err = fmt.Errorf("read %s: %w", s.kind, err)
+		}
+		return filepath.Base(arg), text, err
+	}
+	text, ok := s.Text(arg)
+	if !ok {
+		err = fmt.Errorf("no %s %q: known are %s; name a file of your own with its ending or folder", s.kind, arg, strings.Join(s.Names(), ", "))
+	}
+	return arg + ending, text, err
 }

@@ -44,14 +44,17 @@ step_cross() {
 	done
 }
 
-# The rooms without a kernel, on 32 bits, as on the small devices: the kernel of amd64
+# The packages without a kernel, on 32 bits, as on the small devices: the kernel of amd64
 # runs 386, and none that we have runs arm.
 test_narrow() {
-	CGO_ENABLED=0 unprivileged env GOARCH=386 go test -json -short ./internal/core/... ./internal/data/... |
+	local packages
+	packages=$(go list ./internal/... | grep -vE '/(linux|kernel)/|/arch$')
+	# shellcheck disable=SC2086 # a list of packages
+	CGO_ENABLED=0 unprivileged env GOARCH=386 go test -json -short $packages |
 		go run ./tools/testsum -tier "32 bits" -counts "$counts"
 }
 step_narrow() {
-	if GOARCH=386 CGO_ENABLED=0 go test -run '^$' ./internal/core/abi >"$log" 2>&1; then
+	if GOARCH=386 CGO_ENABLED=0 go test -run '^$' ./internal/tcp/abi >"$log" 2>&1; then
 		step "go test on 32 bits" test_narrow
 	else
 		skip "go test on 32 bits" "this kernel runs no program of linux/386 (CONFIG_IA32_EMULATION, any kernel of amd64): $(tail -n 1 "$log")"
@@ -71,15 +74,29 @@ step_scripts() { step "bash -n" bash_parses; }
 unprivileged() {
 	if [ "$(id -u)" -eq 0 ]; then tools/as-nobody.sh "$scratch/nobody" "$@"; else "$@"; fi
 }
-test_race() {
-	CGO_ENABLED=1 unprivileged go test -json -race -shuffle=on ./... |
-		go run ./tools/testsum -tier "no root, race, shuffled" -counts "$counts"
+# A race takes two goroutines: the race detector, which makes what computes ten times slower,
+# is for the packages whose code or tests start one.
+starts_goroutine='^[[:space:]]*go (func\>|[A-Za-z_.]+\()|\.(Go|Parallel|Serve|AfterFunc)\(|httptest\.'
+concurrent_packages() {
+	local dir pkg
+	go list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir pkg; do
+		! grep -qE "$starts_goroutine" "$dir"/*.go || echo "$pkg"
+	done
 }
-test_plain() {
-	unprivileged go test -json -count=1 ./... | go run ./tools/testsum -tier "no root, plain" -counts "$counts"
+# Each test runs once, with the race detector or without. testsum has the last word.
+test_noroot() {
+	local concurrent others
+	concurrent=$(concurrent_packages)
+	others=$(go list ./... | grep -vxF "$concurrent")
+	{
+		# shellcheck disable=SC2086 # lists of packages
+		unprivileged go test -json -shuffle=on $others || true
+		# shellcheck disable=SC2086
+		CGO_ENABLED=1 unprivileged go test -json -race -shuffle=on $concurrent || true
+	} | go run ./tools/testsum -tier "no root" -counts "$counts"
 }
-step_race() { step "go test -race -shuffle=on ./... without root" test_race; }
-step_plain() { step "go test ./... without root" test_plain; }
+step_short() { step "go test -short" gotest short -short ./...; }
+step_noroot() { step "go test without root, -race where goroutines are" test_noroot; }
 
 # ---- tests that need root
 
@@ -87,12 +104,16 @@ step_plain() { step "go test ./... without root" test_plain; }
 root_packages() {
 	{ find cmd internal -name '*_test.go' -exec grep -l 'Geteuid()' {} + || true; } | xargs -r -n 1 dirname | sort -u | sed 's,^,./,'
 }
-# One package at a time: they share this host's CPUs and its cgroup root. Up to three
-# tests that failed get a second look (docs/how-tested.md says why), so testsum has
-# the last word on go test's own "some failed", which xargs passes on as 123.
+# One package at a time beside cmd/congctl, which mostly waits for windows: they share this
+# host's CPUs and its cgroup root. Up to three tests that failed get a second look, alone
+# (docs/how-tested.md says why): testsum has the last word on what go test calls failed.
 test_root() {
-	{ root_packages | xargs go test -json -count=1 -p 1 || [ $? -eq 123 ]; } |
-		go run ./tools/testsum -tier "root" -again 3 -counts "$counts"
+	{
+		root_packages | grep -v cmd/congctl | xargs go test -json -count=1 -p 1 >"$scratch/packages" || true &
+		go test -json -count=1 ./cmd/congctl || true
+		wait $!
+		cat "$scratch/packages"
+	} | go run ./tools/testsum -tier "root" -again 3 -counts "$counts"
 }
 step_root() {
 	if [ "$(id -u)" -ne 0 ]; then
@@ -120,12 +141,16 @@ test_lab() {
 	mkdir -p "$CONGCTL_LAB_CACHE"
 	gotest "lab: $1" -count=1 -p 1 -timeout 20m -run "$2" "${@:3}"
 }
+# The kernel of --world uml, in which the days run; without it they run in QEMU.
+build_program() {
+	go run ./cmd/congctl lab kernel build --cache "${CONGCTL_LAB_CACHE:-$PWD/.cache/lab}"
+}
 # Limits on a kernel that has all kinds of qdiscs and filters; their rates, too, by a clock
 # that stands still while the guest has no CPU.
 test_limits() {
 	local kernel
 	kernel=$(find "${CONGCTL_LAB_CACHE:-$PWD/.cache/lab}" -maxdepth 1 -type d -name 'linux-image-*' 2>/dev/null | sort -V | tail -n 1)
-	KERNEL=$kernel VIRTUAL=1 SHORT='' MINUTES=40 COUNTS=$counts tools/vm.sh internal/kernel/{shape,qdisc,change,enable}
+	KERNEL=$kernel VIRTUAL=1 SHORT='' MINUTES=40 COUNTS=$counts tools/vm.sh internal/{shape/kernel/limit,linux/qdisc,change/kernel/carry,host/kernel/bbr}
 }
 step_lab() {
 	local name="lab"
@@ -133,9 +158,15 @@ step_lab() {
 		skip "$name" "QEMU or Chromium is missing (above)"
 		return
 	fi
-	step "lab: machines" test_lab machines . ./internal/kernel/vm/... ./internal/kernel/guest
+	name="lab: a kernel that is a program"
+	if tools/need.sh gcc:gcc make:make flex:flex bison:bison bc:bc patch:patch xz-utils:xz dwarves:pahole libelf-dev:/usr/include/libelf.h; then
+		step "$name" build_program
+	else
+		skip "$name" "compilers are missing (above), for Linux 6.12"
+	fi
+	step "lab: machines" test_lab machines . ./internal/lab/kernel/vm/... ./internal/lab/kernel/guest
 	step "lab: limits on a stock kernel" test_limits
-	step "lab: report in a browser" test_lab report . ./internal/app/lab/...
+	step "lab: report in a browser" test_lab report . ./internal/lab ./internal/lab/report ./internal/lab/plot
 	step "lab: quick, same bytes, mistakes, both worlds" test_lab runs '^TestLab' ./cmd/congctl
 }
 
@@ -144,7 +175,7 @@ step_lab() {
 # Merges the fragments onto a real kernel source and looks at what came out.
 test_kconfig() {
 	export CONGCTL_KERNEL_SOURCE=$1 CONGCTL_KERNEL_CONFIG=$1/distribution.config
-	gotest "kernel fragments on real source" -count=1 -run 'OnRealSource' ./internal/core/kconfig
+	gotest "kernel fragments on real source" -count=1 -run 'OnRealSource' ./internal/host/kconfig
 }
 step_kconfig() {
 	local name="kernel fragments on real source" source
@@ -162,7 +193,7 @@ step_kconfig() {
 test_debian() {
 	export CONGCTL_LAB_CACHE=${CONGCTL_LAB_CACHE:-$PWD/.cache/lab} CONGCTL_DEBIAN_CACHE=${CONGCTL_DEBIAN_CACHE:-$PWD/.cache/debian}
 	mkdir -p "$CONGCTL_LAB_CACHE" "$CONGCTL_DEBIAN_CACHE"
-	gotest debian -count=1 -timeout 40m -run '^TestDebian' ./internal/kernel/distro
+	gotest debian -count=1 -timeout 40m -run '^TestDebian' ./internal/lab/kernel/distro
 }
 step_debian() {
 	local name="a Debian, its reboots and power cuts"
@@ -225,3 +256,16 @@ step_fuzz() {
 
 bench_once() { gotest "bench smoke, one iteration" -run '^$' -bench . -benchtime 1x -p 1 ./...; }
 step_bench() { step "bench smoke" bench_once; }
+
+# ---- a newcomer's machine
+
+step_fresh() {
+	local name="a fresh Debian: make demo, make test"
+	if [ "$(id -u)" -ne 0 ]; then
+		skip "$name" "not root, which the chroot of debootstrap needs: run 'sudo tools/check.sh fresh'"
+	elif ! tools/need.sh debootstrap:debootstrap; then
+		skip "$name" "debootstrap is missing (above)"
+	else
+		step "$name" tools/fresh.sh
+	fi
+}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # count-tests.sh counts what is in the test files: tests, fuzz targets, benchmarks
-# and the lines of golden files, by room. It runs nothing: what passed and what
+# and the lines of golden files, by capability. It runs nothing: what passed and what
 # was skipped for want of root is in the last lines of `make test`.
 #
 #   count-tests.sh           prints a Markdown table
@@ -18,16 +18,17 @@ functions() { # functions KIND FILE...: declarations of that kind
 }
 
 table() {
-	echo '| room | tests | fuzz targets | benchmarks | golden lines |'
+	echo '| folder | tests | fuzz targets | benchmarks | golden lines |'
 	echo '|---|---|---|---|---|'
-	local room files golden total=(0 0 0 0) row i
-	for room in cmd internal/app internal/arch internal/core internal/data internal/kernel tools; do
-		mapfile -t files < <(find "$room" -name '*_test.go' | sort)
+	local folder files golden total=(0 0 0 0) row i
+	for folder in cmd internal/*/ tools; do
+		folder=${folder%/}
+		mapfile -t files < <(find "$folder" -name '*_test.go' | sort)
 		[ ${#files[@]} -gt 0 ] || continue
-		golden=$(find "$room" -path '*/testdata/*' -type f ! -name '*.bin' ! -path '*/rapid/*' ! -path '*/fuzz/*' -exec cat {} + | wc -l)
+		golden=$(find "$folder" -path '*/testdata/*' -type f ! -name '*.bin' ! -path '*/rapid/*' ! -path '*/fuzz/*' -exec cat {} + | wc -l)
 		row=("$(($(functions Test "${files[@]}") - $(functions TestMain "${files[@]}")))"
 			"$(functions Fuzz "${files[@]}")" "$(functions Benchmark "${files[@]}")" "$golden")
-		printf '| `%s` |' "$room"
+		printf '| `%s` |' "$folder"
 		printf ' %d |' "${row[@]}"
 		echo
 		for i in "${!row[@]}"; do total[i]=$((total[i] + row[i])); done

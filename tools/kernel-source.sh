@@ -5,8 +5,9 @@
 #
 #   kernel-source.sh [FOLDER]     default .cache/kernel-source
 set -euo pipefail
+cache=${1:+$(realpath -m "$1")}
 cd "$(dirname "$0")/.."
-cache=${1:-$PWD/.cache/kernel-source}
+cache=${cache:-$PWD/.cache/kernel-source}
 
 tools/need.sh flex:flex bison:bison make:make gcc:gcc libc6-dev:/usr/include/stdio.h xz-utils:xz \
 	linux-source-6.1:/usr/src/linux-source-6.1.tar.xz linux-config-6.1:/usr/src/linux-config-6.1 >&2

@@ -15,12 +15,16 @@
 #   VIRTUAL=1                in virtual time, on one processor: what the host is busy with does not show
 #   COUNTS=file              append the counts to a file, as testsum does
 set -euo pipefail
+# Relative paths are relative to where the command was typed.
+[ ! -e "${KERNEL:-}" ] || KERNEL=$(realpath "$KERNEL")
+[ -z "${COUNTS:-}" ] || COUNTS=$(realpath -m "$COUNTS")
 cd "$(dirname "$0")/.."
 # ip and tc are in directories that a user's PATH may lack.
-export PATH="$PATH:/usr/sbin:/sbin" CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-buildvcs=false
+export PATH="$PATH:/usr/sbin:/sbin" CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath"
 
 packages=("$@")
-[ $# -gt 0 ] || packages=(internal/kernel/{enforce,sample,netns,route,qdisc,shape,change,enable,world} cmd/congctl)
+[ $# -gt 0 ] || packages=(internal/{loop/kernel/enforce,linux/sample,linux/netns,loop/kernel/route,linux/qdisc,shape/kernel/limit} \
+	internal/{change/kernel/carry,host/kernel/bbr,lab/kernel/world} cmd/congctl)
 # What the tests use: congestion controls, dumps, links, queues. The first process
 # loads them, as a distribution's udev or modprobe would on demand.
 modules=tcp_bbr,inet_diag,tcp_diag,mptcp_diag,veth,ifb,sch_tbf,sch_netem,sch_fq,sch_fq_codel,sch_ingress,cls_matchall,act_police,act_mirred,act_gact
@@ -77,7 +81,7 @@ fill_root() {
 # Without cx16: Linux 6.12 allocates memory by CMPXCHG16B, which QEMU 7.2 emulates
 # wrongly (the flags take bytes of a pointer), and dies at boot.
 #
-# Virtual time as the lab has it (internal/kernel/vm/qemu.go): without recording and with
+# Virtual time as the lab has it (internal/lab/kernel/vm/qemu.go): without recording and with
 # a local APIC's timer a guest on a busy host skipped from stale times, or never woke up.
 boot() {
 	local status=0 cpu=max,-cx16 words="console=ttyS0 panic=-1 quiet" virtual=()
@@ -116,7 +120,7 @@ root=$cache/root
 unpack_kernel
 go build -o "$cache/testsum" ./tools/testsum
 fill_root
-go run ./internal/kernel/vm/initramfs -root "$root" -modules "$kernel"/lib/modules/* -load "$modules" -out "$cache/initramfs"
+go run ./internal/lab/kernel/vm/initramfs -root "$root" -modules "$kernel"/lib/modules/* -load "$modules" -out "$cache/initramfs"
 started=$SECONDS
 boot
 echo "vm.sh: $(basename "$kernel"), $((SECONDS - started)) s"

@@ -3,43 +3,26 @@ package main
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
-	"github.com/congctl/congctl/internal/app/agent"
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/kernel/enforce"
-	"github.com/congctl/congctl/internal/kernel/route"
-	"github.com/congctl/congctl/internal/kernel/sample"
+	"github.com/congctl/congctl/internal/linux/sample"
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/kernel/enforce"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// sampler shows kernel/sample to the agent.
+// sampler adapts linux/sample to the agent.
 type sampler struct {
 	spaces *sample.Namespaces
 	poll   *sample.Poll
-	byID   map[record.NetnsID]*sample.Namespace
 	cong   inetdiag.Cong // what counts as the default everywhere; zero: each namespace's own
 }
 
-var (
-	_ agent.Sockets  = (*sampler)(nil)
-	_ agent.Counters = (*sampler)(nil)
-	_ agent.Follower = (*follower)(nil)
-	_ agent.Treater  = (*follower)(nil)
-	_ agent.Sweeper  = (*follower)(nil)
-	_ agent.Treater  = (*route.Router)(nil)
-)
-
 func openSampler(c config.Config, storageFD int) (*sampler, error) {
-	scope := sample.Scope{Mode: sample.ModeOwn}
-	switch names := c.NetnsNames(); {
-	case c.PollsAll():
-		scope.Mode = sample.ModeAll
-	case names != nil:
-		scope = sample.Scope{Mode: sample.ModeList, List: names}
-	}
-	spaces, err := sample.OpenNamespaces(scope)
+	spaces, err := sample.OpenNamespaces(c.Netns...)
 	if err != nil {
 		if spaces != nil {
 			spaces.Close()
@@ -64,7 +47,6 @@ func (s *sampler) Namespaces() ([]agent.Namespace, error) {
 	if _, err := s.spaces.Refresh(); err != nil && len(s.spaces.All()) == 0 {
 		return nil, err
 	}
-	s.byID = map[record.NetnsID]*sample.Namespace{}
 	var out []agent.Namespace
 	for _, n := range s.spaces.All() {
 		cong := s.cong
@@ -74,18 +56,18 @@ func (s *sampler) Namespaces() ([]agent.Namespace, error) {
 				return nil, err
 			}
 		}
-		s.byID[n.Cookie] = n
 		out = append(out, agent.Namespace{ID: n.Cookie, Name: n.Name, DefaultCong: cong})
 	}
 	return out, nil
 }
 
 func (s *sampler) find(id record.NetnsID) (*sample.Namespace, error) {
-	n, ok := s.byID[id]
-	if !ok {
+	all := s.spaces.All()
+	i := slices.IndexFunc(all, func(n *sample.Namespace) bool { return n.Cookie == id })
+	if i < 0 {
 		return nil, fmt.Errorf("namespace %d: gone", id)
 	}
-	return n, nil
+	return all[i], nil
 }
 
 func (s *sampler) Dump(id record.NetnsID, each func(*inetdiag.Sock)) (agent.DumpStats, error) {
@@ -94,9 +76,9 @@ func (s *sampler) Dump(id record.NetnsID, each func(*inetdiag.Sock)) (agent.Dump
 		return agent.DumpStats{}, err
 	}
 	st, err := s.poll.One(n, func(_ *sample.Namespace, k *inetdiag.Sock) { each(k) })
-	// A dump that was interrupted and repeated to its end is whole.
+	// A dump that was interrupted and then repeated to its end is complete.
 	broken := st.Interrupted+st.Truncated+st.Overruns > st.Retried
-	return agent.DumpStats{Sockets: st.Sockets - st.Repeated, Malformed: st.Malformed, Repeated: st.Retried, Interrupted: broken}, err
+	return agent.DumpStats{Sockets: st.Sockets - st.Repeated, Malformed: st.Malformed, Interrupted: broken}, err
 }
 
 func (s *sampler) Listening(id record.NetnsID) (func(netip.AddrPort) bool, error) {
@@ -115,29 +97,22 @@ func (s *sampler) PassiveOpens(id record.NetnsID) (uint64, error) {
 	return n.PassiveOpens()
 }
 
-// follower shows kernel/enforce to the agent.
+// follower adapts loop/kernel/enforce to the agent.
 type follower struct {
 	*enforce.Enforcer
 	sampler *sampler
 }
 
-func (f *follower) Set(p plan.Program) (int, error) {
-	r, err := f.Enforcer.Set(p)
-	return r.Set, err
-}
-
-func (f *follower) Sweep(ns agent.Namespace, req agent.SweepRequest) (agent.SweepResult, error) {
-	n, err := f.sampler.find(ns.ID)
+func (f *follower) Sweep(id record.NetnsID, req abi.SweepRequest) (got abi.Sweep, err error) {
+	n, err := f.sampler.find(id)
 	if err != nil {
-		return agent.SweepResult{}, err
+		return got, err
 	}
-	var got enforce.Sweep
 	err = n.Inside(func() (err error) {
-		got, err = f.Enforcer.Sweep(enforce.SweepRequest{Rearm: req.Rearm, Evict: req.Evict, DefaultCong: ns.DefaultCong})
+		got, err = f.Enforcer.Sweep(req)
 		return err
 	})
-	return agent.SweepResult{Marked: got.Marked, Stripped: got.Stripped, Rearmed: got.Rearmed, RearmFailed: got.RearmFailed,
-		Evicted: got.Evicted, EvictFailed: got.EvictFailed}, err
+	return got, err
 }
 
 func (f *follower) counts() (agent.KernelCounts, error) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Blocks of two windows, control every second block: each boundary is seen with

@@ -1,36 +1,35 @@
-package netns
+package main
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
+	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/cgroup"
+	"github.com/congctl/congctl/internal/linux/cgroup"
 )
 
-// Cgroup is a child cgroup2 of our own. eBPF attached to it sees what runs inside
-// and nothing else of the host.
-type Cgroup struct {
+// testCgroup is a child cgroup2 of ours. eBPF attached to it sees only what runs inside.
+type testCgroup struct {
 	Path string
 	dir  *os.File
 }
 
-// NewCgroup makes a child of parent; parent "" is the root.
-func NewCgroup(parent, name string) (*Cgroup, error) {
-	if parent == "" {
-		root, err := cgroup.Root()
-		if err != nil {
-			return nil, err
-		}
-		parent = root
+// newCgroup makes a child of the root.
+func newCgroup(name string) (*testCgroup, error) {
+	root, err := cgroup.Root()
+	if err != nil {
+		return nil, err
 	}
-	path := filepath.Join(parent, name)
+	path := filepath.Join(root, name)
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return nil, fmt.Errorf("make cgroup: %w", err)
 	}
@@ -38,22 +37,19 @@ func NewCgroup(parent, name string) (*Cgroup, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make cgroup: %w", err), os.Remove(path))
 	}
-	return &Cgroup{Path: path, dir: dir}, nil
+	return &testCgroup{Path: path, dir: dir}, nil
 }
 
 // Add moves a whole process, with its threads, into the cgroup. Sockets that it
 // already has stay where they were made.
-func (c *Cgroup) Add(pid int) error { return moveTo(c.Path, pid) }
+func (c *testCgroup) Add(pid int) error { return moveTo(c.Path, pid) }
 
 // Fd is the cgroup's directory, for attaching programs and starting processes.
-func (c *Cgroup) Fd() int { return int(c.dir.Fd()) }
-
-// Procs lists the processes inside.
-func (c *Cgroup) Procs() ([]int, error) { return procsOf(c.Path) }
+func (c *testCgroup) Fd() int { return int(c.dir.Fd()) }
 
 // Close moves what is left inside to the parent and removes the cgroup and its
 // children. It kills nothing: that is its caller's to decide. Idempotent.
-func (c *Cgroup) Close() error {
+func (c *testCgroup) Close() error {
 	if c.dir == nil {
 		return nil
 	}
@@ -72,8 +68,8 @@ func removeCgroup(path string) error {
 			err = errors.Join(err, removeCgroup(filepath.Join(path, child.Name())))
 		}
 	}
-	// A process that was just killed stays in the list until it is reaped: try for
-	// a second, then say who is there.
+	// A process that was just killed stays in the list until it is reaped: try for a
+	// second, then name what is left.
 	for range 100 {
 		pids, _ := procsOf(path)
 		for _, pid := range pids {
@@ -111,4 +107,29 @@ func procsOf(path string) (pids []int, err error) {
 		}
 	}
 	return pids, nil
+}
+
+// A process moves in and out: Close puts back what it did not start. Not this process, which
+// would leave the cgroup of all tests.
+func TestCgroupGivesBackItsGuests(t *testing.T) {
+	needRoot(t)
+	cg, err := newCgroup(fmt.Sprintf("congctl-guest-%d", os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cg.Close()
+	guest := exec.CommandContext(t.Context(), "sleep", "60")
+	check(t, guest.Start())
+	defer func() {
+		check(t, guest.Process.Kill())
+		_ = guest.Wait() // killed
+	}()
+	check(t, cg.Add(guest.Process.Pid))
+	check(t, cg.Close())
+	if err := guest.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the guest ended: %v", err)
+	}
+	if _, err := os.Stat(cg.Path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("left behind: %v", err)
+	}
 }

@@ -1,35 +1,40 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/policy"
 )
 
 func newConfig(g *global) *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Check or show the configuration"}
 	cmd.AddCommand(&cobra.Command{
 		Use:     "check",
-		Short:   "Read the configuration and say every fault",
+		Short:   "Check the configuration and report every fault",
 		Example: "  congctl config check -c congctl.yml",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := g.checked(); err != nil {
-				return err
+			_, _, err := g.checked()
+			answer := ConfigCheck{File: g.configPath}
+			if err == nil {
+				return g.printText(cmd, answer, "no faults\n")
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), "no faults")
-			return nil
+			if answer.Faults = strings.Split(err.Error(), "\n"); !g.isTable() {
+				err = errors.Join(g.print(cmd, answer, nil), err)
+			}
+			return err
 		},
 	}, &cobra.Command{
 		Use:     "show",
-		Short:   "Print the whole configuration that holds, defaults and scaled durations included",
+		Short:   "Print the whole configuration in use, with defaults and scaled durations",
 		Example: "  congctl config show",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := g.checked()
+			c, _, err := g.checked()
 			if err != nil {
 				return err
 			}
@@ -37,26 +42,31 @@ func newConfig(g *global) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = cmd.OutOrStdout().Write(text)
-			return err
+			var keys map[string]any
+			if err := yaml.Unmarshal(text, &keys); err != nil {
+				return fmt.Errorf("read own configuration: %w", err)
+			}
+			return g.printText(cmd, keys, string(text))
 		},
 	})
 	return cmd
 }
 
-// checked also reads what the configuration points to.
-func (g *global) checked() (config.Config, error) {
-	c, err := g.config()
-	if err != nil {
-		return c, err
-	}
-	if _, err := rulesOf(c); err != nil {
-		return c, err
-	}
-	return c, nil
+// ConfigCheck is the answer of config check.
+type ConfigCheck struct {
+	File   string   `json:"file"` // "": that of the default path, or none
+	Faults []string `json:"faults"`
 }
 
-// rulesOf gives the policy its numbers; what is wrong with them is the user's to mend.
+// checked also reads the files that the configuration names.
+func (g *global) checked() (c config.Config, r policy.Rules, err error) {
+	if c, err = g.config(); err == nil {
+		r, err = rulesOf(c)
+	}
+	return c, r, err
+}
+
+// rulesOf returns the policy's numbers; the user must correct what is wrong with them.
 func rulesOf(c config.Config) (policy.Rules, error) {
 	r, err := c.Rules()
 	if err != nil {

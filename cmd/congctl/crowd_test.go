@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/netns"
 )
 
 // A crowd is a process that holds connections with itself, two sockets each, and

@@ -21,12 +21,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/app/agent"
-	"github.com/congctl/congctl/internal/app/control"
-	"github.com/congctl/congctl/internal/app/controller"
-	"github.com/congctl/congctl/internal/core/ledger"
-	"github.com/congctl/congctl/internal/data/sqlite"
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/controller"
+	"github.com/congctl/congctl/internal/loop/ledger"
+	"github.com/congctl/congctl/internal/loop/store/sqlite"
 )
 
 var rewriteDocs = flag.Bool("rewrite-docs", false, "write the real output into the console blocks of the documentation")
@@ -34,23 +34,15 @@ var rewriteDocs = flag.Bool("rewrite-docs", false, "write the real output into t
 // TestExamples runs every console block of the pages that a newcomer reads. Each
 // page has a store of its own; a block "console running" has a congctl that
 // answers on the socket, any other block has none; a block "console qemu" is not run,
-// a block "console root" by root only, in a network namespace with a link eth0.
+// a block "console root" by root only, in a network namespace with a link eth0; with
+// "console host=NAME" the page goes on on the host testdata/hosts/NAME.host.
 func TestExamples(t *testing.T) {
-	// os/signal starts its goroutine at the first use; it must not be born in a bubble.
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, unix.SIGUSR2)
-	signal.Stop(c)
 	l, err := net.Listen("tcp", "127.0.0.1:0") // so that `sockets` has one to show
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	path := filepath.Join(t.TempDir(), "congctl.db")
-	docsStore(t, path)
-	db, err := os.ReadFile(path) // closed: nobody's lock is at stake
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := docsDB(t)
 	for _, page := range examplePages(t) {
 		t.Run(page, func(t *testing.T) { runPage(t, page, db) })
 	}
@@ -100,18 +92,23 @@ func ownNetwork(t *testing.T) bool {
 // stage is where a page's examples run: a directory with its files and store.
 type stage struct {
 	dir, state string
-	code       int // exit code of the last command
+	agent      func() agent.Status // of the running congctl
+	code       int                 // exit code of the last command
 	running    bool
 }
 
 func newStage(t *testing.T, db []byte) *stage {
 	t.Helper()
+	// os/signal starts its goroutine at the first use; it must not be born in a bubble.
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, unix.SIGUSR2)
+	signal.Stop(c)
 	state, err := os.MkdirTemp("", "d") // short: a socket's path has at most 107 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(state) })
-	s := &stage{dir: t.TempDir(), state: state}
+	s := &stage{dir: t.TempDir(), state: state, agent: docsAgent}
 	if err := os.WriteFile(filepath.Join(state, "congctl.db"), db, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +117,7 @@ func newStage(t *testing.T, db []byte) *stage {
 	return s
 }
 
-// play runs the blocks in order and gives those with examples, with their real output.
+// play runs the blocks in order and returns those with examples, with their real output.
 func (s *stage) play(t *testing.T, blocks []block) (played []block) {
 	for _, b := range blocks {
 		if _, name, ok := strings.Cut(b.info, " file="); ok {
@@ -128,6 +125,10 @@ func (s *stage) play(t *testing.T, blocks []block) (played []block) {
 				t.Fatal(err)
 			}
 			continue
+		}
+		if console, name, ok := strings.Cut(b.info, " host="); ok {
+			onHost(t, hostOf(t, name))
+			b.info = console
 		}
 		if !slices.Contains(consoles, b.info) {
 			continue
@@ -172,7 +173,7 @@ func (s *stage) check(t *testing.T, e *example) {
 	t.Errorf("line %d: $ %s\nthe page says:\n%s\nreally:\n%s", e.line, e.command, strings.Join(e.want, "\n"), strings.Join(got, "\n"))
 }
 
-// perform runs what may run here and gives its output; compare is false where
+// perform runs what may run here and returns its output; compare is false where
 // the output is of this machine and only its head was checked, or nothing ran.
 func (s *stage) perform(t *testing.T, e *example) (out []string, compare bool) {
 	if e.command == "echo $?" {
@@ -215,9 +216,7 @@ func (s *stage) perform(t *testing.T, e *example) (out []string, compare bool) {
 // congctl runs one command on the page's store, never on this host's.
 func (s *stage) congctl(t *testing.T, c command) string {
 	args := slices.Clone(c.args)
-	if len(args) > 1 && args[0] == "host" && args[1] == "kernel" {
-		// Its --config is a kernel's, and it reads none of congctl's.
-	} else if !slices.Contains(args, "-c") {
+	if !slices.Contains(args, "-c") {
 		args = append(args, "-c", filepath.Join(s.dir, "congctl.yml"))
 	} else if args[0] != "config" {
 		t.Fatalf("$ congctl %s: only config may name a file: any other verb would use this host's store", strings.Join(args, " "))
@@ -239,6 +238,7 @@ func (s *stage) congctl(t *testing.T, c command) string {
 func (s *stage) publicText(text string) string {
 	text = strings.ReplaceAll(text, filepath.Join(s.state, "s"), "/run/congctl/congctl.sock")
 	text = strings.ReplaceAll(text, s.state, "/var/lib/congctl")
+	text = strings.ReplaceAll(text, s.dir, "$PWD")
 	if u, err := user.Current(); err == nil {
 		text = strings.ReplaceAll(text, " by "+u.Username+", while nothing ran", " by root, while nothing ran")
 		text = strings.ReplaceAll(text, fmt.Sprintf("%s (uid %s, pid %d)", u.Username, u.Uid, os.Getpid()), "root (uid 0, pid 4242)")
@@ -269,7 +269,7 @@ func (s *stage) withRunning(t *testing.T, on bool, fn func()) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	c, err := docsController(ctx, store, func() time.Time { return docsNow })
+	c, err := docsController(ctx, store, slog.New(slog.DiscardHandler), func() time.Time { return docsNow })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func (s *stage) withRunning(t *testing.T, on bool, fn func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := &controller.Live{Controller: c, R: store, Agent: docsAgent, Config: func(context.Context) error { return nil },
+	live := &controller.View{Controller: c, Agent: s.agent,
 		Base: control.Status{Version: "devel", PoP: "ams1", PID: 4100, StartedUnixS: docsStart.Unix(), Tier: "full",
 			TierReason: "sock_ops, marks, close records, and an iterator that gives stolen callbacks back"}}
 	control.HandleView(server, live)
@@ -296,7 +296,7 @@ func (s *stage) withRunning(t *testing.T, on bool, fn func()) {
 // docsAgent is what an agent of the imagined edge would say of itself.
 func docsAgent() agent.Status {
 	return agent.Status{
-		Namespaces: []string{"own"}, Polls: 1440, Sockets: 4_318_200, InterruptedDumps: 2, Coverage: 1, CoverageOf: 1204,
+		Namespaces: []string{"own"}, DefaultCongs: []string{"cubic"}, Polls: 1440, Sockets: 4_318_200, InterruptedDumps: 2, Coverage: 1, CoverageOf: 1204,
 		Plan: 9, InForce: 3, Alarms: []string{},
 		Ledger: ledger.Stats{Live: 3012, Emitted: [3]uint64{133_870, 86_104, 12}},
 	}

@@ -8,17 +8,19 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/agent"
-	"github.com/congctl/congctl/internal/app/controller"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/data/sqlite"
-	"github.com/congctl/congctl/internal/data/wire"
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/controller"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/logline"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/loop/store/sqlite"
+	"github.com/congctl/congctl/internal/loop/store/wire"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // The examples of the documentation run against a store that holds one quiet
@@ -111,20 +113,30 @@ func (docsHost) Kill(bool)                             {}
 func (docsHost) Evict(context.Context) (uint64, error) { return 0, nil }
 
 // docsController opens the controller of the examples on a store, at a time.
-func docsController(ctx context.Context, s *sqlite.Store, now func() time.Time) (*controller.Controller, error) {
+func docsController(ctx context.Context, s *sqlite.Store, log *slog.Logger, now func() time.Time) (*controller.Controller, error) {
 	c, err := controller.New(ctx, controller.Options{
-		PoP: "ams1", Rules: policy.DefaultRules(), Window: docsWindow, Block: docsBlock, Washout: docsWindow,
-		ControlEvery: 8, HoldoutPermille: 50, AAPermille: 50, Treatment: "bbr", MinBytes: 100_000, TreatmentIsDefault: func() bool { return false },
-	}, s, s, slog.New(slog.DiscardHandler), now)
+		PoP: "ams1", Rules: policy.DefaultRules(), HoldoutPermille: 50, AAPermille: 50, Treatment: "bbr", MinBytes: 100_000,
+	}, s, log, now)
 	if err != nil {
 		return nil, err
 	}
 	return c, c.Attach(ctx, docsHost{})
 }
 
-// docsStore makes the store of the examples.
-func docsStore(t *testing.T, path string) {
+// docsDB is the file of the store of the examples.
+func docsDB(t *testing.T) []byte {
 	t.Helper()
+	path := filepath.Join(t.TempDir(), "congctl.db")
+	docsStore(t, path)
+	db, err := os.ReadFile(path) // closed: nobody's lock is at stake
+	check(t, err)
+	return db
+}
+
+// docsStore makes the store of the examples and returns what journald had of it.
+func docsStore(t *testing.T, path string) string {
+	t.Helper()
+	var log strings.Builder
 	ctx, now := t.Context(), docsStart
 	s, err := sqlite.Open(ctx, path, sqlite.Options{CreatedBy: "congctl devel", At: now})
 	if err != nil {
@@ -136,7 +148,7 @@ func docsStore(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 	}
-	c, err := docsController(ctx, s, func() time.Time { return now })
+	c, err := docsController(ctx, s, logline.New(&log, logline.Options{Journal: true}), func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,21 +162,27 @@ func docsStore(t *testing.T, path string) {
 			docsIncident(t, c)
 		}
 	}
+	return log.String()
 }
 
 // docsIncident is what an operator did one minute.
 func docsIncident(t *testing.T, c *controller.Controller) {
 	t.Helper()
-	c.Alarm("coverage", `eBPF saw 861 of 1204 new passive connections (71.5 %, limit 99 %): sock_ops program "tuner" (id 41) may replace our callback flags`)
+	if err := c.Tell(t.Context(), controller.KindAlarm+"coverage", `eBPF saw 861 of 1204 new passive connections (71.5 %, limit 99 %): sock_ops program "tuner" (id 41) may replace our callback flags`); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Stop(t.Context(), false, "maria (uid 1000, pid 4211)"); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Resume(t.Context(), "maria (uid 1000, pid 4230)"); err != nil {
 		t.Fatal(err)
 	}
+	if err := c.Tell(t.Context(), controller.KindReload, "by SIGHUP; plan.max is 400 (was 500)"); err != nil {
+		t.Fatal(err)
+	}
 }
 
-func docsOut(t *testing.T, s *sqlite.Store, at time.Time, window int) agent.Out {
+func docsOut(t *testing.T, s *sqlite.Store, at time.Time, window int) agent.ClosedWindow {
 	t.Helper()
 	f, ok, err := s.LatestPlan(t.Context())
 	if err != nil {
@@ -176,9 +194,9 @@ func docsOut(t *testing.T, s *sqlite.Store, at time.Time, window int) agent.Out 
 			t.Fatal(err)
 		}
 	}
-	out := agent.Out{Start: at.Unix()}
+	out := agent.ClosedWindow{Start: at.Unix()}
 	if window == 25 {
-		out.Unknown = "wall clock stepped by 10m12s"
+		out.Unknown = "wall clock stepped by +612 s"
 	}
 	for _, n := range docsNetworks() {
 		if w, ok := n.row(at, window, p); ok {

@@ -15,17 +15,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/congctl/congctl/internal/app/control"
-	"github.com/congctl/congctl/internal/app/effects"
-	"github.com/congctl/congctl/internal/app/show"
-	"github.com/congctl/congctl/internal/app/simulate"
-	"github.com/congctl/congctl/internal/app/sockets"
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/core/change"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/shaping"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/goodput/effects"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/host/enable"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/loop/sockets"
+	"github.com/congctl/congctl/internal/shape"
+	"github.com/congctl/congctl/internal/simulate"
 )
 
 const docsRoot = "../.."
@@ -42,18 +42,19 @@ var answers = map[string][]reflect.Type{
 	"explain":      {reflect.TypeFor[policy.Explanation]()},
 	"effect":       {reflect.TypeFor[effects.View]()},
 	"rounds":       {reflect.TypeFor[journal.Round]()},
-	"events":       {reflect.TypeFor[control.Event]()},
+	"events":       {reflect.TypeFor[journal.Event]()},
 	"plan":         {reflect.TypeFor[control.PlanFile](), reflect.TypeFor[plan.Diff]()},
 	"status":       {reflect.TypeFor[control.Status]()},
 	"sockets":      {reflect.TypeFor[sockets.Summary]()},
-	"shape":        {reflect.TypeFor[shaping.View](), reflect.TypeFor[ShapeSet](), reflect.TypeFor[ShapeCleared]()},
+	"shape":        {reflect.TypeFor[shape.View](), reflect.TypeFor[ShapeSet](), reflect.TypeFor[ShapeCleared]()},
 	"simulate":     {reflect.TypeFor[simulate.Round](), reflect.TypeFor[simulate.CityReport]()},
+	"version":      {reflect.TypeFor[Version]()},
 	"host-check":   {reflect.TypeFor[advise.Report](), reflect.TypeFor[advise.Evidence]()},
-	"host-enable":  {reflect.TypeFor[show.EnableView]()},
-	"host-disable": {reflect.TypeFor[show.UndoView]()},
+	"host-enable":  {reflect.TypeFor[enable.View]()},
+	"host-disable": {reflect.TypeFor[enable.UndoView]()},
 }
 
-// verbPages gives the text of docs/verb by verb.
+// verbPages returns the text of docs/verb by verb.
 func verbPages(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(docsRoot, "docs/verb/*.md"))
@@ -100,6 +101,29 @@ func paged() map[string]*cobra.Command {
 		}
 	}
 	return all
+}
+
+// readmeRow is a verb in the front page's table.
+var readmeRow = regexp.MustCompile(`(?m)^\| (\[.congctl [a-z]+.\].*?) \|`)
+
+// TestReadmeListsTheVerbs: the front page's table has each verb once, and no other.
+func TestReadmeListsTheVerbs(t *testing.T) {
+	src, err := os.ReadFile(filepath.Join(docsRoot, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, row := range readmeRow.FindAllStringSubmatch(string(src), -1) {
+		for _, m := range regexp.MustCompile("`congctl ([a-z]+)`").FindAllStringSubmatch(row[1], -1) {
+			listed = append(listed, m[1])
+		}
+	}
+	want := slices.DeleteFunc(verbNames(), func(name string) bool { return name == "completion" || name == "help" })
+	slices.Sort(listed)
+	slices.Sort(want)
+	if !slices.Equal(listed, want) {
+		t.Errorf("README.md lists %v, the program has %v", listed, want)
+	}
 }
 
 func TestEveryVerbHasItsPage(t *testing.T) {

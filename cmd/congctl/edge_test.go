@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/control"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/data/sqlite"
-	"github.com/congctl/congctl/internal/data/wire"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/store/sqlite"
+	"github.com/congctl/congctl/internal/loop/store/wire"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // edge is a host of one test: a state directory, a configuration, and the real
@@ -37,6 +38,7 @@ type settings struct {
 	Window, Poll, Block, Washout, Expiry string
 	ControlEvery                         int
 	Netns, Clients, Plan, More           string
+	Lists                                string // further keys of treatment, each behind a comma
 }
 
 func quickSettings() settings {
@@ -53,13 +55,13 @@ netns: %[4]s
 cgroup: %[5]s
 clients: %[6]s
 plan: %[7]s
-treatment: {cong: bbr, default_cong: cubic, expiry: %[8]s}
+treatment: {cong: bbr, default_cong: cubic, expiry: %[8]s%[13]s}
 experiment: {mode: "off", block: %[9]s, washout: %[10]s, control_every: %[11]d}
 policy: {guards: {low_rtt: false, tiny_rtt_us: 0}}
 starved: {steal_share: 1, run_queue_per_cpu: 1000}
 store: {records_file: %[1]s/records, addresses: full}
 %[12]s
-`, dir, c.Window, c.Poll, c.Netns, os.Getenv(cgroupEnv), c.Clients, c.Plan, c.Expiry, c.Block, c.Washout, c.ControlEvery, c.More)
+`, dir, c.Window, c.Poll, c.Netns, os.Getenv(cgroupEnv), c.Clients, c.Plan, c.Expiry, c.Block, c.Washout, c.ControlEvery, c.More, c.Lists)
 }
 
 func newEdge(t testing.TB, cfg settings) *edge {
@@ -107,9 +109,14 @@ func program(args ...string) *exec.Cmd {
 func (e *edge) launch(env ...string) {
 	e.t.Helper()
 	e.log = &lockedBuffer{}
+	e.launchTo(e.log, env...)
+}
+
+func (e *edge) launchTo(stderr io.Writer, env ...string) {
+	e.t.Helper()
 	e.cmd = program("up", "-c", e.configPath())
 	e.cmd.Env = append(e.cmd.Env, env...)
-	e.cmd.Stderr = e.log
+	e.cmd.Stderr = stderr
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	check(e.t, e.cmd.Start())
 	done, cmd := make(chan error, 1), e.cmd
@@ -148,7 +155,7 @@ func (e *edge) pause() {
 	})
 }
 
-// ended waits for the process and gives its exit code; -1 when a signal ended it.
+// ended waits for the process and returns its exit code; -1 when a signal ended it.
 func (e *edge) ended() int {
 	e.t.Helper()
 	select {
@@ -179,12 +186,18 @@ func (e *edge) kill() {
 	e.cmd = nil
 }
 
-// verb runs one verb as a user would.
+// verb runs one verb as a user would, on a machine that may have much else to do.
 func (e *edge) verb(args ...string) (stdout, stderr string, code int) {
 	e.t.Helper()
+	return e.verbWithin(patience, args...)
+}
+
+func (e *edge) verbWithin(timeout time.Duration, args ...string) (stdout, stderr string, code int) {
+	e.t.Helper()
 	var out, errs bytes.Buffer
-	cmd := program(append(args, "-c", e.configPath())...)
+	cmd := program(append(args, "-c", e.configPath(), "--timeout", timeout.String())...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
+	defer time.AfterFunc(timeout+patience, func() { _ = cmd.Process.Kill() }).Stop() // exit code -1: it hung
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		e.t.Fatalf("run %v: %v", args, err)
@@ -215,7 +228,7 @@ func (e *edge) ask(v any, args ...string) {
 // be asked often.
 func (e *edge) status() (control.Status, error) {
 	c := control.NewClient(e.socketPath())
-	defer c.Close()
+	c.Timeout = patience
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
 	s, err := c.Status(ctx)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,19 +12,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/app/effects"
-	"github.com/congctl/congctl/internal/core/comparison"
-	"github.com/congctl/congctl/internal/core/goodput"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/data/responses"
-	"github.com/congctl/congctl/internal/data/sqlite"
+	"github.com/congctl/congctl/internal/change/kernel/carry"
+	"github.com/congctl/congctl/internal/goodput/effects"
+	"github.com/congctl/congctl/internal/goodput/store/responses"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/store/sqlite"
 )
 
-// effectQuery is what the flags of effect say.
+// effectQuery holds the flags of effect.
 type effectQuery struct{ since, by, label string }
 
-// Values of --by.
+// The values of --by.
 var effectGroupings = []string{"network", "tenant", "class"}
 
 func newEffect(g *global) *cobra.Command {
@@ -36,12 +34,11 @@ func newEffect(g *global) *cobra.Command {
 		Short: "Show what the treatment did: pairs of treatment and control blocks, its cost, A/A, hold-out",
 		Long: `effect reads the store and compares treatment blocks with the control blocks of
 the same client networks: the 5th, 10th and 50th percentile of delivery rate, and of
-goodput where access logs are followed, with intervals, and what it cost.
+goodput where access logs are followed, with intervals, and the cost.
 
 With --label it compares before and after --since instead, for any change outside of
-congctl. That is confounded with all else that changed, and the answer says so.`,
+congctl. That is confounded with everything else that changed, and the output says so.`,
 		Example: "  congctl effect\n  congctl effect --since 7d --by network\n  congctl effect --since 2026-11-20T12:00:00Z --label initcwnd=20 -o json",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := g.config()
 			if err != nil {
@@ -51,44 +48,44 @@ congctl. That is confounded with all else that changed, and the answer says so.`
 			if err != nil {
 				return err
 			}
-			return g.print(cmd, v, func(w io.Writer) error { return v.Text(w) })
+			return g.print(cmd, v, func(w io.Writer) error { return v.Text(w, width(w)) })
 		},
 	}
 	cmd.Flags().StringVar(&q.since, "since", "24h", "a duration back from now (24h, 7d), or a time (2026-11-20T12:00:00Z)")
-	cmd.Flags().StringVar(&q.by, "by", "", "break down by network, tenant or class (of path: round trip and loss)")
-	cmd.Flags().StringVar(&q.label, "label", "", "name of another change at --since: compare before with after; no evidence")
+	cmd.Flags().StringVar(&q.by, "by", "", "break down by network, tenant or class (path class: round trip and loss)")
+	cmd.Flags().StringVar(&q.label, "label", "", "name of another change, made at --since: compare before with after (not evidence)")
+	complete(cmd, "by", effectGroupings)
 	return cmd
 }
 
-func effectOf(ctx context.Context, cfg config.Config, q effectQuery, now time.Time) (*effects.View, error) {
-	since, err := parseSince(q.since, now)
+func effectOf(ctx context.Context, cfg config.Config, q effectQuery, now time.Time) (v *effects.View, err error) {
+	since, err := config.ParseSince(q.since, now)
 	if err != nil {
-		return nil, usage(err)
+		return nil, usage(fmt.Errorf("--since %w", err))
 	}
 	if q.by != "" && !slices.Contains(effectGroupings, q.by) {
 		return nil, usage(fmt.Errorf("--by %q: use %s", q.by, strings.Join(effectGroupings, ", ")))
 	}
-	s, err := sqlite.Open(ctx, storePath(cfg), sqlite.Options{ReadOnly: true, SkipCheck: true})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, notFound("sudo congctl up", errors.New("no congctl has left a store in "+cfg.StateDir))
-	} else if err != nil {
-		return nil, err
-	}
-	v, err := effectFrom(ctx, cfg, q, s, since, now)
-	return v, errors.Join(err, s.Close())
+	none := notFound("sudo congctl up", errors.New("there is no store in "+cfg.StateDir))
+	err = withStore(ctx, cfg, none, func(s *sqlite.Store) error {
+		v, err = effectFrom(ctx, cfg, q, s, since, now)
+		return err
+	})
+	return v, err
 }
 
 func effectFrom(ctx context.Context, cfg config.Config, q effectQuery, s *sqlite.Store, since, now time.Time) (*effects.View, error) {
-	c, err := comparisonOf(ctx, cfg, s)
+	salt, _, err := s.Setting(ctx, journal.SettingSalt)
 	if err != nil {
 		return nil, err
 	}
+	c := effects.ConfigOf(cfg, salt)
 	c.From, c.To = since.Unix(), now.Unix()
 	if q.label != "" {
 		c.ChangeAt = c.From
 		c.From = 2*c.ChangeAt - c.To // as long before as after
 	}
-	b, log, err := effects.Load(ctx, c, s, keptResponses{goodputDir(cfg)})
+	b, log, err := effects.Load(ctx, c, s, goodputDir(cfg))
 	if err != nil {
 		return nil, err
 	}
@@ -105,55 +102,24 @@ func effectFrom(ctx context.Context, cfg config.Config, q effectQuery, s *sqlite
 	return v, done()
 }
 
-// effectSeed of the bootstrap: fixed, so that the same store gives the same answer.
+// effectSeed seeds the bootstrap. It is fixed, so that the same store gives the same answer.
 const effectSeed = 1
-
-func comparisonOf(ctx context.Context, cfg config.Config, s *sqlite.Store) (comparison.Config, error) {
-	salt, ok, err := s.Setting(ctx, journal.SettingSalt)
-	if !ok {
-		salt = nil
-	}
-	return effects.ConfigOf(cfg, salt), err
-}
-
-// parseSince reads a duration back from now or a time.
-func parseSince(s string, now time.Time) (time.Time, error) {
-	if d, err := config.ParseDuration(s); err == nil && d > 0 {
-		return now.Add(-d), nil
-	}
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return t, fmt.Errorf("--since %q: write a duration, as 24h or 7d, or a time, as 2026-11-20T12:00:00Z", s)
-	}
-	if !t.Before(now) {
-		return t, fmt.Errorf("--since %q: not in the past", s)
-	}
-	return t, nil
-}
 
 func goodputDir(cfg config.Config) responses.Dir {
 	return responses.Dir(filepath.Join(cfg.StateDir, "goodput"))
 }
 
-// keptResponses is the folder as effects wants it.
-type keptResponses struct{ dir responses.Dir }
+// sysctls are those of this process's network namespace.
+var sysctls = carry.Sysctls{Root: "/"}
 
-func (k keptResponses) Read(from, to int64, row func(*goodput.Row), settled func(*goodput.Batch)) (int, error) {
-	torn, err := k.dir.Read(from, to, row, settled)
-	return int(torn), err
-}
-
-// sysctls of the network namespace that this process is in.
-var sysctls = "/proc/sys/net/ipv4/"
-
-// metricsFinding reads this host's own network namespace.
+// metricsFinding returns what `host check` says of this host's own network namespace;
+// nil where it finds nothing.
 func metricsFinding() *effects.Finding {
-	read := func(name string) string {
-		b, err := os.ReadFile(sysctls + name)
-		if err != nil {
-			return ""
-		}
-		return strings.TrimSpace(string(b))
+	saved, err := sysctls.Read(advise.KeyMetrics)
+	threshold, _ := sysctls.Read(advise.KeyThreshold) // may be unreadable
+	f := advise.Metrics(saved.Text, threshold.Text)
+	if err != nil || !saved.Present || f.Verdict != advise.Warn { // no /proc, no finding
+		return nil
 	}
-	return effects.MetricsFinding(read("tcp_no_metrics_save"), read("tcp_no_ssthresh_metrics_save"))
+	return &effects.Finding{Text: f.Fact + ": " + f.Why, Fix: f.Fix + " (undo: " + f.Undo + ")"}
 }

@@ -4,15 +4,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/congctl/congctl/internal/app/config"
-	names "github.com/congctl/congctl/internal/app/networks"
-	"github.com/congctl/congctl/internal/core/comparison"
-	"github.com/congctl/congctl/internal/core/network"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/data/asn"
+	"github.com/congctl/congctl/internal/goodput/comparison"
+	"github.com/congctl/congctl/internal/goodput/names"
+	"github.com/congctl/congctl/internal/goodput/network"
+	"github.com/congctl/congctl/internal/goodput/store/asn"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// groupingOf opens what --by needs. done closes it.
+// groupingOf opens what --by needs; done closes it.
 func groupingOf(cfg config.Config, by string, b *comparison.Builder) (g comparison.Grouping, done func() error, err error) {
 	done = func() error { return nil }
 	switch by {
@@ -29,7 +29,7 @@ func groupingOf(cfg config.Config, by string, b *comparison.Builder) (g comparis
 	return g, done, err
 }
 
-// namesOf asks the file of networks first, then the database of autonomous systems.
+// namesOf looks in the file of networks first, then in the database of autonomous systems.
 func namesOf(cfg config.Config) (of func(record.Prefix) string, done func() error, err error) {
 	done = func() error { return nil }
 	if cfg.Names.Networks == "" && cfg.Names.ASN == "" {

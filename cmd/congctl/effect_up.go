@@ -4,18 +4,18 @@ import (
 	"context"
 	"fmt"
 
-	names "github.com/congctl/congctl/internal/app/networks"
-	"github.com/congctl/congctl/internal/app/weblog"
-	"github.com/congctl/congctl/internal/core/accesslog"
-	"github.com/congctl/congctl/internal/core/network"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput/accesslog"
+	"github.com/congctl/congctl/internal/goodput/names"
+	"github.com/congctl/congctl/internal/goodput/network"
+	"github.com/congctl/congctl/internal/goodput/weblog"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// openMeter follows the access logs that the configuration names; none: goodput is
-// not measured, and nothing is opened.
-func (u *up) openMeter(context.Context) error {
+// openMeter follows the access logs that the configuration names. Without any it opens
+// nothing, and goodput is not measured.
+func (u *up) openMeter(ctx context.Context) error {
 	if f := metricsFinding(); f != nil {
-		u.log.Warn("arms may leak into each other", "finding", f.Text, "fix", f.Fix)
+		u.log.Warn(f.Text + "; fix: " + f.Fix)
 	}
 	if len(u.cfg.Goodput.AccessLogs) == 0 {
 		return nil
@@ -34,16 +34,11 @@ func (u *up) openMeter(context.Context) error {
 		Logs: u.cfg.Goodput.AccessLogs, Format: format, Window: u.cfg.Window, Block: u.cfg.Experiment.Block, Washout: u.cfg.Experiment.Washout,
 		MinBytes: u.cfg.Treatment.MinBytes, ShowLines: u.cfg.Store.Addresses == record.AddressesFull,
 	}, goodputDir(u.cfg), tenants, u.onAlarm, u.log)
-	stop, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- u.meter.Run(stop) }()
-	u.later(func() error {
-		close(stop)
-		return <-done
-	})
+	u.beside(context.WithoutCancel(ctx), func(ctx context.Context) error { return u.meter.Run(ctx.Done()) })
 	return nil
 }
 
-// metered gives records to the meter, too; others may be nil.
+// metered also passes records to the meter; others may be nil.
 func (u *up) metered(others func(*record.Conn)) func(*record.Conn) {
 	if u.meter == nil {
 		return others

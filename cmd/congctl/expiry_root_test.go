@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // TestStoppedAgentTreatsNobodyPastTheExpiry stops the process for longer than its
@@ -42,6 +42,7 @@ func TestStoppedAgentTreatsNobodyPastTheExpiry(t *testing.T) {
 		t.Errorf("the next response of the older connection: %s", got)
 	}
 	kept.Close()
+	s.drained()
 	e.stop()
 	applied := map[record.Applied]int{}
 	for _, c := range e.records() {

@@ -3,11 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
-	"github.com/congctl/congctl/internal/app/config"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/strict"
 )
 
 const defaultConfig = "/etc/congctl/congctl.yml"
@@ -16,20 +20,33 @@ const defaultConfig = "/etc/congctl/congctl.yml"
 type global struct {
 	configPath string
 	output     string
-	cgroup     string // of the flag of up; "" leaves the configuration's
+	timeout    time.Duration // for a running congctl to answer
+	cgroup     string        // of the flag of up; "" leaves the configuration's
 }
 
-// config reads the file that was named, or the default one where it exists, or
-// gives the defaults: congctl needs no configuration.
+// config reads the named file, or the default one if it exists, or returns the
+// defaults: congctl needs no configuration.
 func (g *global) config() (config.Config, error) {
-	c, err := g.readConfig()
+	c, err := g.readConfig(config.Read)
 	if g.cgroup != "" {
 		c.Cgroup = g.cgroup
 	}
 	return c, err
 }
 
-func (g *global) readConfig() (config.Config, error) {
+// partConfig is config for stop, which a fault in the file must not prevent: the fault
+// is a warning, and what the file sets without one holds.
+func (g *global) partConfig(stderr io.Writer) (c config.Config, whole bool, err error) {
+	c, err = g.readConfig(config.ReadPartly)
+	var faults strict.Faults
+	if errors.As(err, &faults) {
+		fmt.Fprintf(stderr, "congctl: %v\ncongctl: warning: the configuration is wrong; stop uses socket %s and state_dir %s\n", err, c.Socket, c.StateDir)
+		return c, false, nil
+	}
+	return c, true, err
+}
+
+func (g *global) readConfig(read func(string) (config.Config, error)) (config.Config, error) {
 	path := g.configPath
 	if path == "" {
 		path = defaultConfig
@@ -37,14 +54,14 @@ func (g *global) readConfig() (config.Config, error) {
 			return withHost(config.Default())
 		}
 	}
-	c, err := config.Read(path)
+	c, err := read(path)
 	if err != nil {
 		return c, usage(err)
 	}
 	return withHost(c)
 }
 
-// withHost names the PoP after this host where the file does not.
+// withHost names the PoP after this host if the file does not name it.
 func withHost(c config.Config) (config.Config, error) {
 	if c.PoP != "" {
 		return c, nil
@@ -57,14 +74,18 @@ func withHost(c config.Config) (config.Config, error) {
 	return c, nil
 }
 
-func (g *global) json() (bool, error) {
-	switch g.output {
-	case "json":
-		return true, nil
-	case "table":
-		return false, nil
+// valid refuses what no verb can use, before one asks anything.
+func (g *global) valid() error {
+	if g.timeout <= 0 {
+		return usage(fmt.Errorf("--timeout %s: use a time above zero, such as %s", g.timeout, control.DefaultTimeout))
 	}
-	return false, usage(fmt.Errorf("--output %q: use table or json", g.output))
+	return g.checkOutput()
+}
+
+func (g *global) client(cfg config.Config) *control.Client {
+	c := control.NewClient(cfg.Socket)
+	c.Timeout = g.timeout
+	return c
 }
 
 func storePath(c config.Config) string { return filepath.Join(c.StateDir, "congctl.db") }

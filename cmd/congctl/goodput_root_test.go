@@ -18,11 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/accesslog"
-	"github.com/congctl/congctl/internal/core/goodput"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/data/responses"
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/goodput"
+	"github.com/congctl/congctl/internal/goodput/accesslog"
+	"github.com/congctl/congctl/internal/goodput/store/responses"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 const (
@@ -91,7 +91,7 @@ func browser(from netip.Addr, http2 bool) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// fetch gives the seconds that a download took.
+// fetch returns the seconds that a download took.
 func fetch(t *testing.T, c *http.Client, port int, file string) float64 {
 	t.Helper()
 	began := time.Now()

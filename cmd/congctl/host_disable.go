@@ -3,79 +3,73 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/app/show"
-	"github.com/congctl/congctl/internal/kernel/change"
-	"github.com/congctl/congctl/internal/kernel/enable"
-	"github.com/congctl/congctl/internal/kernel/host"
-	"github.com/congctl/congctl/internal/kernel/instance"
+	"github.com/congctl/congctl/internal/change/kernel/carry"
+	"github.com/congctl/congctl/internal/host/enable"
+	"github.com/congctl/congctl/internal/host/kernel/bbr"
+	"github.com/congctl/congctl/internal/linux/instance"
 )
 
 func newHostDisable(g *global) *cobra.Command {
 	var force bool
-	changes := change.DefaultDir
+	changes := carry.DefaultDir
 	cmd := &cobra.Command{
 		Use:   "disable",
-		Short: "Take back exactly what host enable changed, value by value",
+		Short: "Undo exactly what host enable changed, value by value",
 		Long: `disable restores each value that enable changed, from its journal, in reverse
-order, also after a reboot or a crash. A value that somebody changed since is named
-and left as it is, one that cannot be written is named with the command that restores
-it, and the others are restored.
+order, even after a reboot or a crash. A value that others have changed since is named
+and left; one that cannot be written is named with the command that restores it; all
+others are restored.
 
-Exit codes: 0 all is as before; 1 failed, and the same again goes on; 2 wrong usage;
-3 nothing to take back; 4 somebody changed values since: they are left; or a limit of
-congctl shape lies over what enable put on an interface: nothing was taken back.`,
+Exit codes: 0 everything is restored; 1 failed, and running it again continues;
+2 wrong usage; 3 nothing to undo; 4 others changed values since, and they are left; or
+congctl shape limits an interface that enable changed, and nothing was undone.`,
 		Example: "  sudo congctl host disable\n  sudo congctl host disable --force",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := placeOfChanges(changes); err != nil {
-				return err
-			}
-			e, err := enable.New(hostDisk(), changes, host.Local().Read)
+			h, err := bbrHost(changes)
 			if err != nil {
 				return err
 			}
-			r, err := e.Disable(force)
+			r, err := h.Disable(force)
 			v := undoView(r)
 			if len(r.Restored)+len(r.Left)+len(r.Refused)+len(r.Failed) > 0 {
-				err = errors.Join(err, g.print(cmd, v, func(w io.Writer) error { return show.Undo(w, v) }))
+				err = errors.Join(err, g.print(cmd, v, v.Write))
 			}
 			return disabled(r, err, undoCommand(changes))
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "restore values that somebody changed since, too")
+	cmd.Flags().BoolVar(&force, "force", false, "also restore values that others changed since")
 	changesFlag(cmd, &changes)
 	return cmd
 }
 
-func disabled(r change.Report, err error, again string) error {
-	var limited enable.LimitedError
+func disabled(r carry.Report, err error, again string) error {
+	var limited bbr.LimitedError
 	switch {
 	case errors.As(err, &limited):
-		return &coded{exitRefused, "sudo congctl shape clear " + limited[0] + ", then the same again", err}
-	case errors.Is(err, change.ErrNothing):
+		return &coded{exitRefused, "sudo congctl shape clear " + limited[0] + ", then run this again", err}
+	case errors.Is(err, carry.ErrNothing):
 		return notFound("congctl host check", err)
 	case errors.Is(err, instance.ErrRunning):
-		return failed("the same again in a moment", err)
+		return failed("again in a moment", err)
 	case err != nil:
 		return failed(again, err)
 	case len(r.Refused) > 0:
-		return &coded{exitRefused, again + " --force", fmt.Errorf("changed by somebody since, and left: %s", r.Refused)}
+		return &coded{exitRefused, again + " --force", fmt.Errorf("changed by others since, and left: %s", r.Refused)}
 	}
 	return nil
 }
 
-func undoView(r change.Report) show.UndoView {
-	return show.UndoView{Restored: undone(r.Restored), Left: undone(r.Left), Refused: undone(r.Refused), Failed: undone(r.Failed)}
+func undoView(r carry.Report) enable.UndoView {
+	return enable.UndoView{Restored: undone(r.Restored), Left: undone(r.Left), Refused: undone(r.Refused), Failed: undone(r.Failed)}
 }
 
-func undone(notes change.Notes) []show.UndoneStep {
-	list := []show.UndoneStep{}
+func undone(notes carry.Notes) []enable.UndoneStep {
+	list := []enable.UndoneStep{}
 	for _, n := range notes {
-		list = append(list, show.UndoneStep{Kind: n.Step.Kind, Target: n.Step.Target, Value: n.Step.Old, Text: n.Text})
+		list = append(list, enable.UndoneStep{Kind: n.Step.Kind, Target: n.Step.Target, Value: n.Step.Old, Text: n.Text})
 	}
 	return list
 }

@@ -3,114 +3,87 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/app/show"
-	coreenable "github.com/congctl/congctl/internal/core/enable"
-	"github.com/congctl/congctl/internal/kernel/change"
-	"github.com/congctl/congctl/internal/kernel/enable"
-	"github.com/congctl/congctl/internal/kernel/host"
-	"github.com/congctl/congctl/internal/kernel/instance"
+	"github.com/congctl/congctl/internal/change/kernel/carry"
+	"github.com/congctl/congctl/internal/host/enable"
+	"github.com/congctl/congctl/internal/host/kernel/bbr"
+	"github.com/congctl/congctl/internal/linux/instance"
 )
 
 func newHostEnable(g *global) *cobra.Command {
 	var dryRun bool
-	var paper string
-	changes := change.DefaultDir
+	changes := carry.DefaultDir
 	cmd := &cobra.Command{
 		Use:   "enable bbr",
 		Short: "Turn BBR on, now and after a reboot; undone by host disable",
-		Long: `enable writes each value under a journal, reads all of them back, and makes
-connections that must report bbr. If anything fails, all is taken back.
+		Long: `enable notes each value in a journal before it writes it, reads all of them back,
+and opens connections that must report bbr. If anything fails, all changes are undone.
 
-Exit codes: 0 BBR is on, by this or already; 1 failed, and all is as it was before
-(the error says so, or what is not); 2 wrong usage; 4 cannot be done here, and
-nothing was changed: what is missing, and who can grant it.`,
+Exit codes: 0 BBR is on; 1 failed, and all changes were undone (or the error
+says which were not); 2 wrong usage; 4 not possible here, and nothing was changed:
+the output says what is missing and how to get it.`,
 		Example: "  congctl host enable bbr --dry-run\n  sudo congctl host enable bbr",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] != coreenable.Cong {
-				return usage(fmt.Errorf("host enable %q: say what to enable: bbr", strings.Join(args, " ")))
+			if len(args) != 1 || args[0] != enable.Cong {
+				return fmt.Errorf("host enable %q: name what to enable: bbr", strings.Join(args, " "))
 			}
 			return nil
 		},
-		ValidArgs: []string{coreenable.Cong},
+		ValidArgs: []string{enable.Cong},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if paper != "" && !dryRun {
-				return usage(errors.New("--paper: a host on paper cannot be changed: add --dry-run"))
-			}
-			if err := placeOfChanges(changes); err != nil {
-				return err
-			}
-			r, err := enabled(paper, changes, dryRun)
+			r, err := enabled(changes, dryRun)
 			if err := refusedHere(g, cmd, err, dryRun); err != nil {
 				return err
 			}
 			v := enableView(r, dryRun, changes)
-			return g.print(cmd, v, func(w io.Writer) error { return show.Enable(w, v) })
+			return g.print(cmd, v, v.Write)
 		},
 	}
-	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "print each write and write nothing")
-	cmd.Flags().StringVar(&paper, "paper", "", "plan for the host that this file describes; needs --dry-run")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print each change and make none")
 	changesFlag(cmd, &changes)
 	return cmd
 }
 
 func changesFlag(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "changes", *dir, "directory of the journals of changes")
+	pathVar(cmd.Flags(), dir, "changes", "", *dir, "directory of the journals of changes")
 }
 
-// placeOfChanges: enable and disable must mean the same directory, wherever they are run.
-func placeOfChanges(dir string) error {
-	if !filepath.IsAbs(dir) {
-		return usage(fmt.Errorf("--changes %q: write a whole path, as %s", dir, change.DefaultDir))
-	}
-	return nil
-}
-
-func enabled(paper, changes string, dryRun bool) (enable.Result, error) {
-	h, err := theHost(paper)
+func enabled(changes string, dryRun bool) (r bbr.Result, err error) {
+	h, err := bbrHost(changes)
 	if err != nil {
-		return enable.Result{}, err
-	}
-	if paper != "" {
-		return enable.ShowPaper(h.Read())
-	}
-	e, err := enable.New(hostDisk(), changes, host.Local().Read)
-	if err != nil {
-		return enable.Result{}, err
+		return r, err
 	}
 	if dryRun {
-		return e.Show()
+		return h.Show()
 	}
-	return e.Enable("host enable bbr", time.Now())
+	return h.Enable("host enable bbr", time.Now())
 }
 
-// refusedHere turns the ways in which enabling ends early into exit codes.
+// refusedHere maps the ways in which enabling ends early to exit codes.
 func refusedHere(g *global, cmd *cobra.Command, err error, dryRun bool) error {
-	var missing enable.MissingError
+	var missing bbr.MissingError
 	var wrong *coded
 	switch {
 	case err == nil, errors.As(err, &wrong):
 		return err
 	case errors.As(err, &missing):
-		v := show.EnableView{DryRun: dryRun, Missing: missing}
-		if err := g.print(cmd, v, func(w io.Writer) error { return show.Enable(w, v) }); err != nil {
+		v := enable.View{DryRun: dryRun, Missing: missing}
+		if err := g.print(cmd, v, v.Write); err != nil {
 			return err
 		}
 		return &coded{exitRefused, "congctl host check", errors.New("BBR cannot be turned on here; nothing was changed")}
 	case errors.Is(err, instance.ErrRunning):
-		return failed("the same again in a moment", err)
+		return failed("again in a moment", err)
 	}
 	return failed("congctl host check", err)
 }
 
-func enableView(r enable.Result, dryRun bool, changes string) show.EnableView {
-	v := show.EnableView{DryRun: dryRun, Steps: r.Steps, Notes: r.Notes}
+func enableView(r bbr.Result, dryRun bool, changes string) enable.View {
+	v := enable.View{DryRun: dryRun, Steps: r.Steps, Notes: r.Notes}
 	for _, j := range r.Finished {
 		v.Ended = append(v.Ended, j.ID)
 	}
@@ -123,9 +96,9 @@ func enableView(r enable.Result, dryRun bool, changes string) show.EnableView {
 	return v
 }
 
-// undoCommand finds the journal again.
+// undoCommand returns the command that finds the journal again.
 func undoCommand(changes string) string {
-	if changes == change.DefaultDir {
+	if changes == carry.DefaultDir {
 		return "sudo congctl host disable"
 	}
 	return "sudo congctl host disable --changes " + changes

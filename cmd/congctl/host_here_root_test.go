@@ -82,7 +82,7 @@ func TestHostHere(t *testing.T) {
 		{"cong=reno read-only=" + shown, "host enable bbr --changes " + shown + "/changes", 4,
 			[]string{"missing: no journal can be kept in " + shown + "/changes: read-only file system", "--changes DIR"}},
 		{"cong=reno no-net-admin", "host check", 1, []string{"may-change", "root without CAP_NET_ADMIN", "docker run --cap-add NET_ADMIN"}},
-		{"cong=reno nobody", "host check", 1, []string{"this is user 65534 without CAP_NET_ADMIN", "root can: sudo congctl host check"}},
+		{"cong=reno nobody", "host check", 1, []string{"this is user 65534 without CAP_NET_ADMIN", "run it as root: sudo congctl host check"}},
 		{"cong=reno read-only=/proc/sys", "host check", 1, []string{"/proc/sys is mounted read-only", "docker run --sysctl net.ipv4.tcp_congestion_control=bbr"}},
 		{"nobody", "host disable --changes " + hidden, 1, []string{hidden + ": permission denied", "try: sudo congctl host disable"}},
 	} {

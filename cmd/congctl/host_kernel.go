@@ -4,21 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/core/kconfig"
-	"github.com/congctl/congctl/internal/kernel/host"
-	"github.com/congctl/congctl/internal/kernel/ownconfig"
+	"github.com/congctl/congctl/internal/host/kconfig"
+	"github.com/congctl/congctl/internal/host/kernel/inspect"
 )
 
 func newHostKernel(g *global) *cobra.Command {
-	cmd := &cobra.Command{Use: "kernel", Short: "Which parts of BBR a kernel has, and the configuration that adds the others"}
+	cmd := &cobra.Command{Use: "kernel", Short: "Check what a kernel has of BBR, and print the configuration that adds the rest"}
 	cmd.AddCommand(newHostKernelCheck(g), newHostKernelFragment(g))
 	return cmd
 }
 
-// kernelCheck is `host kernel check` with its flags.
+// kernelCheck holds the flags of `host kernel check`.
 type kernelCheck struct {
 	global   *global
 	config   string
@@ -30,39 +30,41 @@ type kernelCheck struct {
 func newHostKernelCheck(g *global) *cobra.Command {
 	k := &kernelCheck{global: g}
 	cmd := &cobra.Command{
-		Use:   "check --running | --config FILE [--against FRAGMENT]",
-		Short: "Say what a kernel has of BBR, fq and the others, or what became of a fragment",
+		Use:   "check --running | --kconfig FILE [--against FRAGMENT]",
+		Short: "Say whether a kernel has what BBR or congctl needs, or what became of a fragment",
 		Long: `check reads the configuration of the running kernel (/proc/config.gz, /boot,
-/lib/modules, in this order, or else the lists of modules there, which prove less),
-or a .config file. With --against it compares the file with the fragment that it was
+/lib/modules, in this order; failing that, the lists of modules there, which prove
+less), or a .config file. With --against it compares the file with the fragment that it was
 made with: a symbol whose dependency is unmet is dropped without an error.
 
-Exit codes: 0 all is there; 1 something is missing, dropped or different; 2 that could
-not be told, or wrong usage.`,
+--for names features, or a purpose: loop (the default) is what congctl up needs, lab
+what congctl lab needs to run on this kernel, all every feature. Only these decide the
+exit code.
+
+Exit codes: 0 the kernel has them all; 1 something is missing, dropped or different;
+2 unknown, or wrong usage.`,
 		Example: `  congctl host kernel check --running
-  congctl host kernel check --config .config --for bbr,fq
-  congctl host kernel check --config .config --against congctl.cfg`,
-		Args: cobra.NoArgs,
+  congctl host kernel check --running --for bbr,fq
+  congctl host kernel check --kconfig .config --against congctl.cfg`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return k.run(cmd) },
 	}
 	cmd.Flags().BoolVar(&k.running, "running", false, "the running kernel")
-	// Instead of the option of that name which all verbs have: this one reads no configuration
-	// of congctl.
-	cmd.Flags().StringVarP(&k.config, "config", "c", "", "a kernel's .config, gzip or plain")
-	cmd.Flags().StringVar(&k.against, "against", "", "fragment whose lines the --config should have")
-	cmd.Flags().StringSliceVar(&k.features, "for", nil, "features, or all (default all but bbr-default)")
+	pathVar(cmd.Flags(), &k.config, "kconfig", "", "", "a kernel's .config, gzip or plain")
+	pathVar(cmd.Flags(), &k.against, "against", "", "", "fragment whose lines the --kconfig should have")
+	cmd.Flags().StringSliceVar(&k.features, "for", nil, "features, or loop, lab, all (default loop)")
+	complete(cmd, "for", append(kconfig.FeatureNames(), "loop", "lab", "all"))
 	return cmd
 }
 
 func (k *kernelCheck) run(cmd *cobra.Command) error {
-	list, err := kconfig.Features(k.features, kconfig.Checked())
+	list, err := kconfig.Features(k.asked(), nil)
 	switch {
 	case err != nil:
 		return usage(fmt.Errorf("--for: %w", err))
 	case k.running == (k.config != ""):
-		return usage(errors.New("name one kernel: --running for this host's, or --config FILE"))
+		return usage(errors.New("name one kernel: --running for this host's, or --kconfig FILE"))
 	case k.against != "" && (k.running || k.features != nil):
-		return usage(errors.New("--against compares a --config with a fragment: leave out --running and --for"))
+		return usage(errors.New("--against compares a --kconfig with a fragment: leave out --running and --for"))
 	case k.against != "":
 		return k.compare(cmd)
 	}
@@ -76,30 +78,34 @@ func (k *kernelCheck) run(cmd *cobra.Command) error {
 	}
 	switch r.Verdict() {
 	case kconfig.Missing:
-		return failed("", errors.New("the kernel lacks what is asked for"))
+		return failed("", fmt.Errorf("the kernel lacks what %s needs", strings.Join(k.asked(), ", ")))
 	case kconfig.Unknown:
-		return &coded{exitUsage, "", errors.New("what was found does not tell all that is asked for")}
+		return &coded{exitUsage, "", fmt.Errorf("check kernel: unknown whether it has all that %s needs", strings.Join(k.asked(), ", "))}
 	}
 	return nil
 }
 
+// asked returns the features or purposes that the check is for.
+func (k *kernelCheck) asked() []string {
+	if len(k.features) == 0 {
+		return kconfig.Checked()
+	}
+	return k.features
+}
+
 func (k *kernelCheck) evidence() (*kconfig.Evidence, error) {
 	if !k.running {
-		return ownconfig.File(k.config)
+		return inspect.ConfigFile(k.config)
 	}
-	release, err := ownconfig.Release()
-	if err != nil {
-		return nil, err
-	}
-	return ownconfig.Running(host.Tree("/"), release)
+	return inspect.Local().Config()
 }
 
 func (k *kernelCheck) compare(cmd *cobra.Command) error {
-	result, err := ownconfig.File(k.config)
+	result, err := inspect.ConfigFile(k.config)
 	if err != nil {
 		return usage(err)
 	}
-	fragment, err := ownconfig.File(k.against)
+	fragment, err := inspect.ConfigFile(k.against)
 	if err != nil {
 		return usage(err)
 	}
@@ -108,7 +114,7 @@ func (k *kernelCheck) compare(cmd *cobra.Command) error {
 		return err
 	}
 	if !kconfig.AllOK(list) {
-		return failed("", fmt.Errorf("%s is not what %s asks for", k.config, k.against))
+		return failed("", fmt.Errorf("%s differs from what %s asks for", k.config, k.against))
 	}
 	return nil
 }

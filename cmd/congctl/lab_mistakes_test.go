@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
-	"github.com/congctl/congctl/internal/kernel/vm"
-	"github.com/congctl/congctl/internal/kernel/world"
+	"github.com/congctl/congctl/internal/lab/kernel/vm"
+	"github.com/congctl/congctl/internal/lab/kernel/world"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // A mistake makes the real world another one than the cell that is judged. Every

@@ -7,15 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/congctl/congctl/internal/app/lab"
-	"github.com/congctl/congctl/internal/app/lab/report"
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/kernel/world"
+	"github.com/congctl/congctl/internal/lab"
+	"github.com/congctl/congctl/internal/lab/kernel/world"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/report"
 )
 
-// netnsWorld shows kernel/world to the lab: cells on this very kernel.
+// netnsWorld adapts lab/kernel/world to the lab: cells run on this kernel.
 type netnsWorld struct{}
 
 var _ lab.World = netnsWorld{}
@@ -34,15 +32,9 @@ func (p *labPlace) openNetns(m *report.Manifest) (site labSite, err error) {
 	if missing := world.Missing(s.Cells); len(missing) > 0 {
 		return site, fmt.Errorf("--world netns: this kernel lacks what these cells are made of; --world vm needs none of it\n  %s", strings.Join(missing, "\n  "))
 	}
-	m.Kernel = report.Kernel{Release: hostRelease(), Source: "this host"}
+	m.Kernel = report.Kernel{Release: world.Release(), Source: "this host"}
 	site.world = netnsWorld{}
 	return site, nil
-}
-
-func hostRelease() string {
-	var u unix.Utsname
-	_ = unix.Uname(&u) // cannot fail: u is there
-	return unix.ByteSliceToString(u.Release[:])
 }
 
 func (netnsWorld) Run(ctx context.Context, job lab.Job) (outcome.Run, lab.Facts, error) {

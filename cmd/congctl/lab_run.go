@@ -4,31 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/app/lab"
-	"github.com/congctl/congctl/internal/app/lab/report"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/lab"
+	"github.com/congctl/congctl/internal/lab/report"
+	"github.com/congctl/congctl/scenarios"
 )
 
 const (
 	exitInterrupted = 130 // as a shell says of a program that Ctrl-C ended
 
 	worldVM    = "vm"
+	worldUML   = "uml"
 	worldNetns = "netns"
-	// defaultLimit of a run's wall time: the longest shipped cell takes a third of it on
+	worldAuto  = "auto" // uml where it runs, else vm
+	// defaultLimit bounds a run's wall time: the longest shipped cell takes a third of it on
 	// a slow core.
 	defaultLimit = 30 * time.Minute
 )
 
-// labRun is `lab run` with its flags.
+// labRun holds the flags of `lab run`.
 type labRun struct {
 	global *global
 	place  labPlace
@@ -39,7 +39,7 @@ type labRun struct {
 	limit  time.Duration
 }
 
-// labPlace says where cells run.
+// labPlace is where cells run.
 type labPlace struct {
 	world          string
 	image, modules string
@@ -54,45 +54,52 @@ func newLabRun(g *global) *cobra.Command {
 		Use:   "run NAME|FILE.yml",
 		Short: "Run a scenario, judge every cell, write a folder with reports",
 		Long: `run gives each cell of a scenario a network of its own with a real kernel: by
-default in QEMU, in virtual time, without root and on any machine (--world vm), or
-on this host's kernel in real time (--world netns, needs root and netem).
+default in QEMU, in virtual time, without root and on any machine (--world vm); some
+ten times faster with a kernel that is a program (--world uml, once congctl lab kernel
+build has built it; --world auto takes it where it runs, else QEMU); or on this host's
+kernel in real time (--world netns, needs root and netem).
 
-A finished cell is kept at once. After an interruption the same command with
---resume goes on where it was.
+Each finished cell is stored at once. After an interruption, run the same command with
+--resume to continue.
 
 Exit codes: 0 all cells are valid; 1 some are INVALID; 2 bad input, or nothing could
-be run; 130 interrupted.`,
+run; 130 interrupted.`,
 		Example: `  congctl lab run quick
   congctl lab run loss-sweep --seeds 10 --out sweep
   congctl lab run loss-sweep --cells 'loss=16%' --out one
   congctl lab run my.yml --kernel ./bzImage --modules ./lib/modules/6.12.1
   sudo congctl lab run my.yml --world netns`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return l.run(cmd, args) },
+		ValidArgsFunction: shippedOr(scenarios.Cells),
+		RunE:              func(cmd *cobra.Command, args []string) error { return l.run(cmd, args) },
 	}
 	l.flags(cmd.Flags())
+	complete(cmd, "world", []string{worldVM, worldUML, worldAuto, worldNetns})
 	return cmd
 }
 
 func (l *labRun) flags(f *pflag.FlagSet) {
-	f.StringVar(&l.out, "out", "", "folder for the results (default NAME.lab)")
-	f.BoolVar(&l.resume, "resume", false, "go on with the folder of an interrupted run")
+	pathVar(f, &l.out, "out", "", "", "folder for the results (default NAME.lab)")
+	f.BoolVar(&l.resume, "resume", false, "continue the folder of an interrupted run")
 	f.Uint64Var(&l.choice.First, "seed", 0, "first seed (default the scenario's)")
-	f.IntVar(&l.choice.Count, "seeds", 0, "seeds of each cell, no more and no less (default the scenario's)")
-	f.StringVar(&l.choice.Cells, "cells", "", "only the cells in whose name this regular expression is found")
+	f.IntVar(&l.choice.Count, "seeds", 0, "seeds of each cell, exactly (default the scenario's)")
+	f.StringVar(&l.choice.Cells, "cells", "", "only the cells whose name matches this regular expression")
 	f.DurationVar(&l.budget, "budget", 0, "wall time after which no cell gets another seed (default none)")
-	f.DurationVar(&l.limit, "limit", defaultLimit, "wall time after which a cell is ended as hung")
-	f.StringVar(&l.place.world, "world", worldVM, "vm (QEMU, virtual time) or netns (this kernel, real time, root)")
+	f.DurationVar(&l.limit, "limit", defaultLimit, "wall time after which a cell counts as hung and is ended")
+	f.StringVar(&l.place.world, "world", worldVM, "vm (QEMU, virtual time), uml (the same, faster), auto, or netns (this kernel, real time, root)")
 	l.place.kernelFlags(f)
-	f.IntVar(&l.place.jobs, "jobs", 0, "machines at once (default and most: one for each CPU; netns: 1)")
+	f.IntVar(&l.place.jobs, "jobs", 0, "machines at once (default and maximum: one for each CPU; netns: 1)")
 }
 
-// kernelFlags are about the kernel that machines boot.
+// kernelFlags adds the flags for the kernel that machines boot.
 func (p *labPlace) kernelFlags(f *pflag.FlagSet) {
-	f.StringVar(&p.image, "kernel", "", "bzImage to boot (default this host's, else one from the distribution)")
-	f.StringVar(&p.modules, "modules", "", "folder with that kernel's modules, lib/modules/RELEASE")
-	f.StringVar(&p.cache, "cache", "", "folder for fetched kernels (default congctl/kernels in the user's cache)")
+	pathVar(f, &p.image, "kernel", "", "", "bzImage to boot (default this host's, else one from the distribution)")
+	pathVar(f, &p.modules, "modules", "", "", "folder with that kernel's modules, lib/modules/RELEASE")
+	p.cacheFlag(f)
 	f.BoolVar(&p.noFetch, "no-fetch", false, "do not download a kernel where none is found")
+}
+
+func (p *labPlace) cacheFlag(f *pflag.FlagSet) {
+	pathVar(f, &p.cache, "cache", "", "", "folder for kernels (default congctl/kernels in the user's cache)")
 }
 
 func (l *labRun) run(cmd *cobra.Command, args []string) error {
@@ -117,14 +124,14 @@ func (l *labRun) run(cmd *cobra.Command, args []string) error {
 	}
 	switch err := l.cells(cmd, f, site); {
 	case cmd.Context().Err() != nil:
-		return &coded{exitInterrupted, again(cmd, args), errors.New("interrupted: finished cells are kept")}
+		return &coded{exitInterrupted, again(cmd, args), errors.New("interrupted: finished cells are stored")}
 	case err != nil:
 		return usage(err)
 	}
 	return l.global.labResult(cmd, f)
 }
 
-// zeroes refuses what would stand for the scenario's own number.
+// zeroes refuses a 0 that would stand for the scenario's own number.
 func (l *labRun) zeroes(f *pflag.FlagSet) error {
 	for name, zero := range map[string]bool{"seed": l.choice.First == 0, "seeds": l.choice.Count == 0} {
 		if zero && f.Changed(name) {
@@ -139,10 +146,12 @@ func (l *labRun) manifest(arg string) (m report.Manifest, err error) {
 		return m, fmt.Errorf("--seeds %d, --budget %s, --limit %s: negative, or no limit", l.choice.Count, l.budget, l.limit)
 	}
 	m = report.Manifest{Format: report.Format, World: l.place.world}
-	if m.Scenario, err = scenarioText(arg); err != nil {
-		return m, err
+	name, text, err := scenarios.Cells.Read(arg)
+	if err != nil {
+		return m, &coded{exitUsage, "congctl lab list", err}
 	}
-	if m.Congctl, err = thisBinary(); err != nil {
+	m.Scenario = report.NewText(name, text)
+	if m.Congctl, err = report.ThisBinary(version); err != nil {
 		return m, err
 	}
 	return m, l.choice.Choose(&m)
@@ -173,55 +182,42 @@ func (l *labRun) cells(cmd *cobra.Command, f *lab.Folder, site labSite) error {
 	return err
 }
 
-var plainWord = regexp.MustCompile(`^[\w./:=,%@+-]+$`)
-
-// again is the command line that goes on.
+// again returns the command line that continues the run.
 func again(cmd *cobra.Command, args []string) string {
-	words := append([]string{cmd.CommandPath()}, args...)
+	var words []string
+	for _, a := range args {
+		words = append(words, change.Quoted(a))
+	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name != "resume" {
 			value := f.Value.String()
 			if list, ok := f.Value.(pflag.SliceValue); ok { // which prints itself in brackets
 				value = strings.Join(list.GetSlice(), ",")
 			}
-			words = append(words, "--"+f.Name+"="+value)
+			words = append(words, change.Quoted("--"+f.Name+"="+value))
 		}
 	})
-	for i, w := range words[1:] {
-		if !plainWord.MatchString(w) {
-			words[1+i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(append(words, "--resume"), " ")
+	return cmd.CommandPath() + " " + strings.Join(append(words, "--resume"), " ")
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
-}
-
-// labSite is a world that is ready, with the CPUs that its runs get.
+// labSite is a world that is ready, with the CPUs for its runs.
 type labSite struct {
 	world lab.World
 	cpus  []int
 }
 
-// open finds what the world needs and notes in m what was found.
+// open finds what the world needs and notes it in m.
 func (p *labPlace) open(ctx context.Context, m *report.Manifest) (labSite, error) {
 	switch p.world {
-	case worldVM:
+	case worldVM, worldUML, worldAuto:
 		return p.openVM(ctx, m)
 	case worldNetns:
 		return p.openNetns(m)
 	}
-	return labSite{}, fmt.Errorf("--world %q: use vm or netns", p.world)
+	return labSite{}, fmt.Errorf("--world %q: use vm, uml, auto or netns", p.world)
 }
 
-// slots numbers the runs at once: at most so many.
+// slots numbers the concurrent runs, at most `most`.
 func (p *labPlace) slots(flag string, most int, why string) (cpus []int, err error) {
 	if p.jobs < 0 || p.jobs > most {
 		return nil, fmt.Errorf("%s %d: use 1 to %d: %s", flag, p.jobs, most, why)

@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/proof"
-	"github.com/congctl/congctl/internal/core/scenario"
-	"github.com/congctl/congctl/internal/kernel/vm"
-	"github.com/congctl/congctl/internal/kernel/world"
+	"github.com/congctl/congctl/internal/lab/kernel/vm"
+	"github.com/congctl/congctl/internal/lab/kernel/world"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/proof"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
-// labVerify is `lab verify-kernel` with its flags.
+// labVerify holds the flags of `lab verify-kernel`.
 type labVerify struct {
 	modules string
 	seed    uint64
@@ -29,20 +29,19 @@ func newLabVerifyKernel(g *global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify-kernel BZIMAGE",
 		Short: "Boot a kernel and prove that BBR can be turned on there and beats CUBIC under loss",
-		Long: `verify-kernel boots a kernel in QEMU, as ` + "`lab run`" + ` does, makes BBR its default, asks a
-new connection what it runs, and sends 5 MB by CUBIC and by BBR over a path that
-loses 2 % of packets.
+		Long: `verify-kernel boots a kernel in QEMU, as ` + "`lab run`" + ` does, makes BBR its default, checks the
+congestion control of a new connection, and sends 5 MB with CUBIC and with BBR over
+a path that loses 2 % of packets.
 
-Exit codes: 0 proven; 1 not proven, and the table says at which step, or the machine
-died; 2 bad input, or nothing to run it on; 130 interrupted.`,
+Exit codes: 0 proven; 1 not proven (the table says at which step) or the machine
+died; 2 bad input, or no way to run it; 130 interrupted.`,
 		Example: `  congctl lab verify-kernel arch/x86/boot/bzImage --modules .
   congctl lab verify-kernel /boot/vmlinuz-6.1.0 --modules /lib/modules/6.1.0`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return l.run(g, cmd, args[0]) },
 	}
-	cmd.Flags().StringVar(&l.modules, "modules", "", "folder with the kernel's modules: lib/modules/RELEASE or a build tree (default: all is built in)")
+	pathVar(cmd.Flags(), &l.modules, "modules", "", "", "folder with the kernel's modules: lib/modules/RELEASE or a build tree (default: none, everything is built in)")
 	cmd.Flags().Uint64Var(&l.seed, "seed", 1, "seed of the losses")
-	cmd.Flags().DurationVar(&l.limit, "limit", defaultLimit, "wall time after which the machine is ended as hung")
+	cmd.Flags().DurationVar(&l.limit, "limit", defaultLimit, "wall time after which the machine counts as hung and is ended")
 	return cmd
 }
 
@@ -73,12 +72,12 @@ func (l *labVerify) run(g *global, cmd *cobra.Command, image string) error {
 		return err
 	}
 	if !r.Proven {
-		return failed("congctl host kernel check --config FILE", fmt.Errorf("linux %s: not proven", r.Release))
+		return failed("congctl host kernel check --kconfig FILE", fmt.Errorf("linux %s: not proven", r.Release))
 	}
 	return nil
 }
 
-// machine boots the kernel that was named, and none other.
+// machine boots the named kernel and no other.
 func (l *labVerify) machine(ctx context.Context, s *scenario.Scenario, image string) (m vm.Machine, err error) {
 	k, err := vm.Find(ctx, vm.Want{Image: image, Modules: l.modules, Builtin: l.modules == ""})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/proof"
+	"github.com/congctl/congctl/internal/lab/proof"
 )
 
 // TestLabVerifyKernel: a distribution's kernel is proven; the same one without BBR's

@@ -10,16 +10,19 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/app/lab"
-	"github.com/congctl/congctl/internal/app/lab/report"
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
-	"github.com/congctl/congctl/internal/kernel/vm"
-	"github.com/congctl/congctl/internal/kernel/world"
+	"github.com/congctl/congctl/internal/lab"
+	"github.com/congctl/congctl/internal/lab/kernel/vm"
+	"github.com/congctl/congctl/internal/lab/kernel/world"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/report"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
-// vmWorld shows kernel/vm to the lab: a machine for each run.
-type vmWorld struct{ kernel vm.Kernel }
+// vmWorld adapts lab/kernel/vm to the lab: each run has its own machine.
+type vmWorld struct {
+	kernel vm.Kernel
+	name   string
+}
 
 var _ lab.World = vmWorld{}
 
@@ -29,11 +32,12 @@ func (p *labPlace) openVM(ctx context.Context, m *report.Manifest) (site labSite
 	}
 	w := vmWorld{}
 	w.kernel, err = p.boots(ctx, w.machine(lab.Job{}, nil), m)
+	w.name = m.World
 	site.world = w
 	return site, err
 }
 
-// ownCPUs numbers the CPUs that machines get, as many as the flag says.
+// ownCPUs numbers the CPUs for machines, as many as the flag says.
 func (p *labPlace) ownCPUs(flag string) ([]int, error) {
 	var own unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &own); err != nil {
@@ -42,8 +46,8 @@ func (p *labPlace) ownCPUs(flag string) ([]int, error) {
 	return p.slots(flag, own.Count(), "a machine needs a CPU to itself")
 }
 
-// boots finds what machines like probe boot with and notes it in m.
-func (p *labPlace) boots(ctx context.Context, probe vm.Machine, m *report.Manifest) (k vm.Kernel, err error) {
+// bootsQEMU is boots for QEMU and a stock kernel.
+func (p *labPlace) bootsQEMU(ctx context.Context, probe vm.Machine, m *report.Manifest) (k vm.Kernel, err error) {
 	version, options, err := vm.Emulator(ctx, probe)
 	if err != nil {
 		return k, err
@@ -51,13 +55,13 @@ func (p *labPlace) boots(ctx context.Context, probe vm.Machine, m *report.Manife
 	if k, err = vm.Find(ctx, vm.Want{Image: p.image, Modules: p.modules, Cache: p.cache, Fetch: !p.noFetch}); err != nil {
 		return k, err
 	}
-	sum, err := hashOf(k.Image)
+	sum, err := report.HashFile(k.Image)
 	m.QEMU = &report.QEMU{Version: version, Options: anywhere(options)}
 	m.Kernel = report.Kernel{Release: k.Release, SHA256: sum, Source: filepath.Base(k.Image)}
 	return k, err
 }
 
-// anywhere leaves the folders out of options that are files.
+// anywhere drops the folders from options that name files.
 func anywhere(options []string) (out []string) {
 	for _, o := range options {
 		if strings.HasPrefix(o, "/") {
@@ -91,19 +95,19 @@ func (w vmWorld) Run(ctx context.Context, job lab.Job) (run outcome.Run, facts l
 	if err := json.Unmarshal(out.Report, &run); err != nil {
 		return run, facts, fmt.Errorf("decode the guest's report: %w", err)
 	}
-	run.World = worldVM
+	run.World = w.name
 	return run, facts, nil
 }
 
-// inMemory leaves out the machines that this host has no memory for: fewer at once take
-// longer, and one that the kernel kills for memory is lost.
+// inMemory drops the machines that do not fit in this host's memory: fewer at once take
+// longer, but a machine that the kernel kills for memory is lost.
 func (p *labPlace) inMemory(cpus []int, memoryMB int) ([]int, error) {
 	fit, err := vm.Fit(memoryMB)
 	switch {
 	case err != nil || fit >= len(cpus):
 		return cpus, err
 	case fit == 0 || p.jobs > 0:
-		return nil, fmt.Errorf("memory: %d machines of %d MB at once, and there is room for %d: free some, or ask for fewer with --cpus", len(cpus), memoryMB, fit)
+		return nil, fmt.Errorf("memory: %d machines of %d MB at once, but there is room for %d: free some memory, or use fewer with --cpus", len(cpus), memoryMB, fit)
 	}
 	return cpus[:fit], nil
 }

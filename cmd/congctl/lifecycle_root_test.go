@@ -3,17 +3,21 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // TestOrderlyEnd ends `up` by SIGTERM in the middle of its work. Five seconds are
@@ -70,7 +74,7 @@ func TestSecondInstanceIsRefused(t *testing.T) {
 	e.stop()
 }
 
-// TestReload changes clients and deny list by SIGHUP, after files that are refused.
+// TestReload changes clients and treatment.never by SIGHUP, after files that are refused.
 func TestReload(t *testing.T) {
 	e := newEdge(t, quickSettings())
 	nets := e.networksIn(record.ArmTreatment, 2)
@@ -96,8 +100,9 @@ func TestReload(t *testing.T) {
 
 	e.cfg = good
 	e.cfg.Clients = fmt.Sprintf("{exclude: [%s]}", prefixOf(t, excluded))
-	e.cfg.Plan = fmt.Sprintf("{deny: [%s/32]}", denied)
-	e.reload("msg=reloaded")
+	e.cfg.Lists = fmt.Sprintf(", never: [%s/32 a probe]", denied)
+	e.reload("reload: by SIGHUP; ")
+	e.judgeReloads()
 	out := s.visit(t, excluded, "bbr")
 	// A window's end falls into one of two at most, and only the part that crossed tells.
 	in := []record.Cookie{s.visit(t, denied, "cubic"), s.visit(t, denied, "cubic")}
@@ -123,6 +128,65 @@ func TestReload(t *testing.T) {
 	}
 }
 
+// judgeReloads compares the events of three reloads with the log: one list.
+func (e *edge) judgeReloads() {
+	e.t.Helper()
+	var events []journal.Event
+	e.ask(&events, "events")
+	var kinds []string
+	for _, x := range events {
+		if !strings.HasPrefix(x.Kind, "reload") {
+			continue
+		}
+		kinds = append(kinds, x.Kind)
+		if !strings.Contains(e.log.String(), x.Kind+": "+x.Text+"\n") {
+			e.t.Errorf("event %q is not in the log:\n%s", x.Text, e.log.String())
+		}
+	}
+	if want := []string{"reload-refused", "reload-refused", "reload"}; !slices.Equal(kinds, want) {
+		e.t.Errorf("events %q, want %q", kinds, want)
+	}
+	last := events[len(events)-1].Text
+	if !strings.Contains(last, "clients.exclude is [") || !strings.Contains(last, "treatment.never is [") {
+		e.t.Errorf("the reload does not say what changed: %q", last)
+	}
+}
+
+// TestJournal starts `up` with its standard error as systemd connects it, a stream
+// socket that JOURNAL_STREAM names, and reads what journald would.
+func TestJournal(t *testing.T) {
+	e := newEdge(t, quickSettings())
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	check(t, err)
+	stderr, journald := os.NewFile(uintptr(pair[0]), "stderr"), os.NewFile(uintptr(pair[1]), "journald")
+	defer journald.Close()
+	var st syscall.Stat_t
+	check(t, syscall.Fstat(pair[0], &st))
+	e.launchTo(stderr, fmt.Sprintf("JOURNAL_STREAM=%d:%d", st.Dev, st.Ino))
+	check(t, stderr.Close()) // the child has it
+	e.awaitStatus("a round", func(s control.Status) bool { return s.RoundUnixS > 0 })
+	e.must("stop")
+	e.signal(syscall.SIGHUP)
+	eventually(t, "reload", patience, func() bool { return strings.Contains(e.must("events"), "reload ") })
+	e.stop()
+	b, err := io.ReadAll(journald)
+	check(t, err)
+	for line := range strings.Lines(string(b)) {
+		if !journalLine.MatchString(line) {
+			t.Errorf("no line for journald: %q", line)
+		}
+	}
+	for _, want := range []string{"<6>kernel ", "<6>up: pop test, window 3s, poll 500ms, ", "<6>round of ", "<4>stop: no new treatment, by ",
+		"<6>reload: by SIGHUP; no key changed\n", "<6>down\n"} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("the journal lacks %q:\n%s", want, b)
+		}
+	}
+}
+
+// journalLine has a level, no time of its own, and nothing that a program prints for itself.
+var journalLine = regexp.MustCompile(`^<[3467]>[a-z][^\[\]{}=]*(\[[^\[\]]*\])?[^\[\]{}=]*\n$`)
+
 // reload writes the configuration, sends SIGHUP and waits for a new such line in the log.
 func (e *edge) reload(line string) {
 	e.t.Helper()
@@ -132,7 +196,7 @@ func (e *edge) reload(line string) {
 	eventually(e.t, line, patience, func() bool { return strings.Count(e.log.String(), line) > before })
 }
 
-// visit is a transfer that must run want; it gives the connection's cookie.
+// visit is a transfer that must run want; it returns the connection's cookie.
 func (s *server) visit(t *testing.T, from netip.Addr, want string) record.Cookie {
 	t.Helper()
 	v := s.dial(from)

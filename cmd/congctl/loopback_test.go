@@ -10,8 +10,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // All traffic stays on the loopback of the tests' own namespace. Whole client
@@ -45,10 +45,10 @@ func layLoopback() error {
 		}
 	}
 	for i := range networks {
-		if err := localNetwork(lo, netns.ClientNet4(i)); err != nil {
+		if err := localNetwork(lo, clientNet4(i)); err != nil {
 			return err
 		}
-		if err := localNetwork(lo, netns.ClientNet6(i)); err != nil {
+		if err := localNetwork(lo, clientNet6(i)); err != nil {
 			return err
 		}
 	}
@@ -71,12 +71,41 @@ func setTbf(lo netlink.Link, rate uint64) error {
 	})
 }
 
+// clientNet4 is the i-th /24 of 198.18.0.0/15, the range for benchmarks (RFC 2544):
+// public-looking, and unassigned. i is below 512.
+func clientNet4(i int) netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{198, byte(18 + i>>8), byte(i), 0}), 24)
+}
+
+// clientNet6 is the i-th /56 of 2001:db8::/40, for documentation (RFC 3849). i is below
+// 65536.
+func clientNet6(i int) netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 0, byte(i >> 8), byte(i)}), 56)
+}
+
+// The generated networks must be what the product calls client prefixes, all distinct.
+func TestClientNets(t *testing.T) {
+	seen := map[record.Prefix]bool{}
+	for i := range 300 {
+		for _, n := range []netip.Prefix{clientNet4(i), clientNet6(i)} {
+			p, err := record.ParsePrefix(n.String())
+			if err != nil || seen[p] {
+				t.Fatalf("%d: %v, seen %v, %v", i, n, seen[p], err)
+			}
+			seen[p] = true
+		}
+	}
+	if got := clientNet4(256).String(); got != "198.19.0.0/24" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // client is the n-th address (from 1) of the i-th client network; from `networks`
 // on they are IPv6.
 func client(i, n int) netip.Addr {
-	p := netns.ClientNet4(i % networks)
+	p := clientNet4(i % networks)
 	if i >= networks {
-		p = netns.ClientNet6(i % networks)
+		p = clientNet6(i % networks)
 	}
 	b := p.Addr().AsSlice()
 	b[len(b)-1] = byte(n)

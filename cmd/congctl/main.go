@@ -1,27 +1,32 @@
 // Command congctl watches every TCP connection of a Linux edge, finds the client
-// networks that the default congestion control is failing, and moves just those
-// to another one.
+// networks that the default congestion control fails, and moves only those to
+// another one.
 //
 // This package holds flags, wiring and exit codes, one file per verb. It decides
 // nothing.
 //
-// Its trap: it is the only place that may import kernel, data and app together,
-// so anything that needs two of them ends up here; what grows logic here belongs
-// into one of the rooms.
+// Its trap: only this package may import kernel packages, stores and loops together, so
+// anything that needs two of them ends up here. Logic that grows here belongs in a
+// capability.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/guest"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/lab/kernel/guest"
+	"github.com/congctl/congctl/internal/linux/instance"
+	"github.com/congctl/congctl/internal/loop/control"
 )
 
 // Exit codes, the same for every verb.
@@ -29,7 +34,8 @@ const (
 	exitOK       = 0
 	exitFailed   = 1 // the verb could not do its work
 	exitUsage    = 2 // the command line or the configuration is wrong
-	exitNotFound = 3 // what was asked for does not exist: a prefix never seen, no plan yet
+	exitNotFound = 3 // what was requested does not exist: a prefix never seen, no plan yet
+	exitDown     = 3 // status: no congctl runs here, as systemctl has it
 	exitRefused  = 4 // a plan or a change was examined and refused
 )
 
@@ -47,8 +53,40 @@ func usage(err error) error               { return &coded{code: exitUsage, err: 
 func notFound(hint string, e error) error { return &coded{exitNotFound, hint, e} }
 func failed(hint string, e error) error   { return &coded{exitFailed, hint, e} }
 
-// version is set by the Makefile.
-var version = "devel"
+// codedOf adds to an error of no verb's own the exit code and the next command.
+func codedOf(err error) *coded {
+	var c *coded
+	var silent *control.NoAnswer
+	var said *control.Error
+	switch {
+	case errors.As(err, &c):
+		return &coded{c.code, c.hint, err}
+	case errors.As(err, &silent):
+		return unanswered(err, silent.PID)
+	case errors.As(err, &said):
+		codes := map[control.Code]int{control.NotFound: exitNotFound, control.BadRequest: exitUsage}
+		return &coded{cmp.Or(codes[said.Code], exitFailed), said.Hint, err}
+	case errors.Is(err, instance.ErrRunning):
+		return &coded{exitFailed, "again in a moment", err}
+	}
+	return &coded{exitFailed, "", err}
+}
+
+// unanswered adds to a missing answer what the kernel knows of the process.
+func unanswered(err error, pid int) *coded {
+	hint := "the same again with a longer --timeout"
+	if state := instance.State(pid); state != "" {
+		err = fmt.Errorf("%w; the process is %s", err, state)
+		hint = "sudo congctl stop --force, which ends it"
+		if state == instance.BySignal {
+			hint = fmt.Sprintf("sudo kill -CONT %d, which lets it go on, or %s", pid, hint)
+		}
+	}
+	return &coded{exitFailed, hint, err}
+}
+
+// version and commit are set by the Makefile; versionInfo knows them without it, too.
+var version, commit = "devel", ""
 
 func main() {
 	if guest.IsGuest() { // of a machine that `lab run` started
@@ -64,15 +102,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	addCompletion(root) // it keeps the output that is set by now
+	addHelp(root)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(stderr, "congctl:", err)
-	var c *coded
-	if !errors.As(err, &c) {
-		return exitFailed
-	}
+	c := codedOf(err)
+	fmt.Fprintln(stderr, "congctl:", c.err)
 	if c.hint != "" {
 		fmt.Fprintln(stderr, "try:", c.hint)
 	}
@@ -83,33 +120,46 @@ func newRoot() *cobra.Command {
 	g := &global{}
 	root := &cobra.Command{
 		Use:   "congctl",
-		Short: "Move the client networks that the default congestion control fails to a better one",
+		Short: "Move client networks that the default congestion control fails to a better one",
 		Long: `congctl measures every TCP connection of this host, finds the client networks
 (/24, /56) whose connections are consistently among the slowest, moves just
-those to another congestion control, and can say why.
+those to another congestion control, and says why.
 
-Exit codes: 0 done; 1 could not; 2 wrong usage or configuration; 3 not found;
-4 examined and refused.`,
-		Version:       version,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			_, err := g.json() // before a verb asks anybody
-			return err
-		},
+Exit codes: 0 done; 1 failed; 2 wrong usage or configuration; 3 not found;
+4 checked and refused.`,
+		Version:           version,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return g.valid() },
 	}
-	root.PersistentFlags().StringVarP(&g.configPath, "config", "c", "", "configuration file (default "+defaultConfig+" where it exists)")
-	root.PersistentFlags().StringVarP(&g.output, "output", "o", "table", "table or json")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	for _, add := range verbs {
-		root.AddCommand(add(g))
+	pathVar(root.PersistentFlags(), &g.configPath, "config", "c", "", "configuration file (default "+defaultConfig+" where it exists)")
+	root.PersistentFlags().StringVarP(&g.output, "output", "o", "table", "table, json or jsonl (docs/format/json.md)")
+	complete(root, "output", answer.Formats)
+	root.PersistentFlags().DurationVar(&g.timeout, "timeout", control.DefaultTimeout, "how long a running congctl may take to answer a request")
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 100 ")) // columns
+	cobra.EnableCommandSorting = false
+	for _, group := range verbs {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, add := range group.verbs {
+			verb := add(g)
+			verb.GroupID = group.id
+			root.AddCommand(verb)
+		}
 	}
-	strict(root)
+	refuseMistakes(root)
 	return root
 }
 
-// verbs are the constructors of all verbs, in the order that help lists them.
-var verbs = []func(*global) *cobra.Command{
-	newUp, newSockets, newPrefixes, newExplain, newRounds, newEffect, newEvents, newPlan, newStop, newResume, newStatus, newRecords, newConfig, newLab,
-	newSimulate, newHost, newShape,
+// verbs are the constructors of all verbs by purpose, in the order that help lists them.
+var verbs = []struct {
+	id, title string
+	verbs     []func(*global) *cobra.Command
+}{
+	{"loop", "The loop on this host:", []func(*global) *cobra.Command{
+		newUp, newStatus, newStop, newResume, newPrefixes, newExplain, newRounds, newEvents, newEffect, newPlan, newSockets, newRecords, newConfig,
+	}},
+	{"host", "The host:", []func(*global) *cobra.Command{newHost, newShape}},
+	{"lab", "The laboratory:", []func(*global) *cobra.Command{newLab, newSimulate}},
+	{"program", "This program:", []func(*global) *cobra.Command{newVersion}},
 }

@@ -8,14 +8,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/congctl/congctl/internal/kernel/cgroup"
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/cgroup"
 )
 
 // This binary plays several parts. With asEnv=program it is the real program, so
 // that tests start the real `up` as a process of its own. As root the tests run in
 // a child that has a network namespace and a cgroup of its own: what `up` attaches
-// sees nobody else's connections.
+// sees only their connections.
 const (
 	asEnv     = "CONGCTL_TEST_AS"
 	cgroupEnv = "CONGCTL_TEST_CGROUP"
@@ -42,7 +41,7 @@ func TestMain(m *testing.M) {
 }
 
 func inCgroup() (code int, err error) {
-	cg, err := netns.NewCgroup("", fmt.Sprintf("congctl-test-%d", os.Getpid()))
+	cg, err := newCgroup(fmt.Sprintf("congctl-test-%d", os.Getpid()))
 	if err != nil {
 		return 0, err
 	}

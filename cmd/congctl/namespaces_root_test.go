@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/control"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // TestUnpolledNamespaceIsLeftAlone serves a planned client from a namespace that
-// nobody polls: no connection there is followed or treated, and all are counted.
+// is not polled: no connection there is followed or treated, and all are counted.
 func TestUnpolledNamespaceIsLeftAlone(t *testing.T) {
 	e := newEdge(t, quickSettings())
 	from := client(e.networksIn(record.ArmTreatment, 1)[0], 1)
@@ -89,7 +89,7 @@ func TestVanishedNamespaceCostsOnlyItself(t *testing.T) {
 	}
 	kept.Close()
 	e.stop()
-	if strings.Contains(e.log.String(), "level=ERROR") {
+	if strings.Contains(e.log.String(), " ERROR ") {
 		t.Errorf("errors:\n%s", e.log.String())
 	}
 	e.judgeIsland(sunk.cookies, keptCookie)

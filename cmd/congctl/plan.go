@@ -3,24 +3,25 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/app/control"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/data/sqlite"
-	"github.com/congctl/congctl/internal/kernel/enforce"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/controller"
+	"github.com/congctl/congctl/internal/loop/kernel/enforce"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func newPlan(g *global) *cobra.Command {
-	cmd := &cobra.Command{Use: "plan", Short: "Show, compare, check, freeze the steering plan"}
+	cmd := &cobra.Command{Use: "plan", Short: "Show, compare, check or freeze the plan"}
 	cmd.AddCommand(newPlanShow(g), newPlanDiff(g), newPlanValidate(g), newPlanFreeze(g), newPlanUnfreeze(g))
 	return cmd
 }
@@ -28,24 +29,18 @@ func newPlan(g *global) *cobra.Command {
 func newPlanShow(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show [SERIAL]",
-		Short:   "Print a signed plan file, byte for byte; the latest without a serial",
+		Short:   "Print a signed plan file, byte for byte; without a serial, the latest",
 		Example: "  congctl plan show > plan.txt\n  congctl plan show 17",
-		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			serial, err := serialOf(args)
 			if err != nil {
 				return err
 			}
-			return g.withView(cmd.Context(), func(v control.View) error {
-				f, err := v.Plan(cmd.Context(), serial)
-				if err != nil {
-					return err
-				}
-				return g.print(cmd, f, func(w io.Writer) error {
-					_, err := io.WriteString(w, f.Text)
-					return err
-				})
-			})
+			f, err := ask(cmd, g, control.View.Plan, serial)
+			if err != nil {
+				return err
+			}
+			return g.printText(cmd, f, f.Text)
 		},
 	}
 }
@@ -64,9 +59,8 @@ func serialOf(args []string) (record.PlanID, error) {
 func newPlanDiff(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:     "diff [OLD [NEW]]",
-		Short:   "Compare two plans by serial or file; without arguments the last two",
+		Short:   "Compare two plans by serial or file; without arguments, the last two",
 		Example: "  congctl plan diff\n  congctl plan diff 16 17\n  congctl plan diff reviewed.txt",
-		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.withView(cmd.Context(), func(v control.View) error {
 				a, b, err := twoPlans(cmd, v, args)
@@ -74,16 +68,13 @@ func newPlanDiff(g *global) *cobra.Command {
 					return err
 				}
 				d := plan.Compare(a, b)
-				return g.print(cmd, d, func(w io.Writer) error {
-					_, err := io.WriteString(w, d.Text())
-					return err
-				})
+				return g.printText(cmd, d, d.Text())
 			})
 		},
 	}
 }
 
-// twoPlans gives old and new; what is not named is the latest, and the one before it.
+// twoPlans returns the old and the new plan; by default the latest and the one before it.
 func twoPlans(cmd *cobra.Command, v control.View, args []string) (a, b *plan.Plan, err error) {
 	if len(args) == 2 {
 		b, err = planArg(cmd, v, args[1])
@@ -104,10 +95,11 @@ func twoPlans(cmd *cobra.Command, v control.View, args []string) (a, b *plan.Pla
 	return a, b, err
 }
 
-// planArg reads a plan by serial, by file name, or the latest for "".
+// planArg reads a plan by serial or by file name, and the latest for ""; without a view, by
+// file name only.
 func planArg(cmd *cobra.Command, v control.View, arg string) (*plan.Plan, error) {
 	var text []byte
-	if serial, err := strconv.ParseUint(arg, 10, 64); arg == "" || err == nil {
+	if serial, err := strconv.ParseUint(arg, 10, 64); v != nil && (arg == "" || err == nil) {
 		f, err := v.Plan(cmd.Context(), record.PlanID(serial))
 		if err != nil {
 			return nil, err
@@ -127,97 +119,92 @@ func newPlanValidate(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE",
 		Short: "Check a plan file as an agent of this host would, against the plan in force",
-		Long: `validate reads a plan file and says every reason to refuse it, with its line:
+		Long: `validate reads a plan file and prints every reason to refuse it, with its line:
 syntax, hash, ranges, cap, change against the latest plan, congestion controls,
-dates, PoP. Whether the signature is of a key that this host trusts only a running
-congctl can tell.`,
+dates, PoP. Only a running congctl can tell whether this host trusts the key of the
+signature.`,
 		Example: "  congctl plan validate plan.txt",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := g.config()
+			cfg, rules, err := g.checked()
 			if err != nil {
 				return err
 			}
 			p, err := planArg(cmd, nil, args[0])
 			if err != nil {
-				return err
+				return g.refusedPlan(cmd, PlanCheck{File: args[0]}, err)
 			}
 			prev, err := g.latest(cmd)
 			if err != nil {
 				return err
 			}
-			limits, err := limitsOf(cfg)
+			limits, err := limitsOf(cfg, rules)
 			if err != nil {
 				return err
 			}
 			limits.Now = time.Now().Unix()
+			answer := PlanCheck{args[0], p.Serial, p.PoP, len(p.Entries), nil}
 			if err := plan.Validate(p, prev, limits); err != nil {
-				return &coded{code: exitRefused, err: err}
+				return g.refusedPlan(cmd, answer, &coded{code: exitRefused, err: err})
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: plan %d of %s, %d prefixes: nothing to refuse\n", args[0], p.Serial, p.PoP, len(p.Entries))
-			return nil
+			return g.printText(cmd, answer, fmt.Sprintf("%s: plan %d of %s, %d prefixes: nothing to refuse\n", args[0], p.Serial, p.PoP, len(p.Entries)))
 		},
 	}
 }
 
-// latest gives the latest plan, or nil where there is none to compare with.
+// PlanCheck is the answer of plan validate.
+type PlanCheck struct {
+	File     string        `json:"file"`
+	Serial   record.PlanID `json:"serial"` // 0: the file is no plan
+	PoP      string        `json:"pop"`
+	Prefixes int           `json:"prefixes"`
+	Refusals []string      `json:"refusals"`
+}
+
+// refusedPlan returns err, and before that prints it as JSON where a plan was refused.
+func (g *global) refusedPlan(cmd *cobra.Command, answer PlanCheck, err error) error {
+	var c *coded
+	if g.isTable() || !errors.As(err, &c) || c.code != exitRefused {
+		return err
+	}
+	answer.Refusals = strings.Split(err.Error(), "\n")
+	return errors.Join(g.print(cmd, answer, nil), err)
+}
+
+// latest returns the latest plan, or nil if there is none to compare with.
 func (g *global) latest(cmd *cobra.Command) (p *plan.Plan, err error) {
 	err = g.withView(cmd.Context(), func(v control.View) error {
 		p, err = planArg(cmd, v, "")
 		return err
 	})
-	var c *coded
-	if errors.As(err, &c) && c.code == exitNotFound {
+	if err != nil && codedOf(err).code == exitNotFound {
 		return nil, nil
 	}
 	return p, err
 }
 
-// limitsOf is what a plan may hold here; Now is the caller's.
-func limitsOf(cfg config.Config) (plan.Limits, error) {
-	deny, err := cfg.DenyList()
-	if err != nil {
-		return plan.Limits{}, usage(err)
-	}
+// limitsOf returns what a plan may hold here; the caller sets Now.
+func limitsOf(cfg config.Config, rules policy.Rules) (plan.Limits, error) {
 	probe, err := enforce.ProbeKernel(cfg.Treatment.Cong, cfg.Cgroup)
 	if err != nil {
 		return plan.Limits{}, err
 	}
-	l := plan.DefaultLimits(cfg.PoP, probe.Available, 0)
-	l.Max, l.MaxChange, l.Ramp = cfg.Plan.Max, cfg.Plan.MaxChange, cfg.Plan.NewPerRound
-	l.Deny, l.Allow = deny, cfg.Plan.AllowPrefixes
-	l.RoundSeconds = int64(cfg.Window / time.Second)
-	return l, nil
+	return plan.Limits{PoP: cfg.PoP, Congs: probe.Available, MaxLifeS: plan.MaxLifeS, Max: cfg.Plan.Max,
+		Deny: policy.Nets(rules.Guards.Never), Allow: slices.Concat(cfg.Plan.AllowPrefixes, policy.Nets(rules.Always)),
+		MaxChange: cfg.Plan.MaxChange, MinChange: plan.MinChange, Ramp: cfg.Plan.NewPerRound, RoundSeconds: int64(cfg.Window / time.Second)}, nil
 }
 
 func newPlanFreeze(g *global) *cobra.Command {
-	return &cobra.Command{
+	return g.act(&cobra.Command{
 		Use:     "freeze",
-		Short:   "Hold the plan as it is: rounds go on, nothing is added or released",
+		Short:   "Keep the plan as it is: rounds continue, nothing is added or released",
 		Example: "  sudo congctl plan freeze",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.act(cmd, "the plan is held as it is", "congctl plan unfreeze",
-				func(c *control.Client) error { return c.Freeze(cmd.Context(), "") },
-				func(s *sqlite.Store) error {
-					return keepFlag(cmd.Context(), s, journal.SettingFrozen, true, "freeze", "plan held as it is by ")
-				})
-		},
-	}
+	}, "the plan stays as it is", "congctl plan unfreeze", (*control.Client).Freeze, controller.Frozen)
 }
 
 func newPlanUnfreeze(g *global) *cobra.Command {
-	return &cobra.Command{
+	return g.act(&cobra.Command{
 		Use:     "unfreeze",
 		Short:   "Undo freeze: rounds change the plan again",
 		Example: "  sudo congctl plan unfreeze",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.act(cmd, "rounds change the plan again", "congctl plan freeze",
-				func(c *control.Client) error { return c.Unfreeze(cmd.Context(), "") },
-				func(s *sqlite.Store) error {
-					return keepFlag(cmd.Context(), s, journal.SettingFrozen, false, "unfreeze", "plan released by ")
-				})
-		},
-	}
+	}, "rounds change the plan again", "congctl plan freeze", (*control.Client).Unfreeze, controller.Unfrozen)
 }

@@ -1,24 +1,21 @@
 package main
 
 import (
-	"archive/tar"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/app/lab"
+	"github.com/congctl/congctl/internal/lab"
+	"github.com/congctl/congctl/internal/popday/kernel/popworld"
 	"github.com/congctl/congctl/scenarios"
 )
 
-// popRun is `lab pop` with its flags.
+// popRun holds the flags of `lab pop`.
 type popRun struct {
 	global   *global
 	place    labPlace
@@ -38,32 +35,35 @@ func newLabPop(g *global) *cobra.Command {
 		Use:   "pop NAME|FILE.yml",
 		Short: "Run a day of a point of presence under one policy or several",
 		Long: `pop runs a day of a point of presence in a machine: an edge that serves HTTP,
-client networks with a path each, requests by a seeded schedule, and, where the
-policy wants it, congctl itself beside the server. The folder gets every response,
-congctl's store and the counters; docs/format/pop.md explains them.
+client networks with a path each, requests on a seeded schedule, and, where the
+policy calls for it, congctl itself beside the server. The folder gets every
+response, congctl's store and the counters; docs/format/pop.md explains them.
 
 Several policies, or seeds, run side by side, each in a machine and a folder of its
-own. A finished run is kept at once; after an interruption the same command with
---resume goes on.
+own. A finished run is kept at once. After an interruption, run the same command with
+--resume to continue.
 
-Exit codes: 0 all days passed; 1 some did not; 2 bad input, or nothing could be run;
+Exit codes: 0 every day ran; 1 some did not; 2 bad input, or nothing could be run;
 130 interrupted.`,
 		Example: `  congctl lab pop demo --policy loop --seed 1 --out demo-loop
   congctl lab pop demo --policy cubic,bbr,loop --seeds 2 --out demo`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd, args) },
+		ValidArgsFunction: shippedOr(scenarios.Days),
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.run(cmd, args) },
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&p.policies, "policy", []string{policyLoop}, "one or more of "+strings.Join(policies, ", "))
+	complete(cmd, "policy", policies)
 	f.Uint64Var(&p.seed, "seed", 1, "first seed of the day and of the machine")
-	f.IntVar(&p.seeds, "seeds", 1, "so many seeds, from the first on")
-	f.StringVar(&p.out, "out", "", "folder for the results (default NAME-POLICY-SEED.pop, NAME.pop for several runs)")
+	f.IntVar(&p.seeds, "seeds", 1, "number of seeds, counted from the first")
+	pathVar(f, &p.out, "out", "", "", "folder for the results (default NAME-POLICY-SEED.pop, NAME.pop for several runs)")
 	f.BoolVar(&p.resume, "resume", false, "keep the runs that the folder has")
-	f.StringVar(&p.length, "length", "", "end the day earlier, as in 20m")
-	f.IntVar(&p.place.jobs, "cpus", 0, "machines at once (default and most: one for each CPU)")
-	f.IntVar(&p.cpu, "cpu", 0, "which of the CPUs that this process may use the first machine gets")
-	f.DurationVar(&p.limit, "limit", defaultLimit, "wall time after which a machine is ended as hung")
+	f.StringVar(&p.length, "length", "", "end the day early, after 20m for example")
+	f.IntVar(&p.place.jobs, "cpus", 0, "machines at once (default and maximum: one for each CPU)")
+	f.IntVar(&p.cpu, "cpu", 0, "the first machine's CPU, counted from 0 among those that this process may use")
+	f.DurationVar(&p.limit, "limit", defaultLimit, "wall time after which a machine counts as hung and is ended")
 	p.place.kernelFlags(f)
+	f.StringVar(&p.place.world, "world", worldVM, "vm (QEMU), uml (the same, faster) or auto")
+	complete(cmd, "world", []string{worldVM, worldUML, worldAuto})
 	return cmd
 }
 
@@ -97,7 +97,7 @@ func (p *popRun) run(cmd *cobra.Command, args []string) error {
 	}
 	days := lab.Days{World: d, CPUs: cpus, Limit: p.limit, Now: time.Now,
 		Keep: func(r lab.DayRun, archive []byte) error {
-			return folder.Keep(r, func(dir string) error { return unpackDay(dir, archive) })
+			return folder.Keep(r, func(dir string) error { return popworld.Unpack(dir, archive) })
 		}}
 	switch err := d.pass(cmd, days, runs, kept); {
 	case cmd.Context().Err() != nil:
@@ -112,13 +112,17 @@ func (p *popRun) run(cmd *cobra.Command, args []string) error {
 	return p.global.print(cmd, r, func(w io.Writer) error { return sayDay(w, p.out, r) })
 }
 
-// runs are those that the flags ask for.
+// runs returns the runs that the flags ask for.
 func (p *popRun) runs() ([]lab.DayRun, error) {
 	switch {
 	case p.seed == 0:
 		return nil, errors.New("--seed 0: use 1 or more")
 	case p.seeds < 1:
 		return nil, fmt.Errorf("--seeds %d: use 1 or more", p.seeds)
+	case p.limit <= 0:
+		return nil, fmt.Errorf("--limit %s: use more than 0s", p.limit)
+	case p.cpu < 0:
+		return nil, fmt.Errorf("--cpu %d: use 0 or more", p.cpu)
 	case len(p.policies) == 0:
 		return nil, errors.New("--policy: name one or more of " + strings.Join(policies, ", "))
 	}
@@ -130,7 +134,7 @@ func (p *popRun) runs() ([]lab.DayRun, error) {
 	return lab.DayRuns(p.policies, p.seed, p.seeds), nil
 }
 
-// cpus are those that machines get, the first one as the flag says.
+// cpus returns the CPUs for machines; the flag sets the first.
 func (p *popRun) cpus(runs int) ([]int, error) {
 	cpus, err := p.place.ownCPUs("--cpus")
 	if err != nil {
@@ -147,51 +151,15 @@ func (p *popRun) cpus(runs int) ([]int, error) {
 
 // day reads the day and makes the policies that the runs need.
 func (p *popRun) day(arg string) (*popWorld, error) {
-	name, text, err := dayText(arg)
+	name, text, err := scenarios.Days.Read(arg)
 	if err != nil {
 		return nil, err
 	}
 	if p.length != "" {
+		if d, err := time.ParseDuration(p.length); err != nil || d <= 0 {
+			return nil, fmt.Errorf("--length %q: write a time with its unit, as 20m or 4h", p.length)
+		}
 		text = append(text, "\n# --length\nend: "+p.length+"\n"...)
 	}
 	return newPopWorld(name, text, p.policies)
-}
-
-// dayText finds a day: a shipped one by name, any other by its file.
-func dayText(arg string) (name string, text []byte, err error) {
-	if !strings.ContainsAny(arg, "/.") {
-		text, ok := scenarios.Days.Text(arg)
-		if !ok {
-			return "", nil, fmt.Errorf("no day %q: there are %s; a file of your own needs its ending or folder", arg, strings.Join(scenarios.Days.Names(), ", "))
-		}
-		return arg + ".yml", text, nil
-	}
-	if text, err = os.ReadFile(arg); err != nil {
-		return "", nil, fmt.Errorf("read day: %w", err)
-	}
-	return filepath.Base(arg), text, nil
-}
-
-// unpackDay writes a day's files into a new folder.
-func unpackDay(dir string, archive []byte) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("unpack day: %w", err)
-	}
-	t := tar.NewReader(bytes.NewReader(archive))
-	for {
-		h, err := t.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil || !inFolder(h.Name) {
-			return fmt.Errorf("unpack day: %w", errors.Join(err, fmt.Errorf("file %v", h)))
-		}
-		body, err := io.ReadAll(t)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, h.Name), body, 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("unpack day: %w", err)
-		}
-	}
 }

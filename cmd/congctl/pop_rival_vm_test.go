@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/popday"
-	kernelpop "github.com/congctl/congctl/internal/kernel/pop"
+	"github.com/congctl/congctl/internal/popday"
+	"github.com/congctl/congctl/internal/popday/kernel/popworld"
 )
 
-func factsOf(t *testing.T, dir string) (f kernelpop.Facts) {
+func factsOf(t *testing.T, dir string) (f popworld.Facts) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, factsFile))
+	b, err := os.ReadFile(filepath.Join(dir, popday.FactsFile))
 	check(t, err)
 	check(t, json.Unmarshal(b, &f))
 	return f
@@ -61,7 +61,7 @@ func TestLabPopBpftune(t *testing.T) {
 }
 
 // TestLabPopWithoutTreatment: `static` treats its networks and no others from the first
-// response on; `observe` selects and treats nobody.
+// response on; `observe` selects and treats nothing.
 func TestLabPopWithoutTreatment(t *testing.T) {
 	needMachine(t)
 	dir := popInto(t, policyStatic, "1")

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/core/pop"
-	kernelpop "github.com/congctl/congctl/internal/kernel/pop"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/popday/kernel/popworld"
+	"github.com/congctl/congctl/internal/popday/pop"
 	"github.com/congctl/congctl/scenarios"
 )
 
@@ -58,7 +58,7 @@ func TestPolicyOfADay(t *testing.T) {
 	}
 	cfg, err := config.Parse([]byte(p.Product.Config))
 	if err != nil || p.Cong != "bbr" || cfg.Window.Minutes() != 2 || cfg.Poll.Seconds() != 12 || cfg.Tier != config.TierObserve ||
-		cfg.StateDir != kernelpop.StateDir || cfg.Socket != kernelpop.Socket {
+		cfg.StateDir != popworld.StateDir || cfg.Socket != popworld.Socket {
 		t.Errorf("%v: %s", err, p.Product.Config)
 	}
 	for policy, want := range map[string]string{policyStatic: "names no networks", "best": "use cubic, bbr"} {
@@ -82,8 +82,8 @@ func TestPopMistakes(t *testing.T) {
 		"demo --policy=":                  "--policy: name one or more of cubic",
 		"demo --length 7m":                "end",
 		"demo --cpus 100000":              "--cpus 100000: use 1 to",
-		"nosuch":                          `no day "nosuch": there are`,
-		"demo --policy cubic,loop --cpus": "flag needs an argument",
+		"nosuch":                          `no day "nosuch": known are`,
+		"demo --policy cubic,loop --cpus": "--cpus: write a value after it",
 	} {
 		var said strings.Builder
 		if code := run(append([]string{"lab", "pop"}, strings.Fields(args)...), &said, &said); code != exitUsage || !strings.Contains(said.String(), want) {

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/popday"
+	"github.com/congctl/congctl/internal/popday"
 )
 
 // A day of two minutes in windows of five seconds: one network of four is lossy, and
-// the loop has time to select it and to treat it for a while.
+// the loop has time to select it and to treat it for a while. Behind the same line is a
+// network with another server.
 const shortDay = `
 name: short
 about: for tests
@@ -28,18 +29,21 @@ traffic: {fetches: 1.5, large: 130kB-150kB, pages: 0.5, smalls: 1, think: 100ms,
 networks:
   - {name: fibre, count: 3, path: {rate: 20mbit, rtt: 20ms}}
   - {name: lossy, path: {rate: 20mbit, rtt: 60ms, loss: 2%}}
+  - {name: neighbour, behind: lossy}
 faults:
   - {at: 100s, do: kill}
   - {at: 105s, do: start}
 `
 
-// popInto runs the short day as a user would.
-func popInto(t *testing.T, policy, seed string) string {
+// popInto runs the short day as a user would, in the fast world where it is.
+func popInto(t *testing.T, policy, seed string) string { return popIn(t, worldAuto, policy, seed) }
+
+func popIn(t *testing.T, world, policy, seed string) string {
 	t.Helper()
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "short.yml"), filepath.Join(dir, "out")
 	check(t, os.WriteFile(file, []byte(shortDay), 0o600))
-	args := []string{"lab", "pop", file, "--policy", policy, "--seed", seed, "--cache", os.Getenv(labCacheEnv), "--out", out}
+	args := []string{"lab", "pop", file, "--world", world, "--policy", policy, "--seed", seed, "--cache", os.Getenv(labCacheEnv), "--out", out}
 	var said bytes.Buffer
 	if code := run(args, &said, &said); code != exitOK {
 		t.Fatalf("congctl %s: exit code %d:\n%s", strings.Join(args, " "), code, &said)
@@ -50,7 +54,7 @@ func popInto(t *testing.T, policy, seed string) string {
 
 func responsesOf(t *testing.T, dir string) []popday.Response {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, responsesFile))
+	f, err := os.Open(filepath.Join(dir, popday.ResponsesFile))
 	check(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
@@ -64,10 +68,20 @@ func responsesOf(t *testing.T, dir string) []popday.Response {
 // the same seed gives the same folder on a busy host; without congctl the same is asked
 // for at the same times.
 func TestLabPop(t *testing.T) {
-	needMachine(t)
-	loop := popInto(t, policyLoop, "1")
+	t.Run(worldVM, func(t *testing.T) {
+		needMachine(t)
+		shortDayIn(t, worldVM)
+	})
+	t.Run(worldUML, func(t *testing.T) {
+		needProgram(t)
+		shortDayIn(t, worldUML)
+	})
+}
+
+func shortDayIn(t *testing.T, world string) {
+	loop := popIn(t, world, policyLoop, "1")
 	stop := busyHost(t)
-	again := popInto(t, policyLoop, "1")
+	again := popIn(t, world, policyLoop, "1")
 	stop()
 	first, second := labFiles(t, loop), labFiles(t, again)
 	for name := range first {
@@ -75,11 +89,11 @@ func TestLabPop(t *testing.T) {
 			t.Errorf("%s differs: %d and %d bytes", name, len(first[name]), len(second[name]))
 		}
 	}
-	if log := first[logFile]; !strings.Contains(log, "tier=good") || strings.Contains(log, "alarm") || strings.Count(log, "msg=up ") != 2 {
+	if log := first[popday.LogFile]; !strings.Contains(log, ", tier good: ") || strings.Contains(log, "alarm") || strings.Count(log, " up: pop ") != 2 {
 		t.Errorf("log:\n%s", log)
 	}
-	if len(first[storeFile]) < 10_000 {
-		t.Errorf("store of %d bytes", len(first[storeFile]))
+	if len(first[popday.StoreFile]) < 10_000 {
+		t.Errorf("store of %d bytes", len(first[popday.StoreFile]))
 	}
 	treated := map[int]int{}
 	responses := responsesOf(t, loop)
@@ -95,7 +109,7 @@ func TestLabPop(t *testing.T) {
 	if treated[3] < 3 || len(treated) != 1 {
 		t.Errorf("treated responses by network: %v", treated)
 	}
-	sameRequests(t, responses, responsesOf(t, popInto(t, policyCubic, "1")))
+	sameRequests(t, responses, responsesOf(t, popIn(t, world, policyCubic, "1")))
 }
 
 // sameRequests: what is asked for does not depend on the policy. A slow session may
@@ -147,6 +161,11 @@ func TestLabPopSideBySide(t *testing.T) {
 		t.Errorf("hung:\n%s", said)
 	}
 	lab(exitOK, "--policy", "cubic,bbr")
+	for _, r := range responsesOf(t, filepath.Join(out, "bbr-1")) {
+		if (r.Cong == "bbr") != (r.Network < 4) {
+			t.Errorf("under all-BBR, where the neighbours' server stays on CUBIC: %+v", r)
+		}
+	}
 	before := labFiles(t, out)
 	said = lab(exitOK, "--policy", "bbr,cubic", "--resume")
 	if after := labFiles(t, out); !maps.Equal(before, after) || len(after) != 2*4+3 || strings.Count(said, "kept from before") != 2 {
@@ -155,7 +174,7 @@ func TestLabPopSideBySide(t *testing.T) {
 	if said = lab(exitUsage, "--policy", "cubic,bbr"); !strings.Contains(said, "is not empty") {
 		t.Errorf("a folder that is taken: %s", said)
 	}
-	if said = lab(exitUsage, "--policy", "cubic,bbr", "--resume", "--length", "5s"); !strings.Contains(said, "would not compare") {
+	if said = lab(exitUsage, "--policy", "cubic,bbr", "--resume", "--length", "5s"); !strings.Contains(said, "would not be comparable") {
 		t.Errorf("another day: %s", said)
 	}
 }

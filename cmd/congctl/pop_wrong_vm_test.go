@@ -11,19 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/app/effects"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/pop"
-	"github.com/congctl/congctl/internal/core/record"
-	kernelpop "github.com/congctl/congctl/internal/kernel/pop"
+	"github.com/congctl/congctl/internal/goodput/effects"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/popday"
+	"github.com/congctl/congctl/internal/popday/kernel/popworld"
+	"github.com/congctl/congctl/internal/popday/pop"
+	"github.com/congctl/congctl/internal/tcp/record"
 	"github.com/congctl/congctl/scenarios"
 )
 
 // wrongDay is a run of a shipped day under the loop.
 type wrongDay struct {
 	dir    string
-	facts  kernelpop.Facts
+	facts  popworld.Facts
 	events []journal.Event // oldest first
 }
 
@@ -31,12 +32,12 @@ func runDay(t *testing.T, name string) wrongDay {
 	t.Helper()
 	needMachine(t)
 	dir := filepath.Join(t.TempDir(), "out")
-	args := []string{"lab", "pop", name, "--policy", policyLoop, "--cache", os.Getenv(labCacheEnv), "--out", dir}
+	args := []string{"lab", "pop", name, "--world", worldAuto, "--policy", policyLoop, "--cache", os.Getenv(labCacheEnv), "--out", dir}
 	var said bytes.Buffer
 	if code := run(args, &said, &said); code != exitOK {
 		t.Fatalf("congctl %s: exit code %d:\n%s", strings.Join(args, " "), code, &said)
 	}
-	return wrongDay{dir, factsOf(t, dir), eventsIn(t, filepath.Join(dir, storeFile))}
+	return wrongDay{dir, factsOf(t, dir), eventsIn(t, filepath.Join(dir, popday.StoreFile))}
 }
 
 func eventsIn(t *testing.T, store string) []journal.Event {
@@ -55,7 +56,7 @@ func (d *wrongDay) after(e journal.Event) time.Duration {
 	return time.Duration(e.At-d.facts.BeganUnixS) * time.Second
 }
 
-// of gives the events of some kinds.
+// of returns the events of some kinds.
 func (d *wrongDay) of(kinds ...string) (list []journal.Event) {
 	for _, e := range d.events {
 		if slices.Contains(kinds, e.Kind) {
@@ -65,7 +66,7 @@ func (d *wrongDay) of(kinds ...string) (list []journal.Event) {
 	return list
 }
 
-// TestLabPopHarm: whoever is on trial with a treatment that takes more than half of the
+// TestLabPopHarm: a network on trial with a treatment that takes more than half of the
 // rate is demoted within two hours, and none is promoted.
 func TestLabPopHarm(t *testing.T) {
 	d := runDay(t, "harm")
@@ -88,8 +89,8 @@ func TestLabPopHarm(t *testing.T) {
 	}
 }
 
-// TestLabPopHarmToAll: where the treatment harms everybody the brake is pulled, and
-// nobody who comes later is treated.
+// TestLabPopHarmToAll: if the treatment harms every network the brake is pulled, and
+// no later network is treated.
 func TestLabPopHarmToAll(t *testing.T) {
 	d := runDay(t, "harm-all")
 	brakes := d.of("brake")
@@ -148,15 +149,15 @@ func effectOfDay(t *testing.T, name, dir string) (v effects.View) {
 	text, _ := scenarios.Days.Text(name)
 	day, err := pop.Parse(name+".yml", text)
 	check(t, err)
-	conf, err := popConfigText(day, policyLoop)
+	conf, _, err := popConfig(day, policyLoop)
 	check(t, err)
 	state := t.TempDir()
-	b, err := os.ReadFile(filepath.Join(dir, storeFile))
+	b, err := os.ReadFile(filepath.Join(dir, popday.StoreFile))
 	check(t, err)
 	check(t, os.WriteFile(storePath(config.Config{StateDir: state}), b, 0o600))
 	file := filepath.Join(state, "congctl.yml")
-	conf = strings.Replace(conf, "state_dir: "+kernelpop.StateDir, "state_dir: "+state, 1)
-	conf = strings.Replace(conf, "socket: "+kernelpop.Socket, "socket: "+filepath.Join(state, "sock"), 1)
+	conf = strings.Replace(conf, "state_dir: "+popworld.StateDir, "state_dir: "+state, 1)
+	conf = strings.Replace(conf, "socket: "+popworld.Socket, "socket: "+filepath.Join(state, "sock"), 1)
 	check(t, os.WriteFile(file, []byte(conf), 0o600))
 	var out, errs bytes.Buffer
 	if code := run([]string{"effect", "-c", file, "--since", "2026-01-01T00:00:00Z", "-o", "json"}, &out, &errs); code != exitOK {
@@ -167,12 +168,12 @@ func effectOfDay(t *testing.T, name, dir string) (v effects.View) {
 }
 
 // TestLabPopRestarts: congctl is killed, paused, stopped and started, and its clock goes
-// an hour forth and back. Nobody is released or selected again for that, the plan is in
-// force again after each start, a treatment that nobody renews expires, and the windows
+// an hour forth and back. NoSelection is released or selected again for that, the plan is in
+// force again after each start, a treatment that is not renewed expires, and the windows
 // that a step touched are unknown. Without its store everything begins anew.
 func TestLabPopRestarts(t *testing.T) {
 	d := runDay(t, "restarts")
-	d.events = eventsIn(t, filepath.Join(d.dir, emptiedFile))
+	d.events = eventsIn(t, filepath.Join(d.dir, popday.EmptiedFile))
 	if len(d.of("selected")) != 2 || len(d.of("released", "retired", "demoted", "brake", "stop")) > 0 {
 		t.Errorf("%+v", d.events)
 	}
@@ -211,7 +212,7 @@ func within(t *testing.T, dir string, from, to time.Duration) (n int) {
 // steppedWindows: the windows in which the clock was stepped are in the store, with a note.
 func steppedWindows(t *testing.T, d *wrongDay) {
 	t.Helper()
-	s, err := openDayStore(context.Background(), filepath.Join(d.dir, emptiedFile))
+	s, err := openDayStore(context.Background(), filepath.Join(d.dir, popday.EmptiedFile))
 	check(t, err)
 	defer s.Close()
 	heads, err := s.Heads(context.Background(), 0, 1<<40)

@@ -2,44 +2,52 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/data/wire"
-	"github.com/congctl/congctl/internal/kernel/clock"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/linux/clock"
+	"github.com/congctl/congctl/internal/loop/sockets"
+	"github.com/congctl/congctl/internal/loop/store/wire"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-func newRecords(*global) *cobra.Command {
+func newRecords(g *global) *cobra.Command {
 	return &cobra.Command{
-		Use:     "records FILE",
-		Short:   "Print a records file as lines of JSON, one a connection and window",
-		Example: "  congctl records /var/lib/congctl/records-20261120T230500.000Z.pb | head",
-		Args:    cobra.ExactArgs(1),
+		Use:   "records FILE",
+		Short: "Print a records file as JSON, one object for each connection and window",
+		Long: `records prints one JSON object for each connection and window, each on a line of its
+own, or with -o json all in one array.`,
+		Example: "  congctl records /var/lib/congctl/records-20261120T230500.000Z.pb | head -n 1",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := os.Open(args[0])
 			if err != nil {
 				return usage(err)
 			}
 			defer f.Close()
-			out := bufio.NewWriter(cmd.OutOrStdout())
-			enc := json.NewEncoder(out)
-			rep, err := wire.Read(bufio.NewReader(f), func(_ *wire.Header, c *record.Conn) error { return enc.Encode(c) })
-			if rep.TornBytes > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "congctl: the last %d bytes are a batch that was cut off\n", rep.TornBytes)
+			if g.isTable() { // there is none: a record has too many fields
+				g.output = answer.FormatJSONL
 			}
-			return errors.Join(err, out.Flush())
+			l := g.list(cmd)
+			var object []byte
+			rep, err := wire.Read(bufio.NewReader(f), func(_ *wire.Header, c *record.Conn) error {
+				object = sockets.AppendRecord(object[:0], c)
+				return l.AddJSON(object)
+			})
+			err = l.Close(err)
+			if rep.TornBytes > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "congctl: the last %d bytes are a truncated batch\n", rep.TornBytes)
+			}
+			return err
 		},
 	}
 }
 
-// records opens the records file that the configuration asks for: its name with
-// the time of this start, since a file is written once. nil when it asks for none.
+// records opens the records file that the configuration asks for, nil for none. Its name
+// has the time of this start, since a file is written once.
 func (u *up) records() (func(*record.Conn), error) {
 	if u.cfg.Store.RecordsFile == "" {
 		return nil, nil
@@ -62,7 +70,7 @@ func (u *up) records() (func(*record.Conn), error) {
 	return func(c *record.Conn) {
 		if err := w.Add(c); err != nil && !failed {
 			failed = true
-			u.log.Error("write records", "path", path, "err", err)
+			u.log.Error("write records file "+path, "err", err)
 		}
 	}, nil
 }

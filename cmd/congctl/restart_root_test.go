@@ -1,11 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/control"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/store/sqlite"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // TestKilledProcessLeavesNothingAndRestarts kills `up` with SIGKILL while it
@@ -52,6 +55,66 @@ func TestKilledProcessLeavesNothingAndRestarts(t *testing.T) {
 			t.Errorf("a socket treated before the restart is in a row: %+v", row)
 		}
 	}
+}
+
+// TestKilledBeforeItsPlanIsInForce kills `up` with SIGKILL as soon as its store has a new
+// plan, three times before it knew the host's answer. Each time the next start treats by
+// that plan, not by the one before.
+func TestKilledBeforeItsPlanIsInForce(t *testing.T) {
+	notShort(t, "some restarts")
+	e := newEdge(t, quickSettings())
+	probe, treated, next := client(0, 7), client(1, 7), client(2, 7)
+	list := func(a netip.Addr) {
+		e.cfg.Lists = lists(t, []netip.Addr{a}, "off", probe)
+		e.writeConfig()
+	}
+	list(treated)
+	e.start()
+	e.awaitStatus("the listed network in force", inForce(1))
+	s := newServer(t)
+	between := 0
+	for try := 0; between < 3; try++ {
+		if try == 30 {
+			t.Fatalf("%d of %d kills were in time", between, try)
+		}
+		e.stop()
+		list(next)
+		e.start()
+		serial, answered := e.killAtNextPlan()
+		if !answered {
+			between++
+		}
+		e.start()
+		if status, err := e.status(); err != nil || status.Agent.Plan != uint64(serial) || status.Agent.InForce != 1 {
+			t.Fatalf("killed with plan %d in the store (host's answer there: %t): after the restart %+v, %v", serial, answered, status.Agent, err)
+		}
+		s.visit(t, treated, "cubic")
+		s.visit(t, next, "bbr")
+		treated, next = next, treated
+	}
+}
+
+// killAtNextPlan waits for the store's next plan, kills, and says whether the store has
+// the host's answer too.
+func (e *edge) killAtNextPlan() (serial record.PlanID, answered bool) {
+	e.t.Helper()
+	ctx := e.t.Context()
+	s, err := sqlite.Open(ctx, e.storePath(), sqlite.Options{ReadOnly: true})
+	check(e.t, err)
+	defer s.Close()
+	before, _, err := s.LatestPlan(ctx)
+	check(e.t, err)
+	for end := time.Now().Add(patience); serial <= before.Serial; {
+		f, _, err := s.LatestPlan(ctx)
+		check(e.t, err)
+		if serial = f.Serial; time.Now().After(end) {
+			e.t.Fatalf("no plan after %d within %s", before.Serial, patience)
+		}
+	}
+	e.kill()
+	v, _, err := s.Setting(ctx, "plan_in_force")
+	check(e.t, err)
+	return serial, string(v) == fmt.Sprint(serial)
 }
 
 func (e *edge) judgeOldSockets(treated, untreated record.Cookie, restart int64) {
@@ -110,7 +173,7 @@ func TestKillSwitch(t *testing.T) {
 
 	e.kill()
 	e.start()
-	if status, err := e.status(); err != nil || !status.Killed || !status.Agent.Killed {
+	if status, err := e.status(); err != nil || !status.Stopped || !status.Agent.Stopped {
 		t.Errorf("after a restart: %+v, %v", status, err)
 	}
 	for range 2 { // a window's end falls into one at most, whose record then says nothing
@@ -138,14 +201,14 @@ func TestKillSwitch(t *testing.T) {
 		}
 	}
 	if killed == 0 {
-		t.Error("no record says none-killed")
+		t.Error("no record says none-stopped")
 	}
 	e.eventsHave("stop", "resume")
 }
 
 func (e *edge) eventsHave(kinds ...string) {
 	e.t.Helper()
-	var events []control.Event
+	var events []journal.Event
 	e.ask(&events, "events")
 	seen := map[string]bool{}
 	for _, v := range events {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/app/control"
+	"github.com/congctl/congctl/internal/loop/control"
 )
 
 // benchSockets: set CONGCTL_BENCH_SOCKETS=100000 for the figure that is promised,
@@ -46,7 +46,7 @@ func BenchmarkUpRSS(b *testing.B) {
 	}
 }
 
-// memory gives resident set and its peak in MB of a million bytes.
+// memory returns resident set and its peak in MB of a million bytes.
 func (e *edge) memory() (rss, peak float64) {
 	e.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", e.cmd.Process.Pid))

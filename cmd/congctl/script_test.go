@@ -16,7 +16,7 @@ import (
 
 // TestVerbs runs the scripts of testdata/verbs: what a user types without root, and
 // what comes of it, word by word. Each script has a directory of its own ($DIR).
-// "file NAME" writes its input there; "run" runs its input line by line and gives
+// "file NAME" writes its input there; "run" runs its input line by line and returns
 // standard output, then standard error marked "! ", then an exit code that is not 0.
 func TestVerbs(t *testing.T) {
 	datadriven.Walk(t, "testdata/verbs", func(t *testing.T, path string) {

@@ -1,18 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"strings"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/agent"
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/app/control"
-	"github.com/congctl/congctl/internal/app/controller"
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/controller"
+	"github.com/congctl/congctl/internal/loop/policy"
 )
 
 // serve answers verbs on the unix socket from now on.
@@ -21,8 +22,8 @@ func (u *up) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	live := &controller.Live{
-		Controller: u.controller, R: u.store, Agent: u.agent.Status, Config: u.reload,
+	live := &controller.View{
+		Controller: u.controller, Agent: u.agent.Status,
 		Base: control.Status{
 			Version: version, PoP: u.cfg.PoP, PID: os.Getpid(), StartedUnixS: time.Now().Unix(),
 			Tier: u.probe.Tier.String(), TierReason: strings.Join(u.probe.Reasons, "; "),
@@ -30,77 +31,46 @@ func (u *up) serve(ctx context.Context) error {
 	}
 	control.HandleView(s, live)
 	control.HandleActions(s, live)
-	ctx, stop := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx) }()
-	u.later(func() error {
-		stop()
-		return <-done
-	})
+	u.beside(ctx, s.Serve)
 	return nil
 }
 
-// reload reads the configuration again and puts in force what can change while
-// the loop runs: clients, plan limits, deny list, policy, retention. On any fault,
-// or where something else changed too, the old one stays whole.
+// reload reads the configuration again and applies what can change while the loop runs:
+// clients, plan limits, deny list, policy, retention. On any fault, or if anything else
+// changed too, the old configuration stays in force as a whole. Either is an event.
 func (u *up) reload(ctx context.Context) error {
-	u.reloading.Lock()
-	defer u.reloading.Unlock()
-	next, err := u.g.checked()
+	next, rules, err := u.g.checked()
 	if err == nil {
-		err = u.adopt(ctx, next)
+		err = u.adopt(ctx, next, rules)
 	}
 	if err != nil {
-		return fmt.Errorf("reload: the old configuration stays: %w", err)
+		err = fmt.Errorf("the old configuration stays: %w", err)
+		_ = u.controller.Tell(ctx, controller.KindReloadRefused, "by SIGHUP; "+err.Error()) // the log has it at least
+		return fmt.Errorf("reload: %w", err)
 	}
-	u.held = next
-	u.log.Info("reloaded")
-	return nil
+	changed, err := config.Changes(u.held, next)
+	text := strings.Join(append(changed, config.ListChanges(u.rules, rules)...), "; ")
+	u.held, u.rules = next, rules
+	return errors.Join(err, u.controller.Tell(ctx, controller.KindReload, "by SIGHUP; "+cmp.Or(text, "no key changed")))
 }
 
-func (u *up) adopt(ctx context.Context, next config.Config) error {
-	if fixed := needRestart(u.cfg, next); len(fixed) > 0 {
+// adopt goes back to what u holds on a fault, never to the files: they may have changed.
+func (u *up) adopt(ctx context.Context, next config.Config, rules policy.Rules) error {
+	if fixed := config.Fixed(u.cfg, next); len(fixed) > 0 {
 		return fmt.Errorf("%s changed, which needs a restart", strings.Join(fixed, ", "))
 	}
-	rules, err := rulesOf(next)
+	limits, err := limitsOf(next, rules)
 	if err != nil {
 		return err
 	}
-	old, err := rulesOf(u.held)
-	if err != nil {
+	if err := u.controller.SetRules(ctx, rules); err != nil {
 		return err
 	}
-	limits, err := limitsOf(next)
-	if err != nil {
-		return err
-	}
-	if err := u.controller.SetRules(ctx, u.store, rules); err != nil {
-		return err
-	}
-	if err := u.setDeny(next); err != nil {
-		return errors.Join(err, u.setDeny(u.held), u.controller.SetRules(ctx, u.store, old))
+	if err := u.setDeny(rules); err != nil {
+		return errors.Join(err, u.setDeny(u.rules), u.controller.SetRules(ctx, u.rules))
 	}
 	u.clients.Store(&agent.Clients{Allow: next.Clients.Allow, Exclude: next.Clients.Exclude})
 	u.agent.SetLimits(limits)
 	u.keep.Store(&next.Store)
 	return nil
-}
-
-// needRestart names the top-level keys that differ and cannot change under way.
-func needRestart(a, b config.Config) (keys []string) {
-	live := map[string]bool{"clients": true, "plan": true, "policy": true, "store": true}
-	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
-	for i := range x.NumField() {
-		key := x.Type().Field(i).Tag.Get("yaml")
-		if !live[key] && !reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
-			keys = append(keys, key)
-		}
-	}
-	if a.Store.RecordsFile != b.Store.RecordsFile || a.Store.Addresses != b.Store.Addresses {
-		keys = append(keys, "store.records_file or store.addresses")
-	}
-	if b.Plan.Max > a.Plan.Max {
-		keys = append(keys, "plan.max (upwards: the kernel's maps are sized at the start)")
-	}
-	return keys
 }

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // server answers each request, a size in 4 bytes, with so many bytes. It runs in
@@ -89,18 +89,18 @@ func (s *server) accept(l net.Listener) {
 		s.conns[key] = tc
 		s.mu.Unlock()
 		s.wait.Go(func() {
-			answer(tc)
+			reply(tc)
+			tc.Close()
 			s.mu.Lock()
 			delete(s.conns, key)
 			s.mu.Unlock()
-			tc.Close()
 		})
 	}
 }
 
 var body = make([]byte, 64<<10)
 
-func answer(c net.Conn) {
+func reply(c net.Conn) {
 	var ask [4]byte
 	for {
 		if _, err := io.ReadFull(c, ask[:]); err != nil {
@@ -114,6 +114,17 @@ func answer(c net.Conn) {
 			n -= w
 		}
 	}
+}
+
+// drained waits until the server's ends of all connections are closed, too: a close record
+// is written then.
+func (s *server) drained() {
+	s.t.Helper()
+	s.eventually("close of the server's ends", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.conns) == 0
+	})
 }
 
 // visitor is one client connection and its server's end.

@@ -20,7 +20,7 @@ shift
 exec "$@"
 `
 
-// withSystemdRun has a program of that name found first, and gives where it notes its words.
+// withSystemdRun puts a program of that name first on the path, and returns where it notes its arguments.
 func withSystemdRun(t *testing.T, s *shaped, script string) (log string) {
 	t.Helper()
 	dir := t.TempDir()

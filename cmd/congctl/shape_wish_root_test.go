@@ -15,7 +15,7 @@ func (s *shaped) tc(line string) {
 	s.t.Helper()
 	cmd := exec.Command("tc", strings.Fields(line)...)
 	cmd.Stderr = os.Stderr
-	check(s.t, s.ns.Start(cmd, nil))
+	check(s.t, s.ns.Start(cmd))
 	if err := cmd.Wait(); err != nil {
 		s.t.Fatalf("tc %s: %v", line, err)
 	}
@@ -33,7 +33,7 @@ func contains(t *testing.T, text string, all ...string) {
 
 const unitOfA = "/etc/systemd/system/congctl-shape-a.service"
 
-// A set is the whole wish: without --persist an earlier limit is kept no longer, and a
+// A set is the whole request: without --persist an earlier limit is kept no longer, and a
 // clear has all as before the first.
 func TestShapePlainSetKeepsNothing(t *testing.T) {
 	s := newShaped(t)
@@ -44,7 +44,7 @@ func TestShapePlainSetKeepsNothing(t *testing.T) {
 		t.Errorf("a dry run:\n%s", out)
 	}
 	out := s.must("shape", "set", "a", "16Mbit/s")
-	contains(t, out, "kept an earlier limit after a boot, and does no longer", "wrote file "+unitOfA+": absent")
+	contains(t, out, "kept an earlier limit after a boot; it no longer does", "wrote file "+unitOfA+": absent")
 	if s.has(unitOfA) {
 		t.Errorf("%s is there\n%s", unitOfA, out)
 	}
@@ -115,7 +115,7 @@ func TestShapeClearEndsTheWait(t *testing.T) {
 	s.must("shape", "set", "a", "8Mbit/s")
 }
 
-// Files of the wish are written with the confirmation, those of an earlier limit go with it.
+// Files of the request are written with the confirmation, those of an earlier limit go with it.
 func TestShapeConfirmWritesFiles(t *testing.T) {
 	s := newShaped(t)
 	s.must("shape", "set", "a", "8Mbit/s", "--persist")
@@ -127,7 +127,7 @@ func TestShapeConfirmWritesFiles(t *testing.T) {
 	if s.has(unitOfA) {
 		t.Error("the earlier limit is still kept")
 	}
-	// What changes no link waits for nobody.
+	// What changes no link waits for no confirmation.
 	contains(t, s.must("shape", "set", "a", "4Mbit/s", "--persist", "--confirm"), "kept after a boot by systemd")
 	if !s.has(unitOfA) {
 		t.Error("not kept")
@@ -141,7 +141,7 @@ func TestShapeRefusesWhatItLoses(t *testing.T) {
 	s.tc("class add dev a parent 1: classid 1:1 htb rate 1mbit")
 	before := s.state()
 	out, code := s.run("shape", "set", "a", "8Mbit/s", "--replace")
-	contains(t, out, "htb 1:", "not to be brought back", "tc qdisc del dev a root")
+	contains(t, out, "htb 1:", "is not restorable by clear", "tc qdisc del dev a root")
 	if code != exitRefused || s.state() != before {
 		t.Errorf("exit %d", code)
 	}
@@ -157,18 +157,18 @@ func TestShapeShowTellsChanges(t *testing.T) {
 	s.tc("qdisc replace dev a root handle 7: pfifo limit 9")
 	s.file(unitOfA, "[Unit]\n")
 	out := s.must("shape", "show", "a")
-	contains(t, out, "root qdisc of a is pfifo 7:, and congctl made it tbf rate 8Mbit/s", "clear a --force", "file "+unitOfA+" is")
+	contains(t, out, "root qdisc of a is pfifo 7:, but congctl set tbf rate 8Mbit/s", "clear a --force", "file "+unitOfA+" is")
 	if out, code := s.run("shape", "clear", "a"); code != exitRefused {
 		t.Errorf("exit %d\n%s", code, out)
 	}
-	contains(t, s.must("shape", "show", "a"), "not ended", "--force")
+	contains(t, s.must("shape", "show", "a"), "is unfinished", "--force")
 	s.must("shape", "clear", "a", "--force")
 	if v := s.view(); len(v.Warnings) > 0 {
 		t.Errorf("warns of %q", v.Warnings)
 	}
 	s.must("shape", "set", "a", "8Mbit/s")
 	s.tc("qdisc del dev a root")
-	contains(t, s.must("shape", "show", "a"), "root qdisc of a is noqueue", "congctl shape clear a takes")
+	contains(t, s.must("shape", "show", "a"), "root qdisc of a is noqueue", "congctl shape clear a removes")
 	s.must("shape", "clear", "a")
 }
 
@@ -200,7 +200,7 @@ func TestShapeClearWhereTheLinkHasGone(t *testing.T) {
 		}
 		return netlink.LinkDel(l)
 	}))
-	contains(t, s.must("shape", "clear", "a"), "left: root qdisc of a: the interface has gone", "as before: file "+unitOfA)
+	contains(t, s.must("shape", "clear", "a"), "left: root qdisc of a: the interface is gone", "as before: file "+unitOfA)
 	if out, code := s.run("shape", "clear", "a"); s.has(unitOfA) || code != exitNotFound {
 		t.Errorf("cleared twice: %d\n%s", code, out)
 	}

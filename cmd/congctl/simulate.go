@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/policy"
 )
 
-// simulation is the flags of simulate.
+// simulation holds the flags of simulate.
 type simulation struct {
 	g       *global
 	policy  string
@@ -29,27 +29,27 @@ func newSimulate(g *global) *cobra.Command {
 	s := &simulation{g: g}
 	cmd := &cobra.Command{
 		Use:   "simulate",
-		Short: "Replay recorded windows through other rules, or run the loop on an imagined city",
-		Long: `Replay recorded windows through other rules and print what each round selects,
-adds and releases: those of a history (JSON lines), or of the store on this host.
-Or run the whole loop on an imagined city, where the truth is known.
+		Short: "Replay recorded windows under other rules, or run the loop on an imagined city",
+		Long: `simulate replays recorded windows, from a history (JSON lines) or the store on this
+host, under other rules, and prints what each round selects, adds and releases. Or it
+runs the whole loop on an imagined city, where the truth is known.
 
-Nothing is changed, and no running congctl is asked.`,
+It changes nothing and does not contact a running congctl.`,
 		Example: `  congctl simulate --policy p.yml --history windows.jsonl
   congctl simulate --policy p.yml --store /var/lib/congctl -o json
   congctl simulate --synthetic --seed 2`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&s.policy, "policy", "p", "", "the rules: the keys of a configuration's policy section, or a whole configuration (default the configuration that holds)")
-	f.StringVar(&s.history, "history", "", "file of recorded windows, JSON lines; - is standard input")
-	f.StringVar(&s.store, "store", "", "directory of a store (default state_dir, where neither --history nor --synthetic is given)")
+	pathVar(f, &s.policy, "policy", "p", "", "the rules: the keys of a configuration's policy section, or a whole configuration (default the configuration in use)")
+	pathVar(f, &s.history, "history", "", "", "file of recorded windows, JSON lines; - is standard input")
+	pathVar(f, &s.store, "store", "", "", "directory of a store (default state_dir, where neither --history nor --synthetic is given)")
 	f.BoolVar(&s.synthetic, "synthetic", false, "run the loop on an imagined city")
-	f.Uint64Var(&s.seed, "seed", 1, "of the city")
-	f.IntVar(&s.hours, "hours", 72, "of the city, 4 to 720")
-	f.IntVar(&s.prefixes, "prefixes", 2000, "of the city, 100 to 20000")
-	f.StringVar(&s.experiment, "experiment", "on", "of the city: on is trial and promotion by effect, off is level alone (default that of the rules)")
+	f.Uint64Var(&s.seed, "seed", 1, "seed of the city")
+	f.IntVar(&s.hours, "hours", 72, "hours of the city, 4 to 720")
+	f.IntVar(&s.prefixes, "prefixes", 2000, "prefixes of the city, 100 to 20000")
+	f.StringVar(&s.experiment, "experiment", "", "experiment of the city: on is trial and promotion by effect, off is level alone (default that of the rules)")
+	complete(cmd, "experiment", []string{config.ExperimentOn, config.ExperimentOff})
 	return cmd
 }
 
@@ -69,8 +69,8 @@ func (s *simulation) run(cmd *cobra.Command) error {
 	return s.replayStore(cmd, rules)
 }
 
-// check refuses flags that do not go together: one that is silently ignored would
-// let a figure look like an answer to another question.
+// check refuses flags that do not go together: silently ignoring one would make a figure
+// look like the answer to another question.
 func (s *simulation) check(cmd *cobra.Command) error {
 	set := func(name string) bool { return cmd.Flags().Changed(name) }
 	sources := 0
@@ -89,13 +89,13 @@ func (s *simulation) check(cmd *cobra.Command) error {
 	}
 	for _, name := range []string{"seed", "hours", "prefixes", "experiment"} {
 		if set(name) && !s.synthetic {
-			return fmt.Errorf("--%s: of the imagined city; use it with --synthetic", name)
+			return fmt.Errorf("--%s %s: applies to the imagined city only; use it with --synthetic", name, cmd.Flags().Lookup(name).Value)
 		}
 	}
-	return s.checkCity()
+	return s.checkCity(cmd)
 }
 
-// rules gives the policy that was named, or that of the configuration that holds.
+// rules returns the named policy, or that of the configuration in force.
 func (s *simulation) rules() (config.Config, policy.Rules, error) {
 	read := s.g.config
 	if s.policy != "" {
@@ -115,8 +115,8 @@ func (s *simulation) rules() (config.Config, policy.Rules, error) {
 	return cfg, rules, err
 }
 
-// progress tells a person that something goes on; nothing where standard error is
-// not a terminal, or what it wrote last is less than a fifth of a second ago.
+// progress shows a person that work goes on. It prints nothing if standard error is not
+// a terminal, or if it printed less than a fifth of a second ago.
 func progress(cmd *cobra.Command) (tell func(format string, args ...any), done func()) {
 	w := cmd.ErrOrStderr()
 	if !isTerminal(w) {

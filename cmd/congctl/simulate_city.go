@@ -2,22 +2,20 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/app/show"
-	"github.com/congctl/congctl/internal/app/simulate"
-	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/simulate"
 )
 
-// city runs the loop where the truth is known.
+// city runs the loop on networks whose truth is known.
 func (s *simulation) city(cmd *cobra.Command, cfg config.Config, rules policy.Rules) error {
 	if cmd.Flags().Changed("experiment") {
 		rules.Trial.On = s.experiment == config.ExperimentOn
 	}
-	rules.HoldoutPrefixes, rules.AAPrefixes = nil, nil // named ones live elsewhere
+	rules.HoldoutPrefixes, rules.AAPrefixes = nil, nil // named prefixes are elsewhere
 	o := simulate.CityOptions{Seed: s.seed, Prefixes: s.prefixes, Hours: s.hours, Rules: rules}
 	o.Holdout, o.AA = cfg.Experiment.Permille()
 	tell, done := progress(cmd)
@@ -26,23 +24,23 @@ func (s *simulation) city(cmd *cobra.Command, cfg config.Config, rules policy.Ru
 	if err != nil {
 		return err
 	}
-	return s.g.print(cmd, r, func(w io.Writer) error { return show.City(w, r) })
+	return s.g.print(cmd, r, r.Write)
 }
 
-// Bounds of a city: below, its shares of kinds are a handful of prefixes and nothing is
-// selected yet; above, it takes minutes and gigabytes, or longer than any cool-down tells.
+// Bounds of a city. Below, each kind is a handful of prefixes and nothing is selected yet;
+// above, it takes minutes and gigabytes, or longer than any cool-down.
 const (
 	minHours, maxHours       = 4, 720
 	minPrefixes, maxPrefixes = 100, 20_000
 )
 
-func (s *simulation) checkCity() error {
+func (s *simulation) checkCity(cmd *cobra.Command) error {
 	switch {
 	case s.hours < minHours || s.hours > maxHours:
 		return fmt.Errorf("--hours %d: use %d to %d", s.hours, minHours, maxHours)
 	case s.prefixes < minPrefixes || s.prefixes > maxPrefixes:
 		return fmt.Errorf("--prefixes %d: use %d to %d", s.prefixes, minPrefixes, maxPrefixes)
-	case s.experiment != config.ExperimentOn && s.experiment != config.ExperimentOff:
+	case cmd.Flags().Changed("experiment") && s.experiment != config.ExperimentOn && s.experiment != config.ExperimentOff:
 		return fmt.Errorf("--experiment %q: use on or off", s.experiment)
 	}
 	return nil

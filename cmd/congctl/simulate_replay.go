@@ -3,22 +3,18 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/app/show"
-	"github.com/congctl/congctl/internal/app/simulate"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/data/sqlite"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/loop/store/sqlite"
+	"github.com/congctl/congctl/internal/simulate"
+	"github.com/congctl/congctl/internal/strict"
 )
 
 func (s *simulation) replayHistory(cmd *cobra.Command, rules policy.Rules) error {
@@ -36,7 +32,7 @@ func (s *simulation) replayHistory(cmd *cobra.Command, rules policy.Rules) error
 	done()
 	if err != nil {
 		err = fmt.Errorf("read history %s: %w", s.history, err)
-		if fault := (config.Fault{}); errors.As(err, &fault) {
+		if fault := (strict.Fault{}); errors.As(err, &fault) {
 			return usage(err)
 		}
 		return err
@@ -47,8 +43,8 @@ func (s *simulation) replayHistory(cmd *cobra.Command, rules policy.Rules) error
 	return s.replay(cmd, rules, h)
 }
 
-// replayStore takes the place from the configuration that holds: the rules on trial may
-// be another's.
+// replayStore takes the store from the configuration in force: the rules on trial may be
+// another host's.
 func (s *simulation) replayStore(cmd *cobra.Command, rules policy.Rules) error {
 	cfg, err := s.g.config()
 	if err != nil {
@@ -57,18 +53,8 @@ func (s *simulation) replayStore(cmd *cobra.Command, rules policy.Rules) error {
 	if s.store != "" {
 		cfg.StateDir = s.store
 	}
-	path, err := filepath.Abs(storePath(cfg))
-	if err != nil {
-		return fmt.Errorf("find store: %w", err)
-	}
-	st, err := sqlite.Open(cmd.Context(), path, sqlite.Options{ReadOnly: true, SkipCheck: true})
-	if errors.Is(err, fs.ErrNotExist) {
-		return notFound("congctl simulate --history FILE", fmt.Errorf("no store in %s", cfg.StateDir))
-	} else if err != nil {
-		return err
-	}
-	err = s.replayStored(cmd, st, cfg.PoP, rules)
-	return errors.Join(err, st.Close())
+	none := notFound("congctl simulate --history FILE", fmt.Errorf("no store in %s", cfg.StateDir))
+	return withStore(cmd.Context(), cfg, none, func(st *sqlite.Store) error { return s.replayStored(cmd, st, cfg.PoP, rules) })
 }
 
 func (s *simulation) replayStored(cmd *cobra.Command, st *sqlite.Store, pop string, rules policy.Rules) error {
@@ -81,7 +67,7 @@ func (s *simulation) replayStored(cmd *cobra.Command, st *sqlite.Store, pop stri
 	if err != nil {
 		return err
 	}
-	err = s.replay(cmd, rules, simulate.Stored{PoP: pop, WindowSeconds: rules.WindowSeconds, Archive: st})
+	err = s.replay(cmd, rules, simulate.Stored{PoP: pop, WindowSeconds: rules.WindowSeconds, Store: st})
 	if errors.Is(err, simulate.ErrWindow) {
 		return usage(err)
 	}
@@ -102,29 +88,20 @@ func popOf(ctx context.Context, st *sqlite.Store, otherwise string) (string, err
 }
 
 func (s *simulation) replay(cmd *cobra.Command, rules policy.Rules, from simulate.Source) error {
-	asJSON, err := s.g.json()
-	if err != nil {
-		return err
-	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
-	each := simulatedLine(out, asJSON)
+	each, end := simulate.RoundWriter(answer.Fit(out, width(cmd.OutOrStdout()))), func(err error) error { return errors.Join(err, out.Flush()) }
+	if !s.g.isTable() {
+		l := s.g.list(cmd)
+		each, end = func(r simulate.Round) error { return l.Add(r) }, l.Close
+	}
 	tell, done := progress(cmd)
 	n := 0
-	err = simulate.Replay(cmd.Context(), rules, from, func(r simulate.Round) error {
+	err := simulate.Replay(cmd.Context(), rules, from, func(r simulate.Round) error {
 		if n++; n%12 == 0 {
 			tell("%d rounds", n)
 		}
 		return each(r)
 	})
 	done()
-	return errors.Join(err, out.Flush())
-}
-
-// simulatedLine prints rounds as they come.
-func simulatedLine(w io.Writer, asJSON bool) func(simulate.Round) error {
-	if asJSON {
-		enc := json.NewEncoder(w)
-		return func(r simulate.Round) error { return enc.Encode(r) }
-	}
-	return show.SimulatedRounds(w)
+	return end(err)
 }

@@ -7,10 +7,12 @@ import (
 	"io/fs"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/app/sockets"
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/kernel/sample"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/linux/sample"
+	"github.com/congctl/congctl/internal/loop/sockets"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 func newSockets(g *global) *cobra.Command {
@@ -21,26 +23,24 @@ func newSockets(g *global) *cobra.Command {
 		Use:   "sockets",
 		Short: "Dump all TCP sockets once with every field of tcp_info",
 		Long: `sockets asks the kernel for every TCP socket, IPv4 and IPv6, in one dump, and
-prints what "ss -tni" tells and more. With -o json one line of JSON a socket, every
-field by its kernel name with its unit. It needs no root for the own namespace.`,
-		Example: "  congctl sockets\n  congctl sockets --summary\n  congctl sockets -o json --port 443",
-		Args:    cobra.NoArgs,
+prints what "ss -tni" shows and more. With -o json or -o jsonl it prints every field
+by its kernel name, with its unit. Reading its own network
+namespace needs no root.`,
+		Example: "  congctl sockets\n  congctl sockets --summary\n  congctl sockets -o jsonl --port 443",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			asJSON, err := g.json()
-			if err != nil {
-				return err
-			}
 			from, done, err := socketSource(netns, ports)
 			if err != nil {
 				return err
 			}
-			switch w := cmd.OutOrStdout(); {
+			switch {
 			case summary:
 				err = printSummary(g, cmd, from)
-			case asJSON:
-				err = sockets.WriteJSON(w, from)
+			case g.isTable():
+				w := cmd.OutOrStdout()
+				err = sockets.WriteTable(answer.Fit(w, width(w)), from)
 			default:
-				err = sockets.WriteTable(w, from)
+				l := g.list(cmd)
+				err = l.Close(sockets.EachJSON(from, l.AddJSON))
 			}
 			return errors.Join(err, done())
 		},
@@ -48,6 +48,7 @@ field by its kernel name with its unit. It needs no root for the own namespace.`
 	cmd.Flags().BoolVar(&summary, "summary", false, "counts only")
 	cmd.Flags().StringVar(&netns, "netns", "own", "own, all, or a name or path of a network namespace")
 	cmd.Flags().UintSliceVar(&ports, "port", nil, "only these local ports, filtered in the kernel")
+	cmd.Flag("port").DefValue = "" // all of them, not an empty list
 	return cmd
 }
 
@@ -61,15 +62,11 @@ func printSummary(g *global, cmd *cobra.Command, from sockets.Source) error {
 
 // socketSource walks all sockets in all states, listeners and TIME_WAIT included.
 func socketSource(netns string, ports []uint) (sockets.Source, func() error, error) {
-	scope := sample.Scope{Mode: sample.Mode(netns)}
-	if scope.Mode != sample.ModeOwn && scope.Mode != sample.ModeAll {
-		scope = sample.Scope{Mode: sample.ModeList, List: []string{netns}}
-	}
-	spaces, err := sample.OpenNamespaces(scope)
-	if spaces == nil {
-		return nil, nil, usage(err)
-	} else if errors.Is(err, fs.ErrNotExist) {
+	spaces, err := sample.OpenNamespaces(netns)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, errors.Join(notFound("ip netns list", err), spaces.Close())
+	} else if errors.Is(err, unix.EINVAL) {
+		return nil, nil, errors.Join(&coded{exitUsage, "ip netns list", fmt.Errorf("--netns %q: not a network namespace", netns)}, spaces.Close())
 	} else if err != nil {
 		return nil, nil, errors.Join(err, spaces.Close())
 	}

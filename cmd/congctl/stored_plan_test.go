@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/data/sqlite"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/store/sqlite"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // A plan can be in force without waiting for the policy: `up` puts the one that
@@ -33,7 +33,7 @@ func (e *edge) planFor(prefixes ...record.Prefix) *plan.Plan {
 	}
 	now := time.Now().Unix()
 	p := &plan.Plan{
-		PoP: "test", Serial: 1, Created: now, Expires: now + 3600, Treatment: "bbr", MinBytes: plan.DefaultMinBytes,
+		PoP: "test", Serial: 1, Created: now, Expires: now + 3600, Treatment: "bbr", MinBytes: 100_000,
 		BlockSeconds: seconds(e.cfg.Block), WashoutSeconds: seconds(e.cfg.Washout), Experiment: plan.ExperimentOff,
 		GroupTrial: plan.DefaultGroupTrial, GroupPromoted: e.cfg.ControlEvery, Salt: testSalt, CapRule: plan.CapRuleNone,
 	}

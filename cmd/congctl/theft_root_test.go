@@ -12,8 +12,9 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 
-	"github.com/congctl/congctl/internal/app/control"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 const thiefName = "some_exporter"
@@ -80,9 +81,9 @@ func TestTheftIsAlarmedWithinAMinute(t *testing.T) {
 	}
 	t.Logf("after %s: %s", took.Round(time.Second), status.Agent.Alarms)
 	eventually(t, "an event that names the thief", patience, func() bool {
-		var events []control.Event
+		var events []journal.Event
 		e.ask(&events, "events")
-		return slices.ContainsFunc(events, func(v control.Event) bool { return v.Kind == "alarm-theft" && strings.Contains(v.Text, thiefName) })
+		return slices.ContainsFunc(events, func(v journal.Event) bool { return v.Kind == "alarm-theft" && strings.Contains(v.Text, thiefName) })
 	})
 	if status.Tier != "full" {
 		t.Skipf("tier %s gives no callbacks back: minimum kernel 6.12", status.Tier)

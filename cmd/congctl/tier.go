@@ -3,24 +3,26 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/kernel/enforce"
-	"github.com/congctl/congctl/internal/kernel/route"
+	"github.com/congctl/congctl/internal/loop/kernel/enforce"
+	"github.com/congctl/congctl/internal/loop/kernel/route"
+	"github.com/congctl/congctl/internal/loop/policy"
 )
 
-func (u *up) openKernel(context.Context) error {
+func (u *up) openKernel(ctx context.Context) error {
 	p, err := enforce.ProbeKernel(u.cfg.Treatment.Cong, u.cfg.Cgroup)
 	if err != nil {
 		return err
 	}
-	u.probe = heldTo(p, u.cfg.Tier)
-	u.log.Info("kernel", "release", u.probe.Kernel, "tier", u.probe.Tier, "why", u.probe.Reasons)
-	storage, err := u.openTier()
+	u.probe = p.HeldTo(u.cfg.Tier)
+	u.log.Info(u.tierText())
+	storage, err := u.openTier(ctx)
 	if err != nil {
 		return err
 	}
-	if err := u.setDeny(u.cfg); err != nil {
+	if err := u.setDeny(u.rules); err != nil {
 		return err
 	}
 	if u.sampler, err = openSampler(u.cfg, storage); err != nil {
@@ -33,35 +35,23 @@ func (u *up) openKernel(context.Context) error {
 	return nil
 }
 
-// heldTo lowers what the kernel can to what the configuration wants.
-func heldTo(p enforce.Probe, tier string) enforce.Probe {
-	want := p.Tier
-	switch tier {
-	case config.TierRoute:
-		want = enforce.TierRoute
-	case config.TierObserve:
-		want = enforce.TierObserve
-	}
-	if want < p.Tier {
-		p.Reasons = []string{"held to it by the configuration; this kernel can do " + p.Tier.String()}
-		p.Tier = want
-	}
-	return p
+func (u *up) tierText() string {
+	return fmt.Sprintf("kernel %s, tier %s: %s", u.probe.Kernel, u.probe.Tier, strings.Join(u.probe.Reasons, "; "))
 }
 
-// openTier opens what enforces at this tier, and gives the map of marks for the
-// sampler to read along.
-func (u *up) openTier() (storage int, err error) {
+// openTier opens what enforces at this tier, and returns the map of marks that the
+// sampler reads along.
+func (u *up) openTier(ctx context.Context) (storage int, err error) {
 	if u.probe.Tier.CanFollow() {
 		storage, err = u.openFollower()
 		if !errors.Is(err, enforce.ErrTaken) {
 			return storage, err
 		}
 		u.probe.Tier, u.probe.Reasons = enforce.TierRoute, []string{err.Error()}
-		u.log.Warn("kernel", "tier", u.probe.Tier, "why", u.probe.Reasons)
+		u.log.Warn(u.tierText())
 	}
 	if u.probe.Tier >= enforce.TierRoute {
-		return 0, u.openRouter()
+		return 0, u.openRouter(ctx)
 	}
 	return 0, nil
 }
@@ -79,26 +69,17 @@ func (u *up) openFollower() (storage int, err error) {
 	return e.MarksFD(), nil
 }
 
-func (u *up) openRouter() (err error) {
-	if u.router, err = route.Open(route.Options{}); err != nil {
+func (u *up) openRouter(ctx context.Context) (err error) {
+	if u.router, err = route.Open(); err != nil {
 		return err
 	}
 	u.later(u.router.Close)
-	stop := make(chan struct{})
-	done := make(chan error, 1)
-	go func() { done <- u.router.Follow(stop) }()
-	u.later(func() error {
-		close(stop)
-		return <-done
-	})
+	u.beside(context.WithoutCancel(ctx), func(ctx context.Context) error { return u.router.Follow(ctx.Done()) })
 	return nil
 }
 
-func (u *up) setDeny(cfg config.Config) error {
-	deny, err := cfg.DenyList()
-	if err != nil {
-		return usage(err)
-	}
+func (u *up) setDeny(rules policy.Rules) error {
+	deny := policy.Nets(rules.Guards.Never)
 	switch {
 	case u.follower != nil:
 		return u.follower.SetDeny(deny)

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-
+	"fmt"
 	"io"
 	"log/slog"
 	"net/netip"
@@ -18,17 +18,19 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/app/agent"
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/app/controller"
-	"github.com/congctl/congctl/internal/app/weblog"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/data/sqlite"
-	"github.com/congctl/congctl/internal/kernel/clock"
-	"github.com/congctl/congctl/internal/kernel/cpu"
-	"github.com/congctl/congctl/internal/kernel/enforce"
-	"github.com/congctl/congctl/internal/kernel/instance"
-	"github.com/congctl/congctl/internal/kernel/route"
+	"github.com/congctl/congctl/internal/goodput/weblog"
+	"github.com/congctl/congctl/internal/linux/clock"
+	"github.com/congctl/congctl/internal/linux/instance"
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/controller"
+	"github.com/congctl/congctl/internal/loop/kernel/cpu"
+	"github.com/congctl/congctl/internal/loop/kernel/enforce"
+	"github.com/congctl/congctl/internal/loop/kernel/route"
+	"github.com/congctl/congctl/internal/loop/logline"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/loop/store/sqlite"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func newUp(g *global) *cobra.Command {
@@ -36,29 +38,28 @@ func newUp(g *global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run the whole loop on this host: agent, controller and store",
-		Long: `up measures this host's TCP connections, decides once a window which client
-prefixes to treat, and treats them, until SIGTERM or SIGINT. SIGHUP reads the
-configuration again. It needs root (or CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN and
-CAP_SYS_ADMIN for other namespaces) and Linux 5.15 to treat by connection; the
-log's first lines say what this kernel can do.`,
+		Long: `up measures this host's TCP connections, decides once per window which client
+networks to treat, and treats them, until SIGTERM or SIGINT. SIGHUP reloads the
+configuration. It needs root (or CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN, and
+CAP_SYS_ADMIN for other namespaces) and Linux 5.15 to treat single connections;
+the first lines of the log say what this kernel can do.`,
 		Example: "  sudo congctl up\n  sudo congctl up -c /etc/congctl/congctl.yml",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			g.cgroup = cgroup
-			cfg, err := g.config()
+			cfg, rules, err := g.checked()
 			if err != nil {
 				return err
 			}
-			return runUp(cmd.Context(), g, cfg, cmd.ErrOrStderr())
+			return runUp(cmd.Context(), g, cfg, rules, cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringVar(&cgroup, "cgroup", "", "attach to this cgroup2 directory instead of what the configuration says")
+	pathVar(cmd.Flags(), &cgroup, "cgroup", "", "", "attach to this cgroup2 directory instead of the configured one")
 	return cmd
 }
 
-// gcPercent: the loop's heap is mostly the ledger, which lives as long as the
-// connections do. Collecting at half its size again costs little CPU and keeps
-// 100,000 connections under 120 MB.
+// gcPercent: most of the heap is the ledger, which lives as long as its connections.
+// Collecting at half its size again costs little CPU and keeps 100,000 connections
+// under 120 MB.
 const gcPercent = 50
 
 // up is one run of the loop.
@@ -70,25 +71,25 @@ type up struct {
 
 	sampler    *sampler
 	follower   *follower     // nil below tier good
-	router     *route.Router // nil but on tiers route and basic
+	router     *route.Router // nil except on tiers route and basic
 	probe      enforce.Probe
 	store      *sqlite.Store
 	controller *controller.Controller
 	agent      *agent.Agent
-	meter      *weblog.Meter // nil where no access log is followed
+	meter      *weblog.Meter // nil if no access log is followed
 	clients    atomic.Pointer[agent.Clients]
 	keep       atomic.Pointer[config.Store]
 	alarms     chan alarm
 
-	reloading sync.Mutex    // guards held: SIGHUP and the socket may both ask
-	held      config.Config // the configuration in force; cfg is the one of the start
+	held  config.Config // the configuration in force; cfg is that of the start
+	rules policy.Rules  // in force, with the lists as their files had them then
 }
 
-func runUp(ctx context.Context, g *global, cfg config.Config, stderr io.Writer) (err error) {
+func runUp(ctx context.Context, g *global, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
 	debug.SetGCPercent(gcPercent)
-	u := &up{g: g, cfg: cfg, held: cfg, log: newLog(cfg.Log, stderr), alarms: make(chan alarm, 64)}
+	u := &up{g: g, cfg: cfg, held: cfg, rules: rules, log: newLog(cfg.Log, stderr), alarms: make(chan alarm, 64)}
 	defer func() { err = errors.Join(err, u.shut()) }()
-	// From here on: SIGHUP ends a process that does not ask for it.
+	// From here on, since SIGHUP ends a process that does not handle it.
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, unix.SIGHUP)
 	defer signal.Stop(hup)
@@ -102,6 +103,17 @@ func runUp(ctx context.Context, g *global, cfg config.Config, stderr io.Writer) 
 
 // later runs fn at the end, in reverse order.
 func (u *up) later(fn func() error) { u.close = append(u.close, fn) }
+
+// beside runs fn until u shuts down, or until ctx ends, whichever is first.
+func (u *up) beside(ctx context.Context, fn func(context.Context) error) {
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- fn(ctx) }()
+	u.later(func() error {
+		stop()
+		return <-done
+	})
+}
 
 func (u *up) shut() error {
 	var errs []error
@@ -133,35 +145,13 @@ func (u *up) openStore(ctx context.Context) error {
 }
 
 func (u *up) openController(ctx context.Context) (err error) {
-	rules, err := rulesOf(u.cfg)
-	if err != nil {
-		return err
-	}
-	holdout, aa := u.cfg.Experiment.Permille()
-	u.controller, err = controller.New(ctx, controller.Options{
-		PoP: u.cfg.PoP, Rules: rules, Window: u.cfg.Window, Block: u.cfg.Experiment.Block, Washout: u.cfg.Experiment.Washout,
-		ControlEvery: u.cfg.Experiment.ControlEvery, Treatment: u.cfg.Treatment.Cong, MinBytes: u.cfg.Treatment.MinBytes,
-		HoldoutPermille: holdout, AAPermille: aa, TreatmentIsDefault: u.treatmentIsDefault,
-	}, u.store, u.store, u.log, time.Now)
+	o := optionsOf(u.cfg, u.rules)
+	u.controller, err = controller.New(ctx, o, u.store, u.log, time.Now)
 	return err
 }
 
-// treatmentIsDefault reports whether there is nothing to treat anywhere.
-func (u *up) treatmentIsDefault() bool {
-	spaces, err := u.sampler.Namespaces()
-	if err != nil || len(spaces) == 0 {
-		return false
-	}
-	for _, ns := range spaces {
-		if ns.DefaultCong.String() != u.cfg.Treatment.Cong {
-			return false
-		}
-	}
-	return true
-}
-
 func (u *up) openAgent(ctx context.Context) error {
-	limits, err := limitsOf(u.cfg)
+	limits, err := limitsOf(u.cfg, u.rules)
 	if err != nil {
 		return err
 	}
@@ -172,27 +162,30 @@ func (u *up) openAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rooms := agent.Rooms{
-		Sockets: u.sampler, Counters: u.sampler, Clock: clock.Now, Starved: meter.Starved, Log: u.log,
-		ClientFacing: u.clientFacing, Records: u.metered(records), OnWindow: func(out agent.Out) { u.onWindow(ctx, out) }, OnAlarm: u.onAlarm,
+	deps := agent.Deps{
+		Sockets: u.sampler, Counters: u.sampler, Clock: clock.Now, Starved: meter.Starved,
+		ClientFacing: u.clientFacing, Records: u.metered(records), OnWindow: func(w agent.ClosedWindow) { u.onWindow(ctx, w) }, OnAlarm: u.onAlarm, OnClear: u.onClear,
 	}
 	if u.follower != nil {
-		rooms.Follower, rooms.Treater, rooms.Sweeper = u.follower, u.follower, u.follower
-		rooms.KernelCounts = u.follower.counts
+		deps.Follower, deps.Treater = u.follower, u.follower
+		if u.follower.CanSweep() {
+			deps.Sweeper = u.follower
+		}
+		deps.KernelCounts = u.follower.counts
 	} else if u.router != nil {
-		rooms.Treater = u.router
+		deps.Treater = u.router
 	}
 	u.agent = agent.New(agent.Options{
 		Poll: u.cfg.Poll, Window: u.cfg.Window, Block: u.cfg.Experiment.Block, Washout: u.cfg.Experiment.Washout,
 		MinBytes: u.cfg.Treatment.MinBytes, MaxConns: maxConns, MaxPrefixes: u.cfg.MaxPrefixes,
 		PlanTTL: u.cfg.Treatment.Expiry, SweepEvery: sweepEvery, MaxQueuedCloses: maxQueuedCloses,
 		CoverageLimit: coverageLimit, PublicKey: u.controller.PublicKey(), PlanLimits: limits,
-	}, rooms)
+	}, deps)
 	return u.controller.Attach(ctx, u.agent)
 }
 
 const (
-	maxConns        = 4_000_000        // about 1 GB of ledger: beyond, a host needs sampling, and says so
+	maxConns        = 4_000_000        // about 1 GB of ledger: beyond it a host needs sampling, and the loop says so
 	sweepEvery      = 30 * time.Second // stolen callbacks are noticed within a minute
 	maxQueuedCloses = 200_000          // 64 MB at the worst: four seconds of closes at 50,000/s
 	coverageLimit   = 0.99
@@ -205,27 +198,32 @@ func (u *up) clientFacing(ns record.NetnsID, local, remote netip.AddrPort, passi
 	return u.clients.Load().Facing(ns, local, remote, passive)
 }
 
-func (u *up) onWindow(ctx context.Context, out agent.Out) {
-	// A window that is being kept must be kept whole, also while we stop.
-	if err := u.controller.Round(context.WithoutCancel(ctx), out); err != nil {
-		u.log.Error("round", "window", out.Start, "err", err)
-		u.onAlarm("round", err.Error())
+func (u *up) onWindow(ctx context.Context, w agent.ClosedWindow) {
+	// A window being stored must be stored whole, even while we stop.
+	if err := u.controller.Round(context.WithoutCancel(ctx), w); err != nil {
+		u.agent.RaiseAlarm("round", err.Error())
+	} else {
+		u.agent.ClearAlarm("round")
 	}
 	if u.meter != nil {
-		u.meter.Window(out.Start)
+		u.meter.Window(w.Start)
 	}
 	u.prune(ctx)
 }
 
+// alarm is an event that begins or ends an alarm.
 type alarm struct{ kind, text string }
 
-// onAlarm never waits: the agent tells of alarms from its loop, and a store that
-// another process holds must not stop the polling.
-func (u *up) onAlarm(kind, text string) {
+func (u *up) onAlarm(kind, text string) { u.onEvent(controller.KindAlarm+kind, text) }
+func (u *up) onClear(kind string)       { u.onEvent(controller.KindAlarmOver, kind) }
+
+// onEvent never waits: the agent calls it from its loop, and a store that another
+// process holds must not stop the polling.
+func (u *up) onEvent(kind, text string) {
 	select {
 	case u.alarms <- alarm{kind, text}:
 	default:
-		u.log.Error("alarm not kept: too many wait", "kind", kind)
+		u.log.Error("not kept in the store, too many events wait: " + kind + ": " + text)
 	}
 }
 
@@ -234,63 +232,62 @@ func (u *up) run(ctx context.Context, hup <-chan os.Signal) error {
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { u.attend(ctx, hup) })
-	u.log.Info("up", "pop", u.cfg.PoP, "window", u.cfg.Window, "poll", u.cfg.Poll, "treatment", u.cfg.Treatment.Cong, "socket", u.cfg.Socket)
+	u.log.Info(fmt.Sprintf("up: pop %s, window %s, poll %s, treatment %s, socket %s", u.cfg.PoP,
+		config.FormatDuration(u.cfg.Window), config.FormatDuration(u.cfg.Poll), u.cfg.Treatment.Cong, u.cfg.Socket))
 	err := u.agent.Run(ctx)
 	stop()
 	wg.Wait()
+	u.tellWaiting(ctx)
 	if err == nil {
 		u.log.Info("down")
 	}
 	return err
 }
 
-// attend keeps alarms and reloads on SIGHUP until ctx ends.
+// attend stores alarms, and reloads on SIGHUP, until ctx ends.
 func (u *up) attend(ctx context.Context, hup <-chan os.Signal) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case a := <-u.alarms:
-			u.controller.Alarm(a.kind, a.text)
+			_ = u.controller.Tell(context.WithoutCancel(ctx), a.kind, a.text) // the log has it at least
 		case <-hup:
-			if err := u.reload(ctx); err != nil {
-				u.log.Error("reload", "err", err)
-			}
+			_ = u.reload(ctx) // an event, refused or not
 		}
 	}
 }
 
-// prune forgets what is older than the configuration keeps. Once a window is
-// often enough: each call deletes one window's worth.
+// tellWaiting stores the alarms that attend left: the last windows are closed after ctx ends.
+func (u *up) tellWaiting(ctx context.Context) {
+	for {
+		select {
+		case a := <-u.alarms:
+			_ = u.controller.Tell(context.WithoutCancel(ctx), a.kind, a.text) // the log has it at least
+		default:
+			return
+		}
+	}
+}
+
+// prune deletes what is older than the configuration keeps. Once a window is often
+// enough: each call deletes one window's worth.
 func (u *up) prune(ctx context.Context) {
-	now := time.Now().Unix()
-	before := func(d time.Duration) int64 { return now - int64(d/time.Second) }
-	k := u.keep.Load()
-	_, err := u.store.Prune(ctx, sqlite.Before{
-		Windows: before(k.KeepWindows), Rounds: before(k.KeepDecisions), Events: before(k.KeepEvents), Plans: before(k.KeepPlans),
-	})
+	now := time.Now()
+	err := u.store.Prune(ctx, u.keep.Load().Before(now.Unix()))
 	if u.meter != nil {
-		err = errors.Join(err, goodputDir(u.cfg).Prune(before(u.cfg.Goodput.Keep)))
+		err = errors.Join(err, goodputDir(u.cfg).Prune(now.Add(-u.cfg.Goodput.Keep).Unix()))
 	}
 	if err != nil && ctx.Err() == nil {
-		u.log.Error("prune", "err", err)
+		u.log.Error("drop what is older than store.keep_* and goodput.keep", "err", err)
 	}
 }
 
 func newLog(l config.Log, w io.Writer) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(l.Level)) // validated with the configuration
-	opt := &slog.HandlerOptions{Level: level, ReplaceAttr: utc}
-	if l.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, opt))
+	o := logline.Options{JSON: l.Format == "json"}
+	_ = o.Level.UnmarshalText([]byte(l.Level)) // validated with the configuration
+	if f, ok := w.(*os.File); ok {
+		o.Journal = logline.ToJournal(f, os.Getenv("JOURNAL_STREAM"))
 	}
-	return slog.New(slog.NewTextHandler(w, opt))
-}
-
-// utc: log, store and windows speak of one time.
-func utc(groups []string, a slog.Attr) slog.Attr {
-	if a.Key == slog.TimeKey && len(groups) == 0 {
-		a.Value = slog.TimeValue(a.Value.Time().UTC())
-	}
-	return a
+	return logline.New(w, o)
 }

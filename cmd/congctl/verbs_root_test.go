@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/control"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // TestVerbsLiveAndStored asks every reading verb of the running process, and again
@@ -86,7 +86,11 @@ type everything struct {
 
 func (e *edge) readEverything(clients []netip.Addr) (all everything) {
 	e.t.Helper()
-	e.ask(&all.status, "status")
+	out, errs, code := e.verb("status", "-o", "json")
+	check(e.t, json.Unmarshal([]byte(out), &all.status))
+	if want := map[bool]int{true: exitOK, false: exitDown}[all.status.Running]; code != want {
+		e.t.Errorf("status: exit code %d, want %d: %s", code, want, errs)
+	}
 	var rows []control.PrefixRow
 	e.ask(&rows, "prefixes")
 	all.prefixes = map[record.Prefix]control.PrefixRow{}
@@ -106,7 +110,7 @@ func (e *edge) readEverything(clients []netip.Addr) (all everything) {
 			e.t.Errorf("explain %s: %+v\n%s", p, x, text)
 		}
 	}
-	for _, verb := range []string{"status", "prefixes", "rounds", "events"} {
+	for _, verb := range []string{"prefixes", "rounds", "events"} {
 		if out := e.must(verb); strings.TrimSpace(out) == "" {
 			e.t.Errorf("%s prints nothing", verb)
 		}
@@ -162,9 +166,9 @@ func (e *edge) refusals(planText string) {
 		{2, "host bits set", []string{"explain", "203.0.113.7/24"}},
 		{2, "length /16", []string{"events", "--prefix", "203.0.0.0/16"}},
 		{2, "--output", []string{"status", "-o", "xml"}},
-		{2, "unknown flag", []string{"rounds", "--many"}},
-		{2, "accepts 1 arg", []string{"explain"}},
-		{2, "unknown command", []string{"status", "now"}},
+		{2, "no such flag", []string{"rounds", "--many"}},
+		{2, "missing PREFIX|ADDRESS", []string{"explain"}},
+		{2, "takes no argument", []string{"status", "now"}},
 		{2, "unknown command", []string{"statsu"}},
 	} {
 		out, errs, code := e.verb(c.args...)
@@ -178,15 +182,15 @@ func (e *edge) refusals(planText string) {
 func (e *edge) actWhileNothingRuns() {
 	e.t.Helper()
 	for _, verb := range []string{"stop", "resume", "plan unfreeze", "plan freeze", "stop"} {
-		if out := e.must(strings.Fields(verb)...); !strings.Contains(out, "nothing runs") {
+		if out := e.must(strings.Fields(verb)...); !strings.Contains(out, "not running") {
 			e.t.Errorf("%s: %s", verb, out)
 		}
 	}
-	if _, errs, code := e.verb("stop", "--evict"); code != 1 || !strings.Contains(errs, "nothing runs here") {
+	if _, errs, code := e.verb("stop", "--evict"); code != 1 || !strings.Contains(errs, "no congctl is running here") {
 		e.t.Errorf("stop --evict: exit code %d: %s", code, errs)
 	}
 	e.start()
-	if s, err := e.status(); err != nil || !s.Killed || !s.Frozen || !s.Agent.Killed {
+	if s, err := e.status(); err != nil || !s.Stopped || !s.Frozen || !s.Agent.Stopped {
 		e.t.Errorf("started after stop and freeze: %+v, %v", s, err)
 	}
 	e.stop()

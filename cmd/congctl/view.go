@@ -2,86 +2,70 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/app/control"
-	"github.com/congctl/congctl/internal/app/controller"
-	"github.com/congctl/congctl/internal/data/sqlite"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/controller"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/loop/store/sqlite"
 )
 
-// withView runs fn with whoever can answer: the running congctl on its socket, or
-// a replay of the store when none runs.
+// withView runs fn with the running congctl on its socket, or with a replay of the store
+// when none runs.
 func (g *global) withView(ctx context.Context, fn func(control.View) error) error {
 	cfg, err := g.config()
 	if err != nil {
 		return err
 	}
-	client := control.NewClient(cfg.Socket)
-	defer client.Close()
-	err = fn(client)
-	if !errors.Is(err, control.ErrNotRunning) {
-		return explained(err)
+	if err = fn(g.client(cfg)); errors.Is(err, control.ErrNotRunning) {
+		return withStored(ctx, cfg, fn)
 	}
-	view, done, err := openStored(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	return explained(errors.Join(fn(view), done()))
+	return err
 }
 
-func openStored(ctx context.Context, cfg config.Config) (control.View, func() error, error) {
+// ask asks such a view one thing.
+func ask[Q, A any](cmd *cobra.Command, g *global, what func(control.View, context.Context, Q) (A, error), q Q) (a A, err error) {
+	err = g.withView(cmd.Context(), func(v control.View) error {
+		a, err = what(v, cmd.Context(), q)
+		return err
+	})
+	return a, err
+}
+
+func withStored(ctx context.Context, cfg config.Config, fn func(control.View) error) error {
+	none := notFound("sudo congctl up", errors.New("no congctl is running here, and there is no store in "+cfg.StateDir))
+	return withStore(ctx, cfg, none, func(s *sqlite.Store) error {
+		rules, err := rulesOf(cfg)
+		if err != nil {
+			return err
+		}
+		v, err := controller.Stored(ctx, s, optionsOf(cfg, rules), version, time.Now)
+		if err != nil {
+			return err
+		}
+		return fn(v)
+	})
+}
+
+// withStore runs fn with the store to read; none is the error where there is no store.
+func withStore(ctx context.Context, cfg config.Config, none error, fn func(*sqlite.Store) error) error {
 	s, err := sqlite.Open(ctx, storePath(cfg), sqlite.Options{ReadOnly: true, SkipCheck: true})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, notFound("sudo congctl up", errors.New("no congctl runs here and none has left a store in "+cfg.StateDir))
+		return none
 	} else if err != nil {
-		return nil, nil, err
+		return err
 	}
-	rules, err := rulesOf(cfg)
-	if err != nil {
-		return nil, nil, errors.Join(err, s.Close())
-	}
-	o := controller.Options{PoP: cfg.PoP, Rules: rules, Window: cfg.Window}
+	return errors.Join(fn(s), s.Close())
+}
+
+// optionsOf returns the controller's numbers.
+func optionsOf(cfg config.Config, rules policy.Rules) controller.Options {
+	o := controller.Options{PoP: cfg.PoP, Rules: rules, Treatment: cfg.Treatment.Cong, MinBytes: cfg.Treatment.MinBytes}
 	o.HoldoutPermille, o.AAPermille = cfg.Experiment.Permille()
-	v, err := controller.NewStored(ctx, s, s, o, version, time.Now)
-	if err != nil {
-		return nil, nil, errors.Join(err, s.Close())
-	}
-	return v, s.Close, nil
-}
-
-// explained gives an answer's error its exit code and hint.
-func explained(err error) error {
-	var e *control.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	code := exitFailed
-	switch e.Code {
-	case control.NotFound:
-		code = exitNotFound
-	case control.BadRequest:
-		code = exitUsage
-	}
-	return &coded{code, e.Hint, err}
-}
-
-// print writes an answer as JSON or by fn.
-func (g *global) print(cmd *cobra.Command, v any, fn func(io.Writer) error) error {
-	asJSON, err := g.json()
-	if err != nil {
-		return err
-	}
-	if !asJSON {
-		return fn(cmd.OutOrStdout())
-	}
-	enc := json.NewEncoder(cmd.OutOrStdout())
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return o
 }

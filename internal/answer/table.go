@@ -1,4 +1,4 @@
-package show
+package answer
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// table writes rows whose first is the heading; the last column may be long.
-func table(w io.Writer, head string, rows [][]string) error {
+// Table writes rows whose first is the heading; the last column may be long.
+func Table(w io.Writer, head string, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, strings.ReplaceAll(head, " ", "\t"))
 	for _, r := range rows {
@@ -18,37 +18,50 @@ func table(w io.Writer, head string, rows [][]string) error {
 	return t.Flush()
 }
 
-func stamp(unix int64) string {
+// Stamp returns a Unix time as RFC 3339, "-" for none.
+func Stamp(unix int64) string {
 	if unix == 0 {
 		return "-"
 	}
 	return time.Unix(unix, 0).UTC().Format("2006-01-02T15:04:05Z")
 }
 
-func clockTime(unix int64) string {
+// Clock returns a Unix time's time of day in UTC, "-" for none.
+func Clock(unix int64) string {
 	if unix == 0 {
 		return "-"
 	}
 	return time.Unix(unix, 0).UTC().Format("15:04:05")
 }
 
-func mbit(bytesPerS float64) string {
+// Mbit returns bytes/s as Mbit/s, "-" for none.
+func Mbit(bytesPerS float64) string {
 	if bytesPerS == 0 {
 		return "-"
 	}
 	return fmt.Sprintf("%.2f", bytesPerS*8/1e6)
 }
 
-func yes(b bool) string {
+// Yes returns yes or no.
+func Yes(b bool) string {
 	if b {
 		return "yes"
 	}
 	return "no"
 }
 
-func or(s, empty string) string {
+// Or returns s, or empty in its place.
+func Or(s, empty string) string {
 	if s == "" {
 		return empty
 	}
 	return s
+}
+
+// Count returns a number and what it counts, as "1 window" or "2 windows".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

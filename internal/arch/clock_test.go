@@ -10,25 +10,25 @@ var impure = map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep":
 	"AfterFunc": true, "Tick": true, "NewTimer": true, "NewTicker": true}
 
 var clockRule = rule{
-	name:  "no clock in core",
+	name:  "no clock in pure packages",
 	check: checkClock,
 	planted: []plant{
-		{"internal/core/policy/a.go", "package policy\nimport \"time\"\nvar t = time.Now()\n"},
-		{"internal/core/policy/a.go", "package policy\nimport clock \"time\"\nvar now = clock.Now\n"},
-		{"internal/core/policy/a.go", "package policy\nimport . \"time\"\nvar t = Now()\n"},
-		{"internal/core/policy/a.go", "package policy\nimport \"time\"\nfunc f() { time.Sleep(1) }\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport \"time\"\nvar t = time.Now()\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport clock \"time\"\nvar now = clock.Now\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport . \"time\"\nvar t = Now()\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport \"time\"\nfunc f() { time.Sleep(1) }\n"},
 	},
 	clean: []plant{
-		{"internal/core/policy/a.go", "package policy\nimport \"time\"\nfunc f(now time.Time) time.Time { return now.Add(time.Hour) }\n"},
-		{"internal/core/policy/a_test.go", "package policy\nimport \"time\"\nvar start = time.Now()\n"},
-		{"internal/app/agent/a.go", "package agent\nimport \"time\"\nvar start = time.Now()\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport \"time\"\nfunc f(now time.Time) time.Time { return now.Add(time.Hour) }\n"},
+		{"internal/loop/policy/a_test.go", "package policy\nimport \"time\"\nvar start = time.Now()\n"},
+		{"internal/loop/agent/a.go", "package agent\nimport \"time\"\nvar start = time.Now()\n"},
 	},
 }
 
 func checkClock(files []*file) (faults []string) {
 	goFiles(files, func(f *file) {
 		name := localName(f, "time")
-		if f.test || name == "" || !strings.HasPrefix(f.path, "internal/core/") {
+		if k := kindOf(f.dir()); f.test || name == "" || k == nil || k.name != "pure" {
 			return
 		}
 		if name == "." {
@@ -40,7 +40,7 @@ func checkClock(files []*file) (faults []string) {
 				return true
 			}
 			if x, ok := sel.X.(*ast.Ident); ok && x.Name == name {
-				faults = append(faults, f.fault(f.line(sel.Pos()), "time.%s in core: take the time as an argument", sel.Sel.Name))
+				faults = append(faults, f.fault(f.line(sel.Pos()), "time.%s in a pure package: take the time as an argument", sel.Sel.Name))
 			}
 			return true
 		})

@@ -10,16 +10,16 @@ var packageDocRule = rule{
 	name:  "package doc",
 	check: checkPackageDoc,
 	planted: []plant{
-		{"internal/core/policy/a.go", "package policy\n"},
-		{"internal/core/policy/a.go", "// Something else.\npackage policy\n"},
-		{"internal/core/policy/a.go", "// Package policy decides.\n\npackage policy\n"},
+		{"internal/loop/policy/a.go", "package policy\n"},
+		{"internal/loop/policy/a.go", "// Something else.\npackage policy\n"},
+		{"internal/loop/policy/a.go", "// Package policy decides.\n\npackage policy\n"},
 		{"cmd/congctl/main.go", "package main\n"},
 	},
 	clean: []plant{
-		{"internal/core/policy/a.go", "// Package policy decides.\npackage policy\n"},
-		{"internal/core/policy/b.go", "package policy\n"},
+		{"internal/loop/policy/a.go", "// Package policy decides.\npackage policy\n"},
+		{"internal/loop/policy/b.go", "package policy\n"},
 		{"cmd/congctl/main.go", "// Command congctl steers.\npackage main\n"},
-		{"internal/kernel/bpfobj/x_bpfel.go", "package bpfobj\n"},
+		{"internal/loop/kernel/bpfobj/x_bpfel.go", "package bpfobj\n"},
 	},
 }
 

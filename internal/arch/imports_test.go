@@ -1,60 +1,74 @@
 package arch
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
 
-// room is one place of the house and what it may import. Patterns end in "/..."
-// for a whole tree; the first room whose dir fits a file is the file's room.
-type room struct {
-	dir     string
-	house   []string // packages of this module, from its root; "own" is the room itself
+// kind is what a package may do and import. The first kind whose pattern fits a folder is
+// the folder's; a pattern is a path or, with "/..." at its end, all below it, and "*"
+// stands for one or more folders.
+type kind struct {
+	name    string
+	folders []string
+	house   []string // kinds of this module that it may import
 	modules []string // modules of others
 	deny    []string // standard library packages
 	why     string
 }
 
-// outside is what core may not import of the standard library.
+// outside is what pure code may not import of the standard library.
 var outside = []string{"os/...", "net", "net/http/...", "net/rpc/...", "net/smtp", "net/mail", "net/textproto",
-	"log/...", "syscall/...", "math/rand", "plugin", "os/exec", "io/ioutil"}
+	"log/...", "syscall/...", "math/rand", "plugin", "io/ioutil"}
 
-var rooms = []room{
+var kinds = []kind{
 	{
-		// The one format of core that people write: YAML is a text here, not a file, and a
-		// decoder of our own would be worse than the module that the configuration uses.
-		dir: "internal/core/scenario", house: []string{"internal/core/..."}, modules: []string{"go.yaml.in/yaml/v3"}, deny: outside,
-		why: "a scenario is a text that expands to the same cells on any machine, years later",
+		name: "cmd", folders: []string{"cmd/..."}, house: []string{"..."}, modules: []string{"..."},
+		why: "cmd joins all others",
 	},
+	{name: "tool", folders: []string{"tools/...", "internal/arch"}, why: "it must not depend on what it checks or builds"},
 	{
-		dir: "internal/core", house: []string{"internal/core/..."}, deny: outside,
-		why: "core thinks: it must replay a decision from a file, on any machine, years later",
-	},
-	{
-		dir: "internal/kernel", house: []string{"internal/core/...", "internal/kernel/..."},
+		name: "kernel", folders: []string{"internal/linux/...", "internal/*/kernel/..."}, house: []string{"kernel", "pure"},
 		modules: []string{"github.com/cilium/ebpf", "github.com/vishvananda/netlink", "github.com/vishvananda/netns",
 			"golang.org/x/sys", "golang.org/x/net", "golang.org/x/sync"},
-		why: "kernel touches this host and knows neither stores nor loops",
+		why: "what touches this host knows neither stores nor runners",
 	},
 	{
-		dir: "internal/data", house: []string{"internal/core/...", "internal/data/...", "proto/..."},
+		name: "store", folders: []string{"internal/*/store/...", "proto/..."}, house: []string{"store", "pure"},
 		modules: []string{"google.golang.org/protobuf", "modernc.org/sqlite", "github.com/oschwald/maxminddb-golang/v2", "golang.org/x/sys", "golang.org/x/sync"},
-		why:     "data carries bytes; each adapter must be deletable alone",
+		why:     "each store must be deletable alone",
 	},
 	{
-		dir: "internal/app", house: []string{"internal/core/...", "internal/app/..."},
-		modules: []string{"go.yaml.in/yaml/v3", "golang.org/x/sys", "golang.org/x/sync"},
-		why:     "app runs loops on interfaces it declares itself, so that fakes can drive them",
+		name: "runner",
+		folders: []string{
+			"internal/loop/agent",                 // polls by the clock
+			"internal/loop/controller",            // decides by the clock, logs
+			"internal/loop/control",               // serves a unix socket
+			"internal/loop/config",                // reads the configuration file
+			"internal/loop/logline",               // writes the log
+			"internal/goodput/names",              // reads the files of names
+			"internal/goodput/weblog",             // follows access logs
+			"internal/lab", "internal/lab/report", // keep and read folders of results
+			"internal/popday/popreport", // reads a day's folder
+			"scenarios",                 // embeds files
+		},
+		house: []string{"runner", "pure"}, modules: []string{"go.yaml.in/yaml/v3", "golang.org/x/sys", "golang.org/x/sync"},
+		why: "runners use interfaces that they declare, so that fakes can drive them",
 	},
-	{dir: "internal/arch", why: "the shape test must not depend on the shape"},
 	{
-		dir: "scenarios", house: []string{"internal/core/scenario"},
-		why: "the shipped scenarios are texts that only cmd hands out; their test reads them",
+		// Scenarios are a format of pure code that people write: YAML is a text here.
+		name: "pure", folders: []string{"internal/strict", "internal/lab/scenario"}, house: []string{"pure"}, modules: []string{"go.yaml.in/yaml/v3"}, deny: outside,
+		why: "a scenario expands to the same cells on any machine, years later",
 	},
-	{dir: "tools", why: "tools run before anything else is known to build"},
-	{dir: "proto", house: []string{"proto/..."}, modules: []string{"google.golang.org/protobuf"}, why: "the wire contract knows nobody"},
-	{dir: "cmd", house: []string{"..."}, modules: []string{"..."}, why: "cmd joins the rooms"},
+	{
+		// config has the types of the settings beside the reading of their file.
+		name: "pure", folders: []string{"internal/simulate", "internal/goodput/effects"}, house: []string{"pure", "internal/loop/config"}, deny: outside,
+		why: "a replay gives the same answer on any machine, years later",
+	},
+	{
+		name: "pure", folders: []string{"internal/..."}, house: []string{"pure"}, deny: outside,
+		why: "pure by default: a decision replays from a file on any machine, years later",
+	},
 }
 
 // testModules may be imported by any test.
@@ -65,34 +79,36 @@ var importRule = rule{
 	name:  "imports",
 	check: checkImports,
 	planted: []plant{
-		{"internal/core/policy/a.go", "package policy\nimport _ \"os\"\n"},
-		{"internal/core/policy/a.go", "package policy\nimport _ \"net\"\n"},
-		{"internal/core/policy/a.go", "package policy\nimport _ \"net/http/httptest\"\n"},
-		{"internal/core/policy/a.go", "package policy\nimport _ \"log/slog\"\n"},
-		{"internal/core/policy/a.go", "package policy\nimport _ \"math/rand\"\n"},
-		{"internal/core/policy/a.go", "package policy\nimport _ \"go.yaml.in/yaml/v3\"\n"},
-		{"internal/core/scenario/a.go", "package scenario\nimport _ \"os\"\n"},
-		{"internal/app/lab/a.go", "package lab\nimport _ \"" + module + "/scenarios\"\n"},
-		{"internal/core/scenario/a_test.go", "package scenario\nimport _ \"" + module + "/scenarios\"\n"},
-		{"scenarios/a.go", "package scenarios\nimport _ \"" + module + "/internal/core/policy\"\n"},
-		{"internal/core/policy/a.go", "package policy\nimport _ \"" + module + "/internal/kernel/sample\"\n"},
-		{"internal/core/policy/a_test.go", "package policy\nimport _ \"" + module + "/internal/data/sqlite\"\n"},
-		{"internal/kernel/sample/a.go", "package sample\nimport _ \"" + module + "/internal/data/sqlite\"\n"},
-		{"internal/kernel/sample/a.go", "package sample\nimport _ \"modernc.org/sqlite\"\n"},
-		{"internal/app/agent/a.go", "package agent\nimport _ \"" + module + "/internal/kernel/enforce\"\n"},
-		{"internal/data/wire/a.go", "package wire\nimport _ \"" + module + "/internal/app/agent\"\n"},
-		{"internal/app/agent/a.go", "package agent\nimport _ \"github.com/google/go-cmp/cmp\"\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport _ \"os\"\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport _ \"net\"\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport _ \"net/http/httptest\"\n"},
+		{"internal/popday/a.go", "package popday\nimport _ \"log/slog\"\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport _ \"math/rand\"\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport _ \"go.yaml.in/yaml/v3\"\n"},
+		{"internal/lab/scenario/a.go", "package scenario\nimport _ \"os\"\n"},
+		{"internal/lab/a.go", "package lab\nimport _ \"" + module + "/cmd/congctl\"\n"},
+		{"internal/lab/scenario/a_test.go", "package scenario\nimport _ \"" + module + "/scenarios\"\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport _ \"" + module + "/internal/linux/sample\"\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport _ \"" + module + "/internal/loop/config\"\n"},
+		{"internal/loop/policy/a_test.go", "package policy\nimport _ \"" + module + "/internal/loop/store/sqlite\"\n"},
+		{"internal/linux/sample/a.go", "package sample\nimport _ \"" + module + "/internal/loop/store/sqlite\"\n"},
+		{"internal/linux/sample/a.go", "package sample\nimport _ \"modernc.org/sqlite\"\n"},
+		{"internal/loop/agent/a.go", "package agent\nimport _ \"" + module + "/internal/loop/kernel/enforce\"\n"},
+		{"internal/loop/store/wire/a.go", "package wire\nimport _ \"" + module + "/internal/loop/agent\"\n"},
+		{"internal/loop/agent/a.go", "package agent\nimport _ \"github.com/google/go-cmp/cmp\"\n"},
+		{"cmd/congctl/a.go", "package main\nimport _ \"" + module + "/internal/host/kernel/paperhosttest\"\n"},
 		{"pkg/a.go", "package pkg\n"},
 	},
 	clean: []plant{
-		{"internal/core/policy/a.go", "package policy\nimport (\n_ \"net/netip\"\n_ \"math/rand/v2\"\n_ \"" + module + "/internal/core/stat\"\n)\n"},
-		{"internal/core/policy/a_test.go", "package policy\nimport (\n_ \"os\"\n_ \"github.com/google/go-cmp/cmp\"\n)\n"},
-		{"internal/core/scenario/a.go", "package scenario\nimport _ \"go.yaml.in/yaml/v3\"\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport (\n_ \"net/netip\"\n_ \"math/rand/v2\"\n_ \"" + module + "/internal/tcp/stat\"\n)\n"},
+		{"internal/loop/policy/a_test.go", "package policy\nimport (\n_ \"os\"\n_ \"github.com/google/go-cmp/cmp\"\n)\n"},
+		{"internal/lab/scenario/a.go", "package scenario\nimport _ \"go.yaml.in/yaml/v3\"\n"},
 		{"scenarios/embed.go", "package scenarios\nimport _ \"embed\"\n"},
 		{"cmd/congctl/lab.go", "package main\nimport _ \"" + module + "/scenarios\"\n"},
-		{"internal/app/agent/a.go", "package agent\nimport (\n_ \"net/http\"\n_ \"" + module + "/internal/app/config\"\n)\n"},
-		{"internal/kernel/sample/a.go", "package sample\nimport _ \"golang.org/x/sys/unix\"\n"},
-		{"cmd/congctl/a.go", "package main\nimport (\n_ \"" + module + "/internal/kernel/sample\"\n_ \"" + module + "/internal/data/sqlite\"\n_ \"github.com/spf13/cobra\"\n)\n"},
+		{"internal/loop/agent/a.go", "package agent\nimport (\n_ \"net/http\"\n_ \"" + module + "/internal/loop/config\"\n)\n"},
+		{"internal/simulate/a.go", "package simulate\nimport _ \"" + module + "/internal/loop/config\"\n"},
+		{"internal/shape/kernel/limit/a.go", "package limit\nimport (\n_ \"golang.org/x/sys/unix\"\n_ \"" + module + "/internal/linux/qdisc\"\n)\n"},
+		{"cmd/congctl/a.go", "package main\nimport (\n_ \"" + module + "/internal/linux/sample\"\n_ \"" + module + "/internal/loop/store/sqlite\"\n_ \"github.com/spf13/cobra\"\n)\n"},
 	},
 }
 
@@ -101,58 +117,57 @@ func checkImports(files []*file) (faults []string) {
 		if f.ast == nil {
 			continue
 		}
-		r := roomOf(f.path)
-		if r == nil {
-			faults = append(faults, f.fault(1, "not in a room of the house: %s", roomNames()))
+		k := kindOf(f.dir())
+		if k == nil {
+			faults = append(faults, f.fault(1, "%s is no folder of this house: cmd, internal, scenarios, proto, tools", f.dir()))
 			continue
 		}
 		for _, spec := range f.ast.Imports {
 			p := strings.Trim(spec.Path.Value, `"`)
-			if !r.allows(p, f.test) {
-				faults = append(faults, f.fault(f.line(spec.Pos()), "%s may not import %q: %s", r.dir, p, r.why))
+			if strings.HasPrefix(p, module) && strings.HasSuffix(p, "test") && !f.test {
+				faults = append(faults, f.fault(f.line(spec.Pos()), "%s is for tests", p))
+			}
+			if !k.allows(p, f.test) {
+				faults = append(faults, f.fault(f.line(spec.Pos()), "a %s package may not import %q: %s", k.name, p, k.why))
 			}
 		}
 	}
 	return faults
 }
 
-func roomOf(path string) *room {
-	for i := range rooms {
-		if strings.HasPrefix(path, rooms[i].dir+"/") {
-			return &rooms[i]
+func kindOf(folder string) *kind {
+	for i := range kinds {
+		if matches(kinds[i].folders, folder) {
+			return &kinds[i]
 		}
 	}
 	return nil
 }
 
-func roomNames() string {
-	var names []string
-	for _, r := range rooms {
-		names = append(names, r.dir)
-	}
-	return fmt.Sprint(names)
-}
-
-func (r *room) allows(p string, test bool) bool {
+func (k *kind) allows(p string, test bool) bool {
 	own := strings.TrimPrefix(p, module+"/")
 	switch {
 	case own != p:
-		return matches(r.house, own)
+		to := kindOf(own)
+		return to != nil && (matches(k.house, to.name) || matches(k.house, own))
 	case !strings.Contains(strings.Split(p, "/")[0], "."):
 		// A test may read its testdata: only what ships must be pure.
-		return test || !matches(r.deny, p)
+		return test || !matches(k.deny, p)
 	case test && inModules(testModules, p):
 		return true
 	}
-	return inModules(r.modules, p)
+	return inModules(k.modules, p)
 }
 
-// matches reports whether p is one of patterns; "x/..." covers x and all below.
+// matches reports whether p is one of patterns.
 func matches(patterns []string, p string) bool {
-	return slices.ContainsFunc(patterns, func(pat string) bool {
-		tree, all := strings.CutSuffix(pat, "...")
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		tree, all := strings.CutSuffix(pattern, "...")
 		if !all {
-			return p == pat
+			return p == pattern
+		}
+		if before, after, any := strings.Cut(tree, "*"); any {
+			return strings.HasPrefix(p, before) && strings.Contains(p[len(before):]+"/", after)
 		}
 		return strings.HasPrefix(p+"/", tree)
 	})

@@ -18,14 +18,14 @@ var nameRule = rule{
 	check: checkNames,
 	planted: []plant{
 		{"internal/core/util/a.go", "package util\n"},
-		{"internal/core/policy/helpers.go", "package policy\n"},
-		{"internal/core/policy/types_test.go", "package policy\n"},
-		{"internal/core/policy/a.go", "package policy\ntype PlanManager struct{}\n"},
-		{"internal/core/policy/a.go", "package policy\nfunc ParseHelper() {}\n"},
+		{"internal/loop/policy/helpers.go", "package policy\n"},
+		{"internal/loop/policy/types_test.go", "package policy\n"},
+		{"internal/loop/policy/a.go", "package policy\ntype PlanManager struct{}\n"},
+		{"internal/loop/policy/a.go", "package policy\nfunc ParseHelper() {}\n"},
 		{"bpf/common.h", "\n"},
 	},
 	clean: []plant{
-		{"internal/core/policy/a.go", "package policy\nimport \"testing\"\ntype Plan struct{}\nfunc f(t *testing.T) { t.Helper() }\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport \"testing\"\ntype Plan struct{}\nfunc f(t *testing.T) { t.Helper() }\n"},
 		{"docs/types.md", "\n"},
 	},
 }
@@ -52,7 +52,7 @@ func checkNames(files []*file) (faults []string) {
 	return faults
 }
 
-// declared gives the types and functions of f with their lines.
+// declared returns the types and functions of f with their lines.
 func declared(f *file) map[string]int {
 	names := map[string]int{}
 	for _, d := range f.ast.Decls {

@@ -14,7 +14,7 @@ var machinePathRule = rule{
 	check: checkMachinePaths,
 	planted: []plant{
 		{"README.md", "x\nsee `" + "/wor" + "k/main" + "`\n"},
-		{"internal/core/policy/testdata/a", "/roo" + "t/go/pkg\n"},
+		{"internal/loop/policy/testdata/a", "/roo" + "t/go/pkg\n"},
 		{"Makefile", "cd " + "/tmp/bash" + "_jobs.0\n"},
 		{".ci/run", "ls " + "/home/" + "me/x\n"},
 	},

@@ -22,7 +22,7 @@ type plant struct{ path, src string }
 
 func rules() []rule {
 	return []rule{
-		importRule, clockRule, fileSizeRule, funcSizeRule, packageDocRule,
+		importRule, arrowRule, clockRule, fileSizeRule, funcSizeRule, packageDocRule,
 		nameRule, machinePathRule, errorTextRule, skipReasonRule,
 	}
 }

@@ -23,12 +23,12 @@ var fileSizeRule = rule{
 	name:  "file size",
 	check: checkFileSize,
 	planted: []plant{
-		{"internal/core/policy/a.go", "package policy\n" + strings.Repeat("// x\n", maxFile)},
+		{"internal/loop/policy/a.go", "package policy\n" + strings.Repeat("// x\n", maxFile)},
 		{"bpf/a.bpf.c", strings.Repeat("/* x */\n", maxFile+1)},
 	},
 	clean: []plant{
-		{"internal/core/policy/a.go", "package policy\n" + strings.Repeat("// x\n", maxFile-1)},
-		{"internal/data/wire/a.pb.go", "package wire\n" + strings.Repeat("// x\n", 2*maxFile)},
+		{"internal/loop/policy/a.go", "package policy\n" + strings.Repeat("// x\n", maxFile-1)},
+		{"internal/loop/store/wire/a.pb.go", "package wire\n" + strings.Repeat("// x\n", 2*maxFile)},
 		{"docs/a.md", strings.Repeat("x\n", 2*maxFile)},
 	},
 }
@@ -61,12 +61,12 @@ var funcSizeRule = rule{
 	name:  "function size",
 	check: checkFuncSize,
 	planted: []plant{
-		{"internal/core/policy/a.go", "package policy\nfunc f() {\n" + strings.Repeat("f()\n", maxFunc) + "}\n"},
-		{"internal/core/policy/a_test.go", "package policy\nfunc f() {\n" + strings.Repeat("f()\n", maxFunc) + "}\n"},
+		{"internal/loop/policy/a.go", "package policy\nfunc f() {\n" + strings.Repeat("f()\n", maxFunc) + "}\n"},
+		{"internal/loop/policy/a_test.go", "package policy\nfunc f() {\n" + strings.Repeat("f()\n", maxFunc) + "}\n"},
 	},
 	clean: []plant{
-		{"internal/core/policy/a.go", "package policy\nfunc f() {\n" + strings.Repeat("f()\n", maxFunc-2) + "}\n"},
-		{"internal/kernel/bpfobj/sock_x86_bpfel.go", "package bpfobj\nfunc f() {\n" + strings.Repeat("f()\n", maxFunc) + "}\n"},
+		{"internal/loop/policy/a.go", "package policy\nfunc f() {\n" + strings.Repeat("f()\n", maxFunc-2) + "}\n"},
+		{"internal/loop/kernel/bpfobj/sock_x86_bpfel.go", "package bpfobj\nfunc f() {\n" + strings.Repeat("f()\n", maxFunc) + "}\n"},
 	},
 }
 

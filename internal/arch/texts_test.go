@@ -15,13 +15,13 @@ var errorTextRule = rule{
 	name:  "error texts",
 	check: checkErrorTexts,
 	planted: []plant{
-		{"internal/core/policy/a.go", "package policy\nimport \"fmt\"\nvar err = fmt.Errorf(\"failed to read: %w\", e)\n"},
-		{"internal/core/policy/a.go", "package policy\nimport \"errors\"\nvar err = errors.New(\"Cannot read\")\n"},
-		{"internal/core/policy/a.go", "package policy\nimport \"fmt\"\nvar err = fmt.Errorf(\"read x: unable to open %s\", p)\n"},
-		{"internal/core/policy/a.go", "package policy\nimport \"fmt\"\nvar err = fmt.Errorf(\"Read x: %w\", e)\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport \"fmt\"\nvar err = fmt.Errorf(\"failed to read: %w\", e)\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport \"errors\"\nvar err = errors.New(\"Cannot read\")\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport \"fmt\"\nvar err = fmt.Errorf(\"read x: unable to open %s\", p)\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport \"fmt\"\nvar err = fmt.Errorf(\"Read x: %w\", e)\n"},
 	},
 	clean: []plant{
-		{"internal/core/policy/a.go", "package policy\nimport \"fmt\"\nvar err = fmt.Errorf(\"read plan %s: %w\", p, e)\nvar e2 = fmt.Errorf(\"TCP_INFO: %w\", e)\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport \"fmt\"\nvar err = fmt.Errorf(\"read plan %s: %w\", p, e)\nvar e2 = fmt.Errorf(\"TCP_INFO: %w\", e)\n"},
 	},
 }
 
@@ -47,11 +47,11 @@ var skipReasonRule = rule{
 	name:  "skips have reasons",
 	check: checkSkips,
 	planted: []plant{
-		{"internal/core/policy/a_test.go", "package policy\nfunc f() { t.SkipNow() }\n"},
-		{"internal/core/policy/a_test.go", "package policy\nfunc f() { t.Skip() }\n"},
+		{"internal/loop/policy/a_test.go", "package policy\nfunc f() { t.SkipNow() }\n"},
+		{"internal/loop/policy/a_test.go", "package policy\nfunc f() { t.Skip() }\n"},
 	},
 	clean: []plant{
-		{"internal/core/policy/a_test.go", "package policy\nfunc f() { t.Skip(\"needs root: makes namespaces; minimum kernel 5.3\") }\n"},
+		{"internal/loop/policy/a_test.go", "package policy\nfunc f() { t.Skip(\"needs root: makes namespaces; minimum kernel 5.3\") }\n"},
 	},
 }
 

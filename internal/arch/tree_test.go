@@ -33,8 +33,9 @@ func (f *file) fault(line int, format string, args ...any) string {
 	return fmt.Sprintf("%s:%d: %s", f.path, line, fmt.Sprintf(format, args...))
 }
 
-// skipDirs are places where builds and tools leave files that git ignores.
-var skipDirs = map[string]bool{".git": true, "bin": true, "dist": true, ".cache": true, "node_modules": true}
+// skipped are places where builds and tools leave files that git ignores. In a linked
+// worktree .git is a file.
+var skipped = map[string]bool{".git": true, "bin": true, "dist": true, ".cache": true, "node_modules": true}
 
 // load reads every text file below root and parses the Go ones.
 func load(root fs.FS) ([]*file, error) {
@@ -43,10 +44,10 @@ func load(root fs.FS) ([]*file, error) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() {
-			if skipDirs[d.Name()] {
-				return fs.SkipDir
-			}
+		switch {
+		case d.IsDir() && skipped[d.Name()]:
+			return fs.SkipDir
+		case d.IsDir() || skipped[d.Name()]:
 			return nil
 		}
 		f, err := read(root, name)

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxCommandBytes: what is longer than a screen is nothing to be typed; the journal has it.
+// maxCommandBytes: nobody types more than a screen; the journal has it.
 const maxCommandBytes = 2000
 
-// Command is how a person gives a step's target a value by hand, where congctl could not;
-// "" where no program of a host can, and only the same verb again does.
+// Command returns how a person sets a step's target to a value by hand, if congctl could
+// not; "" if no program of a host can, and only the same verb again does.
 func (s Step) Command(v Value) string {
 	switch s.Kind {
 	case File:
@@ -26,7 +26,7 @@ func (s Step) Command(v Value) string {
 	case TSO, GSO:
 		return "ethtool -K " + Quoted(s.Target) + " " + strings.TrimPrefix(string(s.Kind), "offload-") + " " + v.Text
 	case Egress:
-		if v.Present && named(v.Text) == "" {
+		if v.Present && sameTree("", v.Text, Named) {
 			return "tc qdisc del dev " + Quoted(s.Target) + " root"
 		}
 	case Module:
@@ -54,7 +54,7 @@ func fileCommand(target string, v Value) string {
 func treeCommand(link string, v Value) string {
 	nodes, err := ParseTree(v.Text)
 	switch {
-	case err != nil || !v.Present:
+	case err != nil || len(nodes) == 0:
 		return ""
 	case nodes[0].Handle == 0 && !nodes[0].Default:
 		return "tc qdisc del dev " + Quoted(link) + " root"
@@ -66,7 +66,7 @@ func treeCommand(link string, v Value) string {
 
 const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:@%+,"
 
-// Quoted is a word for a shell.
+// Quoted returns a word quoted for a shell.
 func Quoted(s string) string {
 	if s != "" && strings.Trim(s, plainLetters) == "" {
 		return s

@@ -215,7 +215,8 @@ func FuzzParse(f *testing.F) {
 
 func FuzzTree(f *testing.F) {
 	f.Add(Tree([]Node{{Kind: "mq", Handle: 0xcc000000, Parent: RootParent}, {Kind: "fq", Parent: 0xcc000001, Default: true}}).Text)
-	f.Add("fq_codel 0 ffffffff 0800010000280000\n")
+	f.Add("fq_codel ffffffff 0 0800010000280000")
+	f.Add("mq 0 ffffffff -\nfq 80010000 1 0800\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		nodes, err := ParseTree(text)
 		if err != nil {
@@ -232,6 +233,27 @@ func FuzzTree(f *testing.F) {
 			t.Error("a tree is not the same as itself")
 		}
 	})
+}
+
+// TestFirstForm: a journal with the first form of a link's qdiscs and in the kernel's order
+// reads as one of today.
+func TestFirstForm(t *testing.T) {
+	was, is := Text("mq cc000000 ffffffff *\nfq 0 cc000001 *\nfq 0 cc000002 *\n"), Text("mq ffffffff cc000000 *; fq cc000001 0 *; fq cc000002 0 *")
+	old := Text("mq ffffffff 80010000 -; fq 80010002 10000 01; fq 80010001 0 -")
+	p := sample()
+	p.Steps = []Step{{Kind: Qdisc, Target: "eth0", New: was}, {Kind: Egress, Target: "eth0", Old: old}, {Kind: File, Target: "/a", New: was}}
+	b := append(Opening(p), Line{Event: Intend}.Bytes()...)
+	b = append(b, Line{Event: Done, Now: &was}.Bytes()...)
+	j, err := Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.Steps[0].New != is || *j.Marks[0].Wrote != is || j.Steps[2].New != was {
+		t.Errorf("read %+v, wrote %v", j.Steps, j.Marks[0].Wrote)
+	}
+	if want := "mq ffffffff 80010000 -; fq 80010001 0 -; fq 80010002 10000 01"; j.Marks[1].Old != Text(want) {
+		t.Errorf("read %v, want %s", j.Marks[1].Old, want)
+	}
 }
 
 // FuzzSpelling: no target, value or text makes a journal that cannot be read.

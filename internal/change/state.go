@@ -7,7 +7,7 @@ type Phase string
 
 // The phases, in order. A journal without a plan has none: it is [ErrTorn].
 const (
-	Prepared Phase = "prepared" // the plan is written, nothing was touched
+	Prepared Phase = "prepared" // the plan is written, nothing touched
 	Applying Phase = "applying"
 	Applied  Phase = "applied" // in force
 	Undoing  Phase = "undoing" // begun, or ended with values that somebody changed since
@@ -31,15 +31,14 @@ const (
 // Mark is a step's status.
 type Mark struct {
 	Status Status
-	// Old is what an undo restores: the plan's, but for a volatile target that was written
-	// again after a reboot, which had what the boot gave it.
+	// Old is what an undo restores: the plan's, except for a volatile target that was
+	// written again after a reboot and had the boot's value.
 	Old Value
-	// To is where it goes instead, on the way back over older changes; nil is to Old.
+	// where it goes instead, on the way back over older changes; nil is to Old
 	To    *Value
-	Wrote *Value // what the target had right after the write, nil while that was not noted
+	Wrote *Value // what the target had right after the write, nil until that is noted
 	// Lost: the target forgets at a reboot, and there was one since the plan was made.
 	Lost bool
-	Text string // of the last refusal or leaving
 }
 
 // Back is what an undo writes.
@@ -57,7 +56,7 @@ type State struct {
 	Marks []Mark // of each step
 }
 
-// NewState is the state of a plan that nobody has touched yet.
+// NewState returns the state of a plan before its first step.
 func NewState(p Plan) State {
 	s := State{Phase: Prepared, Boot: p.Boot, Marks: make([]Mark, len(p.Steps))}
 	for i := range s.Marks {
@@ -66,7 +65,7 @@ func NewState(p Plan) State {
 	return s
 }
 
-// Take takes a line that follows the plan, or refuses one that cannot come here.
+// Take applies a line that follows the plan, or refuses one that cannot come here.
 func (j *Journal) Take(l Line) error {
 	if j.Phase == Gone {
 		return fmt.Errorf("event %q after the end", l.Event)
@@ -99,7 +98,6 @@ func (j *Journal) takeStep(l Line, m *Mark) error {
 	if l.Event == Done && l.Now == nil {
 		return fmt.Errorf("event %q without a value", l.Event)
 	}
-	m.Text = l.Text
 	switch l.Event {
 	case Intend:
 		j.Phase, m.Status = Applying, Intended
@@ -149,8 +147,8 @@ func (j *Journal) takeClosed() error {
 	return nil
 }
 
-// Open tells whether a step still has to be looked at by an undo. A target that forgets
-// is open again after a reboot: a file that could not be taken back may have set it.
+// Open reports whether an undo still has to look at a step. A target that forgets is open
+// again after a reboot: a file that could not be undone may have set it.
 func (j *Journal) Open(i int) bool {
 	switch m := j.Marks[i]; m.Status {
 	case Untouched, Restored, Kept:
@@ -161,7 +159,7 @@ func (j *Journal) Open(i int) bool {
 	return false
 }
 
-// Refusals are the steps that somebody changed since.
+// Refusals returns the steps that somebody changed since.
 func (j *Journal) Refusals() (list []int) {
 	for i, m := range j.Marks {
 		if m.Status == Refused {
@@ -169,4 +167,30 @@ func (j *Journal) Refusals() (list []int) {
 		}
 	}
 	return list
+}
+
+func (j *Journal) reboot(boot string) {
+	j.Boot = boot
+	for i, s := range j.Steps {
+		m := &j.Marks[i]
+		if !s.Kind.Volatile() {
+			continue
+		}
+		m.Lost, m.Old = true, s.Kind.afterBoot(m.Old)
+		if m.To != nil {
+			to := s.Kind.afterBoot(*m.To)
+			m.To = &to
+		}
+	}
+}
+
+// afterBoot returns an old value as a later boot has it. What enable put at a root is gone:
+// the kernel now has what its settings say, which may no longer be enable's.
+func (k Kind) afterBoot(v Value) Value {
+	nodes, err := ParseTree(v.Text)
+	if k != Egress || err != nil || len(nodes) == 0 || nodes[0].Handle != OwnHandle<<16 {
+		return v
+	}
+	v.Text = Tree(unnamed(nodes)).Text
+	return v
 }

@@ -2,27 +2,26 @@ package goodput
 
 import (
 	"cmp"
-	"encoding/binary"
-	"hash/fnv"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/accesslog"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput/accesslog"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 const (
-	// SampleCap values a row keeps: 64 know its median to 6 points of rank, and rows of
-	// many networks are pooled. Beyond it those with the smallest hash stay, a uniform
-	// sample that needs no random numbers (bottom-k, Cohen and Kaplan 2007).
+	// SampleCap is how many values a row keeps: 64 determine its median to 6 points of rank, and rows
+	// of many networks are pooled. Beyond it those with the smallest hash stay, a uniform sample that
+	// needs no random numbers (bottom-k, Cohen and Kaplan 2007).
 	SampleCap = 64
 	// maxRows are open at once: 20 MB with one value each. A new one beyond that is counted.
 	maxRows = 200_000
-	// resolutionUs of a server's clock: nginx cuts to milliseconds, and a response that
-	// takes none would be infinitely fast.
+	// resolutionUs of a server's clock: nginx cuts to milliseconds, and a response that takes none
+	// would be infinitely fast.
 	resolutionUs = 1000
 )
 
-// Config is what an Aggregator is told once.
+// Config holds an Aggregator's fixed settings.
 type Config struct {
 	BlockSeconds, WashoutSeconds int64
 	MinBytes                     uint64
@@ -45,7 +44,7 @@ type sample struct {
 	rate float32
 }
 
-// New makes an aggregator.
+// New returns an empty aggregator.
 func New(c Config) *Aggregator { return &Aggregator{cfg: c, rows: map[Key]*open{}} }
 
 // Response adds a matched response.
@@ -55,7 +54,7 @@ func (a *Aggregator) Response(m *accesslog.Matched, tenant string) {
 		k.Kind = Small
 	}
 	rate := float64(m.BodyBytes) * 1e6 / float64(max(m.TransferUs(), resolutionUs))
-	a.add(k, m.BodyBytes, rate, hashOf(uint64(m.Netns), uint64(m.Cookie), uint64(m.StartUs)), m.Buffered)
+	a.add(k, m.BodyBytes, rate, stat.Hash(uint64(m.Netns), uint64(m.Cookie), uint64(m.StartUs)), m.Buffered)
 }
 
 // Conn adds a connection's window, if it moved enough for the path to show.
@@ -66,7 +65,7 @@ func (a *Aggregator) Conn(c *record.Conn, tenant string) {
 	}
 	k := Key{Window: c.Window, Prefix: c.Prefix, Kind: Acked, Arm: c.Assigned, Carryover: c.Carryover, Tenant: tenant}
 	rate := float64(c.WinBytesAcked) * 1e6 / float64(c.WinBusyUs)
-	a.add(k, c.WinBytesAcked, rate, hashOf(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window)), false)
+	a.add(k, c.WinBytesAcked, rate, stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window)), false)
 }
 
 func (a *Aggregator) add(k Key, bytes uint64, rate float64, hash uint32, buffered bool) {
@@ -98,7 +97,7 @@ func (o *open) thin() {
 	o.samples = slices.Clone(o.samples[:SampleCap])
 }
 
-// Flush gives all rows, sorted by key, and how many values found no room since the last.
+// Flush returns all rows, sorted by key, and how many values did not fit since the last.
 func (a *Aggregator) Flush() (rows []Row, dropped uint64) {
 	for _, o := range a.rows {
 		o.thin()
@@ -111,20 +110,4 @@ func (a *Aggregator) Flush() (rows []Row, dropped uint64) {
 	slices.SortFunc(rows, func(x, y Row) int { return compareKeys(x.Key, y.Key) })
 	dropped, a.dropped, a.rows = a.dropped, 0, map[Key]*open{}
 	return rows, dropped
-}
-
-// hashOf is FNV-1a, finished with MurmurHash3's mixer: FNV alone leaves the high
-// bits of neighbouring numbers alike.
-func hashOf(parts ...uint64) uint32 {
-	h := fnv.New64a()
-	var b [8]byte
-	for _, p := range parts {
-		binary.LittleEndian.PutUint64(b[:], p)
-		h.Write(b[:])
-	}
-	x := h.Sum64()
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	return uint32(x >> 32)
 }

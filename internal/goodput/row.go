@@ -2,9 +2,8 @@ package goodput
 
 import (
 	"cmp"
-	"fmt"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Kind is what a row's values are.
@@ -12,32 +11,19 @@ type Kind uint8
 
 const (
 	Responses Kind = iota // of at least the threshold: body bytes by time, from the log
-	Small                 // of less: they fit into a socket's buffer, so the time says little
+	Small                 // of less: they fit into a socket's buffer, so the time means little
 	Acked                 // connections of a window with at least the threshold: bytes acknowledged by busy time, from the kernel
 )
 
 var kindNames = [...]string{"responses", "small", "acked"}
 
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("kind(%d)", uint8(k))
-}
+func (k Kind) String() string { return record.NameOf(kindNames[:], int(k), "kind") }
 
 // MarshalText prints a kind by name.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads a kind by name; on an error k stays.
-func (k *Kind) UnmarshalText(b []byte) error {
-	for i, n := range kindNames {
-		if n == string(b) {
-			*k = Kind(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("parse kind %q: not one of %v", b, kindNames)
-}
+// UnmarshalText reads a kind by name; on an error k is unchanged.
+func (k *Kind) UnmarshalText(b []byte) error { return record.ParseName(k, kindNames[:], b, "kind") }
 
 // Key names a row.
 type Key struct {
@@ -45,22 +31,22 @@ type Key struct {
 	Prefix    record.Prefix `json:"prefix"`
 	Kind      Kind          `json:"kind"`
 	Arm       record.Arm    `json:"arm"`
-	Carryover bool          `json:"carryover,omitempty"` // on a connection switched in an earlier block: in no estimate
+	Carryover bool          `json:"carryover,omitempty"` // on a connection that first crossed in an earlier block: in no estimate
 	Washout   bool          `json:"washout,omitempty"`   // at the start of a block: in no estimate
 	Tenant    string        `json:"tenant,omitempty"`
 }
 
-// Row is what a network's responses of one kind did.
+// Row sums up a network's responses of one kind.
 type Row struct {
 	Key
 	N        uint32 `json:"n"` // responses, or connections
 	Bytes    uint64 `json:"bytes"`
 	Buffered uint32 `json:"buffered,omitempty"` // over within a round trip: their goodput is the buffer's
-	// BytesPerS are the values, ascending; of at most SampleCap, drawn evenly, where there are more.
+	// BytesPerS are the values, ascending; a uniform sample of SampleCap if there are more.
 	BytesPerS []float32 `json:"bytes_per_s"`
 }
 
-// Weight is how many responses each value stands for.
+// Weight returns how many responses each value stands for.
 func (r *Row) Weight() float64 {
 	if len(r.BytesPerS) == 0 {
 		return 0

@@ -1,15 +1,18 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/app/lab/report"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/report"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
-// Choice is what the command line changes of a scenario.
+// Choice is what the command line changes in a scenario.
 type Choice struct {
 	Cells string // regular expression that is found in the names of the cells to run; "": all
 	First uint64 // seed; 0: the file's
@@ -42,7 +45,11 @@ func (c Choice) names(s *scenario.Scenario) (names []string, err error) {
 	}
 	pattern, err := regexp.Compile(c.Cells)
 	if err != nil {
-		return nil, fmt.Errorf("cells %q: %w", c.Cells, err)
+		why := "not a regular expression"
+		if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
+			why += " (" + wrong.Code.String() + ")"
+		}
+		return nil, fmt.Errorf("--cells %q: %s; write a part of the cells' names, as loss=16%%", c.Cells, why)
 	}
 	var all []string
 	for i := range s.Cells {
@@ -52,19 +59,19 @@ func (c Choice) names(s *scenario.Scenario) (names []string, err error) {
 		}
 	}
 	if names == nil {
-		return nil, fmt.Errorf("cells %q: found in no cell of %s, which has %s", c.Cells, s.Name, strings.Join(all, ", "))
+		return nil, fmt.Errorf("--cells %q: matches no cell of %s, which has %s", c.Cells, s.Name, strings.Join(all, ", "))
 	}
 	return names, nil
 }
 
-// Scenario is what a manifest's folder runs: its text with the choice applied.
+// Scenario returns what a manifest's folder runs: its text with the choice applied.
 func Scenario(m *report.Manifest) (*scenario.Scenario, error) {
 	s, err := scenario.Parse(m.Scenario.Name, []byte(m.Scenario.Text))
 	if err != nil {
 		return nil, err
 	}
 	if len(m.Cells) > 0 {
-		s.Cells = only(s.Cells, m.Cells)
+		s.Cells = slices.DeleteFunc(s.Cells, func(c scenario.Cell) bool { return !slices.Contains(m.Cells, c.ID) })
 	}
 	s.Seeds = m.Seeds
 	for i := range s.Cells {
@@ -75,17 +82,4 @@ func Scenario(m *report.Manifest) (*scenario.Scenario, error) {
 		}
 	}
 	return s, nil
-}
-
-func only(cells []scenario.Cell, names []string) (chosen []scenario.Cell) {
-	wanted := map[string]bool{}
-	for _, n := range names {
-		wanted[n] = true
-	}
-	for _, c := range cells {
-		if wanted[c.ID] {
-			chosen = append(chosen, c)
-		}
-	}
-	return chosen
 }

@@ -6,14 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/congctl/congctl/internal/app/lab/report"
+	"github.com/congctl/congctl/internal/lab/report"
 )
 
-// DayFolder is where the runs of a day are kept: each in a folder of its own, which is
-// there whole or not at all, with a manifest that says what made it. One run alone is
-// the folder itself.
+// DayFolder keeps the runs of a day: each in its own folder, which exists whole or not at
+// all, with a manifest of what made it. One run alone is the folder itself.
 type DayFolder struct {
 	dir      string
 	alone    bool
@@ -24,12 +22,8 @@ type DayFolder struct {
 // must have been made by what manifest describes; without resume nothing may be there yet.
 func OpenDays(dir string, runs []DayRun, manifest func(DayRun) report.Manifest, resume bool) (f *DayFolder, kept []DayRun, err error) {
 	f = &DayFolder{filepath.Clean(dir), len(runs) == 1, manifest}
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("folder %s: %w", dir, err)
-	}
-	if len(entries) > 0 && !resume {
-		return nil, nil, fmt.Errorf("folder %s: %w: go on with --resume, or name another --out", dir, ErrTaken)
+	if err := free(dir); err != nil && !(resume && errors.Is(err, ErrTaken)) {
+		return nil, nil, err
 	}
 	if _, err := report.ReadManifest(dir); err == nil && !f.alone {
 		return nil, nil, fmt.Errorf("folder %s: holds a single run: name another --out", dir)
@@ -54,7 +48,7 @@ func (f *DayFolder) Path(r DayRun) string {
 	return filepath.Join(f.dir, r.String())
 }
 
-// holds tells whether a run is finished. One that something else made is an error.
+// holds reports whether a run is finished. A run made by anything else is an error.
 func (f *DayFolder) holds(r DayRun) (bool, error) {
 	path := f.Path(r)
 	if entries, err := os.ReadDir(path); errors.Is(err, fs.ErrNotExist) || (err == nil && len(entries) == 0) {
@@ -65,11 +59,7 @@ func (f *DayFolder) holds(r DayRun) (bool, error) {
 		return false, fmt.Errorf("resume %s: not a finished run: %w", path, err)
 	}
 	here := f.manifest(r)
-	if diff := there.Differences(&here); len(diff) > 0 {
-		return false, fmt.Errorf("resume %s: this run and those to come would not compare (there, here):\n  %s\nname another --out",
-			path, strings.Join(diff, "\n  "))
-	}
-	return true, nil
+	return true, alike(path, there, &here)
 }
 
 // Keep makes a run's folder from its manifest and what fill puts into it.

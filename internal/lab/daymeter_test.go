@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/congctl/congctl/internal/core/pop"
 )
 
 // dayStory is one run kept from before, two side by side of which one breaks.
@@ -15,10 +13,10 @@ func dayStory(m *DayMeter, clock *stopwatch) {
 	cubic, _ := m.begin(DayRun{"cubic", 1})
 	loop, note := m.begin(DayRun{"loop", 1})
 	clock.after(20 * time.Second)
-	cubic(pop.Progress{At: 12 * time.Minute, End: 4 * time.Hour, Responses: 900, Large: 200, Selected: pop.Nobody})
-	loop(pop.Progress{At: time.Minute, End: 4 * time.Hour, Selected: 0}) // too soon to draw again
+	cubic(Progress{At: 12 * time.Minute, End: 4 * time.Hour, Selected: NoSelection})
+	loop(Progress{At: time.Minute, End: 4 * time.Hour, Selected: 0}) // too soon to draw again
 	clock.after(40 * time.Second)
-	loop(pop.Progress{At: 48 * time.Minute, End: 4 * time.Hour, Responses: 4000, Large: 1000, Selected: 3})
+	loop(Progress{At: 48 * time.Minute, End: 4 * time.Hour, Selected: 3})
 	note("fault: kill")
 	m.end(passed{DayRun: DayRun{"cubic", 1}, err: errors.New("run guest: guest hung: its last lines:\n  x")})
 	clock.after(time.Minute)
@@ -29,30 +27,22 @@ func dayStory(m *DayMeter, clock *stopwatch) {
 func TestDayMeterOnATerminal(t *testing.T) {
 	var b strings.Builder
 	clock := &stopwatch{at: time.Unix(1000, 0)}
-	dayStory(NewDayMeter("demo", 3, &b, true, 0, clock.now), clock)
-	const up = "\r\033[K\033[1A"
+	dayStory(NewDayMeter(3, &b, true, 0, clock.now), clock)
+	const up, both = "\r\033[K\033[1A", "cubic-1    [#.......................] 0:12 of 4:00, about 19m0s left\n"
+	cubic := strings.Replace(both, "19m0s", "6m20s", 1)
 	want := []string{
 		"1/3 bbr-1: kept from before\n",
-		"demo [########................] 1/3 days, 0s virtual, - real time",
-		"demo [########................] 1/3 days, 12m0s virtual, 36.0 x real time" +
-			"\n  cubic-1    12m0s of 4h0m0s: 900 responses, 200 large, 0 broken" +
-			"\n  loop-1     begins" + up + up,
-		"demo [##########..............] 1/3 days, 1h0m0s virtual, 60.0 x real time, about 7m0s left" +
-			"\n  cubic-1    12m0s of 4h0m0s: 900 responses, 200 large, 0 broken" +
-			"\n  loop-1     48m0s of 4h0m0s: 4000 responses, 1000 large, 0 broken, 3 selected" + up + up,
+		"",
+		cubic + "loop-1     [........................] begins" + up,
+		both + "loop-1     [####....................] 0:48 of 4:00, 3 selected, about 4m0s left" + up,
 		"loop-1: fault: kill\n",
-		"demo [##########..............] 1/3 days, 1h0m0s virtual, 60.0 x real time, about 7m0s left" +
-			"\n  cubic-1    12m0s of 4h0m0s: 900 responses, 200 large, 0 broken" +
-			"\n  loop-1     48m0s of 4h0m0s: 4000 responses, 1000 large, 0 broken, 3 selected" + up + up,
+		both + "loop-1     [####....................] 0:48 of 4:00, 3 selected, about 4m0s left" + up,
 		"2/3 cubic-1: FAILED: run guest: guest hung: its last lines\n",
-		"demo [#################.......] 2/3 days, 1 FAILED, 48m0s virtual, 48.0 x real time, about 40s left" +
-			"\n  loop-1     48m0s of 4h0m0s: 4000 responses, 1000 large, 0 broken, 3 selected" + up,
+		"loop-1     [####....................] 0:48 of 4:00, 3 selected, about 4m0s left",
 		"3/3 loop-1: 4h1m0s virtual in 2m0s (120.5 x real time), 1m40s of CPU\n",
-		"demo [########################] 3/3 days, 1 FAILED, 4h1m0s virtual, 120.5 x real time",
-		"demo [########################] 3/3 days, 1 FAILED, 4h1m0s virtual, 120.5 x real time\n",
 	}
 	got := strings.ReplaceAll(b.String(), up, "UP")
-	if got != strings.ReplaceAll("\r\033[K"+strings.Join(want, "\r\033[K"), up, "UP") {
+	if got != strings.ReplaceAll("\r\033[K"+strings.Join(want, "\r\033[K")+"\r\033[K\r\033[K", up, "UP") {
 		t.Errorf("drawn:\n%s", strings.ReplaceAll(strings.ReplaceAll(got, "\r\033[K", "\n<wipe>"), "UP", "<up>"))
 	}
 }
@@ -60,14 +50,26 @@ func TestDayMeterOnATerminal(t *testing.T) {
 func TestDayMeterInAFile(t *testing.T) {
 	var b strings.Builder
 	clock := &stopwatch{at: time.Unix(1000, 0)}
-	dayStory(NewDayMeter("demo", 3, &b, false, 0, clock.now), clock)
+	dayStory(NewDayMeter(3, &b, false, 0, clock.now), clock)
 	want := `1/3 bbr-1: kept from before
-cubic-1: 12m0s of 4h0m0s: 900 responses, 200 large, 0 broken
-loop-1: 1m0s of 4h0m0s: 0 responses, 0 large, 0 broken, 0 selected
-loop-1: 48m0s of 4h0m0s: 4000 responses, 1000 large, 0 broken, 3 selected
 loop-1: fault: kill
 2/3 cubic-1: FAILED: run guest: guest hung: its last lines
 3/3 loop-1: 4h1m0s virtual in 2m0s (120.5 x real time), 1m40s of CPU
+`
+	if b.String() != want {
+		t.Errorf("written:\n%s\nwant:\n%s", b.String(), want)
+	}
+	b.Reset()
+	m := NewDayMeter(1, &b, false, 0, clock.now)
+	progress, _ := m.begin(DayRun{"loop", 1})
+	for minutes := time.Duration(0); minutes <= 240; minutes += 12 {
+		progress(Progress{At: minutes * time.Minute, End: 4 * time.Hour, Selected: 2})
+		clock.after(time.Second)
+	}
+	want = `loop-1: 1:00 of 4:00, 2 selected, about 15s left
+loop-1: 2:00 of 4:00, 2 selected, about 10s left
+loop-1: 3:00 of 4:00, 2 selected, about 5s left
+loop-1: 4:00 of 4:00, 2 selected
 `
 	if b.String() != want {
 		t.Errorf("written:\n%s\nwant:\n%s", b.String(), want)
@@ -77,9 +79,9 @@ loop-1: fault: kill
 func TestDayMeterOnANarrowTerminal(t *testing.T) {
 	var b strings.Builder
 	clock := &stopwatch{at: time.Unix(1000, 0)}
-	m := NewDayMeter("demo", 1, &b, true, 21, clock.now)
+	m := NewDayMeter(1, &b, true, 21, clock.now)
 	m.begin(DayRun{"loop", 1})
-	if want := "\r\033[Kdemo [..............\n  loop-1     begins"; b.String() != want {
+	if want := "\r\033[Kloop-1     [........"; b.String() != want {
 		t.Errorf("drawn %q, want %q", b.String(), want)
 	}
 }

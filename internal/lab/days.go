@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/congctl/congctl/internal/core/pop"
 )
 
 // DayRun is a day of a point of presence under a policy, with a seed.
@@ -19,8 +17,8 @@ type DayRun struct {
 // String names the run and its folder.
 func (r DayRun) String() string { return fmt.Sprintf("%s-%d", r.Policy, r.Seed) }
 
-// DayRuns are the runs of all policies with all seeds: the first seed of every policy
-// comes first, so that what is cut short can be compared.
+// DayRuns returns the runs of all policies with all seeds: the first seed of every policy
+// comes first, so that an interrupted set can be compared.
 func DayRuns(policies []string, first uint64, seeds int) (runs []DayRun) {
 	for i := range seeds {
 		for _, p := range policies {
@@ -30,14 +28,23 @@ func DayRuns(policies []string, first uint64, seeds int) (runs []DayRun) {
 	return runs
 }
 
+// Progress is how far a day is.
+type Progress struct {
+	At, End  time.Duration // of the day
+	Selected int           // client networks that congctl has selected now, or NoSelection
+}
+
+// NoSelection means that nothing selects: there is no congctl, or it has not had a round yet.
+const NoSelection = -1
+
 // DayJob is a run with its place.
 type DayJob struct {
 	DayRun
 	CPU   int           // of the host, this run's alone
 	Limit time.Duration // wall time after which the world ends the run as hung
-	// Progress is told how far the day is, Note what else happens. Both may be called
-	// from any goroutine.
-	Progress func(pop.Progress)
+	// Progress gets how far the day is, Note what else happens. Both may be called from
+	// any goroutine.
+	Progress func(Progress)
 	Note     func(string)
 }
 
@@ -65,9 +72,9 @@ type passed struct {
 	err     error
 }
 
-// Run runs what was not kept from before. A run that fails is told and the others go on;
-// all that failed is in the error. When ctx ends, the runs in progress are dropped and
-// its cause returned.
+// Run runs what was not kept from before. It reports a failed run and continues with the
+// others; the error has all failures. When ctx ends, it drops the runs in progress and
+// returns the cause.
 func (d *Days) Run(ctx context.Context, runs, kept []DayRun) error {
 	for _, r := range kept {
 		d.Meter.end(passed{DayRun: r})

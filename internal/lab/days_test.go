@@ -13,8 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/lab/report"
-	"github.com/congctl/congctl/internal/core/pop"
+	"github.com/congctl/congctl/internal/lab/report"
 )
 
 // fakeDays lets days pass at once, but for those that it holds or breaks.
@@ -48,13 +47,13 @@ func (w *fakeDays) RunDay(ctx context.Context, job DayJob) ([]byte, Facts, error
 		<-ctx.Done()
 		return nil, Facts{}, errors.New("guest ended")
 	}
-	job.Progress(pop.Progress{At: time.Hour, End: 4 * time.Hour, Selected: pop.Nobody})
+	job.Progress(Progress{At: time.Hour, End: 4 * time.Hour, Selected: NoSelection})
 	return []byte(job.DayRun.String()), Facts{Virtual: 4 * time.Hour}, w.broken[job.DayRun.String()]
 }
 
 func daysOn(w DayWorld, runs int, cpus ...int) (d *Days, kept *[]string) {
 	kept = new([]string)
-	return &Days{World: w, CPUs: cpus, Limit: time.Minute, Now: time.Now, Meter: NewDayMeter("fake", runs, io.Discard, false, 0, time.Now),
+	return &Days{World: w, CPUs: cpus, Limit: time.Minute, Now: time.Now, Meter: NewDayMeter(runs, io.Discard, false, 0, time.Now),
 		Keep: func(r DayRun, archive []byte) error {
 			if string(archive) != r.String() {
 				return fmt.Errorf("archive of %s is %s", r, archive)

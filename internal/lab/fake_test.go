@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/lab/report"
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/report"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // fakeWorld makes the run of a job from the job alone. What a test wants broken, it breaks.
@@ -85,7 +85,7 @@ func fakeManifest(t *testing.T, seeds string, c Choice) report.Manifest {
 	t.Helper()
 	text := "name: fake\nabout: for tests\narms: [cubic, bbr, reno]\nmatrix:\n  loss: [0%, 1%]\n" +
 		"path: {rate: 10mbit, rtt: 40ms, loss_at: before}\nflows:\n  - {size: 1MB}\nseeds: {" + seeds + "}\nexempt:\n"
-	for _, gate := range outcome.GateNames() {
+	for _, gate := range scenario.Gates {
 		text += "  " + gate + ": the world is a fake\n"
 	}
 	m := report.Manifest{Format: report.Format, Scenario: report.NewText("fake.yml", []byte(text)), World: "fake",

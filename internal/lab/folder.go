@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/lab/report"
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
-	"github.com/congctl/congctl/internal/core/theory"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/report"
+	"github.com/congctl/congctl/internal/lab/scenario"
+	"github.com/congctl/congctl/internal/lab/theory"
 )
 
 // Folder is where a scenario's runs are kept, one file each, and then its reports.
@@ -26,15 +26,13 @@ type Folder struct {
 	now      func() time.Time
 }
 
-// ErrTaken: the folder holds something, and nobody asked to go on with it.
+// ErrTaken means that the folder holds something, and that resuming was not requested.
 var ErrTaken = errors.New("is not empty")
 
 // Create makes a folder for what m describes. An empty one may be there already.
 func Create(dir string, m report.Manifest, now func() time.Time) (*Folder, error) {
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return nil, fmt.Errorf("folder %s: %w: go on with --resume, or name another --out", dir, ErrTaken)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("folder %s: %w", dir, err)
+	if err := free(dir); err != nil {
+		return nil, err
 	}
 	s, err := Scenario(&m)
 	if err != nil {
@@ -46,18 +44,35 @@ func Create(dir string, m report.Manifest, now func() time.Time) (*Folder, error
 	return &Folder{Scenario: s, dir: dir, manifest: m, now: now, opened: now()}, nil
 }
 
-// Resume opens a folder to go on with it, if what m describes would give the same bytes.
+// Resume opens a folder to continue it, if what m describes would give the same bytes.
 func Resume(dir string, m report.Manifest, now func() time.Time) (*Folder, error) {
 	f, err := Open(dir, now)
 	if err != nil {
 		return nil, err
 	}
 	m.HZ = f.manifest.HZ // known only once something ran
-	if diff := f.manifest.Differences(&m); len(diff) > 0 {
-		return nil, fmt.Errorf("resume %s: its runs and those to come would not compare (there, here):\n  %s\nname another --out",
+	return f, alike(dir, &f.manifest, &m)
+}
+
+// free returns an error if a folder holds anything.
+func free(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("folder %s: %w", dir, err)
+	case len(entries) > 0:
+		return fmt.Errorf("folder %s: %w: go on with --resume, or name another --out", dir, ErrTaken)
+	}
+	return nil
+}
+
+// alike returns an error if runs of a folder's manifest are not as those made here.
+func alike(dir string, there, here *report.Manifest) error {
+	if diff := there.Differences(here); len(diff) > 0 {
+		return fmt.Errorf("resume %s: its runs and new ones would not be comparable (there, here):\n  %s\nname another --out",
 			dir, strings.Join(diff, "\n  "))
 	}
-	return f, nil
+	return nil
 }
 
 // Open opens a folder to report from it.
@@ -78,7 +93,7 @@ func Open(dir string, now func() time.Time) (*Folder, error) {
 	return f, nil
 }
 
-// Keep writes a finished run and what it cost.
+// Keep writes a finished run and its cost.
 func (f *Folder) Keep(run *outcome.Run, facts Facts) error {
 	if err := report.WriteRun(f.dir, run); err != nil {
 		return err
@@ -91,16 +106,14 @@ func (f *Folder) Keep(run *outcome.Run, facts Facts) error {
 	return report.WriteWall(f.dir, f.wall)
 }
 
-// Cost says what all runs of the folder took so far, "" if there are none.
+// Cost returns what all runs of the folder took so far, "" without any.
 func (f *Folder) Cost() string { return f.wall.Words() }
 
 // sent counts the packets that left the sender's own queue.
 func sent(run *outcome.Run) uint64 {
 	for _, h := range run.Hops {
-		for _, role := range h.Roles {
-			if role == outcome.RoleSender {
-				return h.Packets
-			}
+		if slices.Contains(h.Roles, outcome.RoleSender) {
+			return h.Packets
 		}
 	}
 	return 0
@@ -136,7 +149,7 @@ func (f *Folder) each(fn func(*scenario.Cell, *outcome.Run, outcome.Result)) err
 	return nil
 }
 
-// Write judges what the folder holds and writes all reports of it.
+// Write judges what the folder holds and writes all its reports.
 func (f *Folder) Write() (*outcome.Summary, error) {
 	var results []outcome.Result
 	paired := true
@@ -150,7 +163,7 @@ func (f *Folder) Write() (*outcome.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := outcome.Summarise(f.Scenario, results, outcome.Options{Paired: paired && len(results) > 0})
+	sum := outcome.Summarise(f.Scenario, results, paired && len(results) > 0)
 	predict(&sum)
 	err = report.Write(f.dir, f.manifest, sum, results, func(cell string, seed uint64) (*outcome.Run, error) {
 		return report.ReadRun(f.dir, cell, seed)

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/lab/report"
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/report"
 )
 
 // runInto runs a folder's scenario and writes its reports, if it comes to that.
@@ -41,7 +41,7 @@ func create(t *testing.T, dir string, m report.Manifest) *Folder {
 	return f
 }
 
-// files gives what a folder holds by name, but for what it cost.
+// files returns what a folder holds by name, but for what it cost.
 func files(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	held := map[string][]byte{}

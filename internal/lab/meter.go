@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
-// Meter tells how far a scenario is: on a terminal a bar that is drawn over, else
-// a line for each finished run.
+// Meter shows how far a scenario is: on a terminal a bar that is redrawn, otherwise a line
+// for each finished run.
 type Meter struct {
 	name string
 
@@ -29,7 +29,7 @@ func NewMeter(name string, out io.Writer, terminal bool, now func() time.Time) *
 	return &Meter{name: name, screen: screen{out: out, terminal: terminal, now: now}, began: now(), live: map[turn]time.Duration{}}
 }
 
-// begin notes a run and gives what its world is to call.
+// begin notes a run and returns what its world is to call.
 func (m *Meter) begin(t turn, left int) func(time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +74,7 @@ func (m *Meter) Close() {
 }
 
 func verdict(r outcome.Result, f Facts) string {
-	text := "kept from before"
+	text := "kept from an earlier run"
 	if f.Wall > 0 {
 		text = f.words()
 	}
@@ -89,7 +89,8 @@ func verdict(r outcome.Result, f Facts) string {
 	return text
 }
 
-// picture is the bar. What is left to do takes as long for each run as those done did.
+// picture returns the bar. It assumes that each remaining run takes as long as the
+// finished ones.
 func (m *Meter) picture(at time.Time) string {
 	real, virtual := at.Sub(m.began), m.virtual
 	for _, v := range m.live {
@@ -106,7 +107,7 @@ func (m *Meter) picture(at time.Time) string {
 	return text
 }
 
-// words are what a run cost.
+// words returns a run's cost.
 func (f Facts) words() string {
 	text := fmt.Sprintf("%s virtual in %s (%s real time)", short(f.Virtual), short(f.Wall), times(f.Virtual, f.Wall))
 	if f.CPU > 0 {
@@ -124,10 +125,8 @@ func times(virtual, real time.Duration) string {
 
 // short is d with three figures or so.
 func short(d time.Duration) string {
-	switch {
-	case d < 10*time.Second:
+	if d < 10*time.Second {
 		return d.Round(100 * time.Millisecond).String()
-	default:
-		return d.Round(time.Second).String()
 	}
+	return d.Round(time.Second).String()
 }

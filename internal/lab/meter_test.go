@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
 // stopwatch is a clock that only the test moves.
@@ -19,7 +19,7 @@ func bad(cell, got, w string) outcome.Result {
 	return outcome.Result{Cell: cell, Seed: 1, Gates: []outcome.Gate{{Name: "loss", Got: got, Want: w}}}
 }
 
-// story is a run of three cells, one kept from before, one without its loss.
+// story is a run of three cells, one kept from an earlier run, one without its loss.
 func story(m *Meter, clock *stopwatch) {
 	m.end(turn{0, 0}, good("loss=0%/bbr"), Facts{}, 2)
 	progress := m.begin(turn{1, 0}, 2)
@@ -56,7 +56,7 @@ func TestMeterInAFile(t *testing.T) {
 	var b strings.Builder
 	clock := &stopwatch{at: time.Unix(1000, 0)}
 	story(NewMeter("quick", &b, false, clock.now), clock)
-	want := "1/3 loss=0%/bbr seed 1: kept from before\n" +
+	want := "1/3 loss=0%/bbr seed 1: kept from an earlier run\n" +
 		"2/3 loss=1%/bbr seed 1: 1m30s virtual in 20s (4.5 x real time)\n" +
 		"3/3 loss=1%/cubic seed 1: 2m5s virtual in 10s (12.5 x real time); INVALID: loss is 0 of 1400 lost, wanted 1 %\n"
 	if b.String() != want {

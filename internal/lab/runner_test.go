@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
 // desk is a runner on a fake world, with what it kept.

@@ -12,8 +12,8 @@ const (
 	redraw   = 200 * time.Millisecond // a terminal over a slow line keeps up with five lines a second
 )
 
-// screen is where a meter shows itself: on a terminal a picture of some lines that is
-// drawn over, and lines that stay above it; else only lines that stay. Its owner locks it.
+// screen is a meter's output: on a terminal a picture of some lines that is redrawn, with
+// lasting lines above it; otherwise only lasting lines. Its owner locks it.
 type screen struct {
 	out      io.Writer
 	terminal bool
@@ -36,7 +36,7 @@ func (s *screen) draw(atOnce bool, picture func(at time.Time) string) {
 	fmt.Fprint(s.out, text)
 }
 
-// stay prints a line that stays. The picture is gone until it is drawn again.
+// stay prints a lasting line. The picture is gone until it is drawn again.
 func (s *screen) stay(format string, args ...any) {
 	if s.terminal {
 		s.wipe()

@@ -2,31 +2,32 @@ package popday
 
 import (
 	"math"
+	"slices"
 
-	"github.com/congctl/congctl/internal/core/comparison"
-	"github.com/congctl/congctl/internal/core/effect"
-	"github.com/congctl/congctl/internal/core/goodput"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput"
+	"github.com/congctl/congctl/internal/goodput/comparison"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// The randomised blocks of all runs of the loop, pooled, beside the truth. Each
-// response belongs to the block in which it began and has the arm that was drawn for
-// it, whatever was applied (intention to treat). The truth is what the same responses,
-// treated and control blocks alike, got in the all-BBR run of the same seed, by what
-// they got in the all-CUBIC run.
+// The randomised blocks of all runs of the loop, pooled, beside the truth. Each response
+// belongs to the block in which it began and has the arm that was drawn for it, whatever
+// was applied (intention to treat). The truth is what the same responses, treated and
+// control blocks alike, got in the all-BBR run of the same seed, divided by what they got
+// in the all-CUBIC run.
 //
-// All-BBR is on BBR from the first byte, the loop from the 100,000th: of a response of
-// 200 to 500 kB a half to a fifth passes before. What a switch there could do at most is
-// told as well, each response at all-CUBIC's pace for so long and at all-BBR's then:
+// All-BBR uses BBR from the first byte, the loop from the 100,000th: of a response of 200 to
+// 500 kB a half to a fifth passes before that. So the report also has what a switch there
+// could do at most, each response at all-CUBIC's pace up to it and at all-BBR's after:
 //
 //	time = 100,000 / goodput CUBIC + (bytes - 100,000) / goodput BBR
 //
-// with the goodput of the same rank among its network's: the n-th slowest of one run
-// beside the n-th slowest of the other. By session and request it would be two lucks
-// averaged, whose p10 is higher than either's where nothing differs. That is a model: it
-// takes the pace of a response as even. A run of the policy switch takes its place.
+// with the goodput of the same rank within its network: the n-th slowest of one run beside
+// the n-th slowest of the other. Pairing by session and request would average two random
+// values, whose p10 is higher than either's where nothing differs. That is a model: it
+// assumes an even pace within a response. A run of the policy switch replaces it.
 
-// Effect is of one class, or of several together.
+// Effect is the effect in one class, or in several together.
 type Effect struct {
 	Label    string   `json:"label"`
 	Classes  []string `json:"classes"`
@@ -37,8 +38,8 @@ type Effect struct {
 	Truth    []Truth  `json:"truth,omitempty"`    // at the 10th and 50th percentile
 	Switched []Truth  `json:"switched,omitempty"` // the same, for a switch at 100,000 bytes
 
-	// Share of large responses that ended on the treatment, by the arm that was drawn: one
-	// that never leaves loss recovery is never switched.
+	// Share of large responses that ended on the treatment, by the arm drawn: a connection that
+	// never leaves loss recovery is never switched.
 	AppliedTreated float64 `json:"applied_treated"`
 	AppliedControl float64 `json:"applied_control"`
 
@@ -48,8 +49,8 @@ type Effect struct {
 	QueueControlUs float64 `json:"queue_control_us"`
 }
 
-// Sham is the same comparison in the networks for A/A, whose blocks were drawn and not
-// treated: an interval without 1 points at a fault of the experiment.
+// Sham is the same comparison in the A/A networks, whose blocks are drawn but not treated:
+// an interval that excludes 1 points to a fault of the experiment.
 type Sham struct {
 	Networks int      `json:"networks"` // with a sample
 	Goodput  Estimate `json:"goodput"`
@@ -67,39 +68,39 @@ type Estimate struct {
 	P50       Bounds `json:"p50"`
 }
 
-// Bounds of a ratio; the interval is nil where there are too few pairs.
+// Bounds of a ratio; the interval is nil if there are too few pairs.
 type Bounds struct {
-	Ratio    float64   `json:"ratio"` // 0: not known
+	Ratio    float64   `json:"ratio"` // 0: unknown
 	Interval *Interval `json:"interval,omitempty"`
 }
 
-// Truth is one quantile's.
+// Truth is that of one quantile.
 type Truth struct {
 	Quantile float64   `json:"quantile"`
 	Ratio    *Interval `json:"ratio,omitempty"`
 	Covered  *bool     `json:"covered,omitempty"` // by the estimate's interval
 }
 
-// Metrics that the blocks are compared by.
+// Metrics by which the blocks are compared.
 var metrics = []comparison.Metric{comparison.Goodput, comparison.Rate}
 
 // blocks are the experiments of all loops.
 type blocks struct {
 	*table
-	loop    int // place of the policy
 	samples map[comparison.Metric][]effect.Sample
 	sham    map[comparison.Metric][]effect.Sample // of A/A
-	network map[record.Prefix]int
+	class   map[record.Prefix]string
 	pairs   []effect.Pair
 	courses []effect.Course
 	truth   []paired
-	applied map[applied]*[2]int // responses, and of those on the treatment
+	applied map[applied]int // large responses
 }
 
-// applied is a class in an arm.
+// applied is a class in an arm, and whether the response ended on the treatment.
 type applied struct {
-	class string
-	arm   record.Arm
+	class     string
+	arm       record.Arm
+	treatment bool
 }
 
 // paired is a response of the experiment, under the default and under the treatment.
@@ -118,27 +119,24 @@ type group struct {
 	group  int64
 }
 
-// seedShift keeps the groups of two seeds apart: a group's number is below 2^44 until
-// the year 10,000.
+// seedShift keeps the groups of two seeds apart: a group's number is below 2^44 until the
+// year 10,000.
 const seedShift = 44
 
 func (g group) number() int64 { return int64(g.seed)<<seedShift | g.group }
 
-// newBlocks pools what the runs of one policy have; nil where it has none.
+// newBlocks pools the runs of one policy; nil if there are none.
 func newBlocks(in *Input, t *table, policy string) *blocks {
-	b := &blocks{table: t, loop: t.place(policy), samples: map[comparison.Metric][]effect.Sample{},
-		sham: map[comparison.Metric][]effect.Sample{}, network: map[record.Prefix]int{}, applied: map[applied]*[2]int{}}
-	if b.loop < 0 {
-		return nil
+	b := &blocks{table: t, samples: map[comparison.Metric][]effect.Sample{}, sham: map[comparison.Metric][]effect.Sample{},
+		class: map[record.Prefix]string{}, applied: map[applied]int{}}
+	for _, n := range in.Runs[0].Facts.Networks {
+		b.class[n.Prefix] = n.Class
 	}
-	for i, n := range in.Runs[0].Facts.Networks {
-		b.network[n.Prefix] = i
-	}
-	some := false
+	p, some := t.place(policy), false
 	for seed, row := range t.runs {
-		if r := row[b.loop]; r != nil && r.Loop != nil && !r.Loop.Observes {
+		if p >= 0 && row[p] != nil && row[p].Loop != nil && !row[p].Loop.Observes {
 			some = true
-			b.take(seed, r, in.Experiment.WindowS)
+			b.take(seed, row[p], in.Experiment.WindowS)
 		}
 	}
 	if !some {
@@ -148,7 +146,7 @@ func newBlocks(in *Input, t *table, policy string) *blocks {
 	return b
 }
 
-// take adds one run: its responses to its pairs, and those to all.
+// take adds one run: its responses to its pairs, and the pairs to all.
 func (b *blocks) take(seed int, r *Run, windowS int64) {
 	at := make(map[id]comparison.Placed)
 	for i := range r.Responses {
@@ -163,7 +161,7 @@ func (b *blocks) take(seed int, r *Run, windowS int64) {
 		if x.large() {
 			kind = goodput.Responses
 			at[x.id()] = p
-			b.apply(x, p)
+			b.applied[applied{b.classOf[x.Network], p.Row, x.Cong != "" && x.Cong != b.base}]++
 		}
 		r.Loop.Pairs.Goodput(&goodput.Row{Key: goodput.Key{Window: start, Prefix: prefix, Kind: kind, Arm: p.Row}, N: 1,
 			Bytes: x.Got, BytesPerS: []float32{float32(x.goodput())}})
@@ -189,27 +187,13 @@ func numbered(seed int, samples []effect.Sample) []effect.Sample {
 	return samples
 }
 
-// apply counts whether a response got what was drawn for it.
-func (b *blocks) apply(x *Response, p comparison.Placed) {
-	k := applied{b.classOf[x.Network], p.Row}
-	if b.applied[k] == nil {
-		b.applied[k] = &[2]int{}
-	}
-	b.applied[k][0]++
-	if x.Cong != "" && x.Cong != b.base {
-		b.applied[k][1]++
-	}
-}
-
-// appliedShare over classes, 0 where there is nothing.
+// appliedShare of large responses that ended on the treatment, over classes; 0 without responses.
 func (b *blocks) appliedShare(classes []string, arm record.Arm) float64 {
-	n, on := 0, 0
+	off, on := 0, 0
 	for _, c := range classes {
-		if k := b.applied[applied{c, arm}]; k != nil {
-			n, on = n+k[0], on+k[1]
-		}
+		off, on = off+b.applied[applied{c, arm, false}], on+b.applied[applied{c, arm, true}]
 	}
-	return share(uint64(on), uint64(n))
+	return share(uint64(on), uint64(off+on))
 }
 
 // know adds the truth of a run's responses that count.
@@ -233,16 +217,12 @@ func (b *blocks) know(seed int, r *Run, at map[id]comparison.Placed) {
 	}
 }
 
-// effectOf is the answer for some classes.
+// effectOf returns the effect in some classes.
 func (b *blocks) effectOf(label string, classes []string, chosen map[int]int) Effect {
-	in := map[string]bool{}
-	for _, c := range classes {
-		in[c] = true
-	}
-	keep := func(p record.Prefix) bool { return in[b.classOf[b.network[p]]] }
+	keep := func(p record.Prefix) bool { return slices.Contains(classes, b.class[p]) }
 	e := Effect{Label: label, Classes: classes}
 	for n, times := range chosen {
-		if in[b.classOf[n]] {
+		if slices.Contains(classes, b.classOf[n]) {
 			e.Chosen += times
 		}
 	}
@@ -264,7 +244,7 @@ func (b *blocks) effectOf(label string, classes []string, chosen map[int]int) Ef
 	return e
 }
 
-// shamOf is what A/A says; nil where it has no pair.
+// shamOf returns the A/A comparison; nil without a pair.
 func (b *blocks) shamOf() *Sham {
 	all := func(record.Prefix) bool { return true }
 	s := &Sham{Goodput: estimateOf(b.sham[comparison.Goodput], all), Rate: estimateOf(b.sham[comparison.Rate], all)}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Facts are the counters of a run.
@@ -13,15 +13,15 @@ type Facts struct {
 	Policy         string         `json:"policy"`
 	Seed           uint64         `json:"seed"`
 	Kernel         string         `json:"kernel"`
-	BeganUnixS     int64          `json:"began_unix_s"`
-	DurationUs     uint64         `json:"duration_us"`
-	BusyShare      float64        `json:"busy_share"`
-	SoftnetDropped uint64         `json:"softnet_dropped"`
+	BeganUnixS     int64          `json:"began_unix_s"`    // the day's first moment, by the machine's clock
+	DurationUs     uint64         `json:"duration_us"`     // from there to the end of all
+	BusyShare      float64        `json:"busy_share"`      // CPU not idle
+	SoftnetDropped uint64         `json:"softnet_dropped"` // packets that the machine had no room for
 	Responses      int            `json:"responses"`
-	Large          int            `json:"large"`
-	Broken         int            `json:"broken"`
-	SegmentsOut    uint64         `json:"segments_out"`
-	SegmentsAgain  uint64         `json:"segments_again"`
+	Large          int            `json:"large"`          // of LargeBytes and more
+	Broken         int            `json:"broken"`         // that did not come whole
+	SegmentsOut    uint64         `json:"segments_out"`   // of the edge (Tcp OutSegs)
+	SegmentsAgain  uint64         `json:"segments_again"` // retransmitted (Tcp RetransSegs)
 	Networks       []NetworkFacts `json:"networks"`
 }
 
@@ -31,7 +31,7 @@ type NetworkFacts struct {
 	Prefix record.Prefix `json:"prefix"`
 }
 
-// ReadFacts reads a run's facts.json. What is not compared may stand in it as well.
+// ReadFacts reads a run's facts.json. Fields that are not compared may stand in it as well.
 func ReadFacts(b []byte) (f Facts, err error) {
 	if err := json.Unmarshal(b, &f); err != nil {
 		return Facts{}, fmt.Errorf("read facts: %w", err)

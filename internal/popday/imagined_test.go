@@ -1,17 +1,16 @@
 package popday_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/comparison"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/pop"
-	"github.com/congctl/congctl/internal/core/popday"
-	"github.com/congctl/congctl/internal/core/popday/popdaytest"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput/comparison"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/popday"
+	"github.com/congctl/congctl/internal/popday/pop"
+	"github.com/congctl/congctl/internal/popday/popdaytest"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func imaginedDay(t testing.TB) *pop.Day {
@@ -23,7 +22,7 @@ func imaginedDay(t testing.TB) *pop.Day {
 	return d
 }
 
-// imagined gives the input of runs of each policy and seed.
+// imagined returns the input of runs of each policy and seed.
 func imagined(t testing.TB, luck uint64, truth popdaytest.Truth, seeds []uint64, policies ...string) *popday.Input {
 	t.Helper()
 	in := &popday.Input{Day: imaginedDay(t), Experiment: popday.Experiment{WindowS: 120, BlockS: 720, WashoutS: 120, MinKnown: 12, LowRTTUs: 5000, MinBytes: popday.LargeBytes}}
@@ -42,17 +41,7 @@ func runOf(t testing.TB, made *popdaytest.Run) popday.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lines bytes.Buffer
-	for _, r := range made.Responses {
-		if err := json.NewEncoder(&lines).Encode(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	responses, err := popday.ReadResponses(&lines, len(facts.Networks))
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := popday.Run{Facts: facts, Responses: responses}
+	run := popday.Run{Facts: facts, Responses: made.Responses}
 	if made.Loop {
 		run.Loop = loopOf(t, made)
 	}
@@ -62,7 +51,7 @@ func runOf(t testing.TB, made *popdaytest.Run) popday.Run {
 func loopOf(t testing.TB, made *popdaytest.Run) *popday.Loop {
 	t.Helper()
 	l := &popday.Loop{Heads: map[int64]bool{}, Refuse: map[record.Prefix]string{}, Pairs: comparison.New(comparison.Config{
-		WindowSeconds: 120, BlockSeconds: 720, WashoutSeconds: 120, GroupTrial: 2, GroupPromoted: 8, To: 1 << 40, Draws: plan.NewDraws(popdaytest.Salt, 0, 0)})}
+		WindowSeconds: 120, BlockSeconds: 720, WashoutSeconds: 120, GroupTrial: 2, GroupPromoted: 8, To: 1 << 40, ArmOf: plan.NewDraws(popdaytest.Salt, 0, 0).Arm})}
 	for _, r := range made.Rounds {
 		var m policy.Memory
 		if err := json.Unmarshal(r.SelectionJSON, &m); err != nil {
@@ -79,7 +68,7 @@ func loopOf(t testing.TB, made *popdaytest.Run) *popday.Loop {
 	}
 	l.Rows = made.Windows
 	for _, e := range made.Events {
-		l.Events = append(l.Events, popday.Event{At: e.At, Kind: policy.EventKind(e.Kind), Prefix: e.Prefix, Text: e.Text})
+		l.Events = append(l.Events, e)
 		if e.Kind == string(policy.EventRefused) {
 			l.Refuse[e.Prefix] = "rwnd"
 		}

@@ -3,23 +3,26 @@ package popday
 import (
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/pop"
+	"github.com/congctl/congctl/internal/popday/pop"
 )
 
-// kind is what a class of networks is there to show.
+// kind is what a class of networks should show.
 type kind string
 
 const (
-	kindHelped   kind = "helped"   // the treatment is made for such paths: the day's static
-	kindGuarded  kind = "guarded"  // no congestion control is what limits it: a guard must keep it out
-	kindChanging kind = "changing" // bad for a while: too short or too unsteady to be chosen
-	kindPlain    kind = "plain"    // the rest; some are slow, and no congestion control can help
+	kindHelped    kind = "helped"    // the treatment is made for such paths: the day's static
+	kindGuarded   kind = "guarded"   // no congestion control limits it: a guard must keep it out
+	kindChanging  kind = "changing"  // bad for a while: too short or too unsteady to be chosen
+	kindNeighbour kind = "neighbour" // of the class that it is behind: another server's, on CUBIC
+	kindPlain     kind = "plain"     // the rest; some are slow, and no congestion control can help
 )
 
-// kindOf tells from what the day says of a class, not from its name.
+// kindOf decides by what the day says of a class, not by its name.
 func kindOf(d *pop.Day, c *pop.Class, lowRTTUs float64) kind {
 	t := &c.Traffic
 	switch {
+	case c.Behind != "":
+		return kindNeighbour
 	case slices.Contains(d.Static, c.Name):
 		return kindHelped
 	case t.Rcvbuf > 0 || t.AppBitPerS > 0 || c.Path.Policer || float64(c.Path.RTTUs) < lowRTTUs:
@@ -45,6 +48,7 @@ type Class struct {
 	Policer     bool   `json:"policer,omitempty"`
 	RcvbufBytes uint64 `json:"rcvbuf_bytes,omitempty"`
 	AppBitPerS  uint64 `json:"app_bit_per_s,omitempty"`
+	Behind      string `json:"behind,omitempty"`  // the class whose lines these share
 	Changes     int    `json:"changes,omitempty"` // stretches of time with another path
 }
 
@@ -54,7 +58,7 @@ func mixOf(in *Input) (mix []Class) {
 		mix = append(mix, Class{Name: c.Name, Kind: kindOf(in.Day, c, in.Experiment.LowRTTUs), Networks: c.Count, RateBitPerS: c.Path.RateBitPerS,
 			RTTUs: c.Path.RTTUs, JitterUs: c.Path.JitterUs, LossPPM: c.Path.LossPPM, BufferBytes: c.Path.Buffer.Bytes(c.Path.RateBitPerS),
 			SpreadPPM: c.SpreadPPM, VaryPPM: c.Vary.SDPPM, Policer: c.Path.Policer, RcvbufBytes: c.Traffic.Rcvbuf,
-			AppBitPerS: c.Traffic.AppBitPerS, Changes: len(c.Whens)})
+			AppBitPerS: c.Traffic.AppBitPerS, Changes: len(c.Whens), Behind: c.Behind})
 	}
 	return mix
 }

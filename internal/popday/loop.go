@@ -2,10 +2,11 @@ package popday
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Story is what one run of congctl did. Times are seconds of the day.
@@ -15,17 +16,17 @@ type Story struct {
 
 	Rounds  []RoundLine `json:"rounds"`
 	Spans   []Span      `json:"spans"`
-	Events  []EventLine `json:"events"` // of networks, but for refusals, which are in refused
+	Events  []EventLine `json:"events"` // of networks, except refusals, which are in refused
 	Refused []Refusal   `json:"refused,omitempty"`
 
 	FirstTreatedS *int64         `json:"first_treated_s,omitempty"` // the round that first put a network into the plan to be treated
 	BrakeS        *int64         `json:"brake_s,omitempty"`         // the brake was pulled: harm over all
 	RampS         int64          `json:"ramp_s"`
 	NewAfterRamp  int            `json:"new_after_ramp"`
-	Memberships   int            `json:"selected_after_ramp"` // sum over rounds of the selected
+	Memberships   int            `json:"selected_after_ramp"` // sum over rounds of the selected networks
 	NewShare      float64        `json:"new_share_after_ramp"`
 	Left          map[string]int `json:"left"`             // how often a network left the plan, by event
-	Treated       []int          `json:"treated_networks"` // with a response on another congestion control than the default
+	Treated       []int          `json:"treated_networks"` // with a response on a congestion control other than the default
 }
 
 // RoundLine is one round's churn.
@@ -38,7 +39,7 @@ type RoundLine struct {
 	Released int   `json:"released"`
 }
 
-// Span is a stretch in which a network was in the plan in one state.
+// Span is a time in which a network was in the plan in one state.
 type Span struct {
 	Network int    `json:"network"`
 	Class   string `json:"class"`
@@ -57,7 +58,7 @@ type EventLine struct {
 	Text    string `json:"text"`
 }
 
-// Refusal is a network that was slow enough and kept out.
+// Refusal is a network that was slow enough but kept out.
 type Refusal struct {
 	Network int    `json:"network"`
 	Class   string `json:"class"`
@@ -69,17 +70,18 @@ const dayEnd = "day"
 
 // teller makes a Story.
 type teller struct {
-	base    string // congestion control
+	base    string          // congestion control
+	theirs  map[string]bool // classes of neighbours
 	run     *Run
 	network map[record.Prefix]int
 	s       *Story
 }
 
-// tell the story of a run that has congctl.
+// tell returns the story of a run that has congctl.
 func tell(in *Input, r *Run) Story {
 	s := Story{Policy: r.Facts.Policy, Seed: r.Facts.Seed, Left: map[string]int{}}
 	base, _ := in.arms()
-	t := &teller{base, r, map[record.Prefix]int{}, &s}
+	t := &teller{base, in.neighbours(), r, map[record.Prefix]int{}, &s}
 	for i, n := range r.Facts.Networks {
 		t.network[n.Prefix] = i
 	}
@@ -109,25 +111,25 @@ func (t *teller) rounds() {
 }
 
 // leaving are the events that take a network out of the plan.
-var leaving = []policy.EventKind{policy.EventReleased, policy.EventRetired, policy.EventDemoted}
+var leaving = []string{string(policy.EventReleased), string(policy.EventRetired), string(policy.EventDemoted)}
 
 func (t *teller) events() {
 	for _, e := range t.run.Loop.Events {
-		if at := t.at(e.At); e.Kind == policy.EventBrake && t.s.BrakeS == nil {
+		if at := t.at(e.At); e.Kind == string(policy.EventBrake) && t.s.BrakeS == nil {
 			t.s.BrakeS = &at
 		}
-		if !t.known(e.Prefix) || e.Kind == policy.EventRefused {
+		if !t.known(e.Prefix) || e.Kind == string(policy.EventRefused) {
 			continue
 		}
 		n := t.network[e.Prefix]
-		t.s.Events = append(t.s.Events, EventLine{t.at(e.At), n, t.class(n), string(e.Kind), e.Text})
+		t.s.Events = append(t.s.Events, EventLine{t.at(e.At), n, t.class(n), e.Kind, e.Text})
 		if slices.Contains(leaving, e.Kind) {
-			t.s.Left[string(e.Kind)]++
+			t.s.Left[e.Kind]++
 		}
 	}
 }
 
-// spans follow the choice of each round. Events name how one ended.
+// spans follows the selection of each round. Events name how one ended.
 func (t *teller) spans(end int64) {
 	open := map[record.Prefix]*Span{}
 	finish := func(p record.Prefix, at int64) {
@@ -170,7 +172,7 @@ func (t *teller) spans(end int64) {
 	})
 }
 
-// ending is the event of a network at a time.
+// ending returns the event of a network at a time.
 func (t *teller) ending(network int, at int64) string {
 	for _, e := range t.s.Events {
 		if e.Network == network && e.AtS == at && e.Kind != string(policy.EventSelected) {
@@ -190,8 +192,8 @@ func stateOf(c *policy.Selected) string {
 	return string(policy.StateSelected)
 }
 
-// churn adds up rounds behind the ramp: before twice MinKnown windows nobody, or
-// everybody at once, can be chosen.
+// churn sums the rounds after the ramp: before twice MinKnown windows no network can be
+// chosen, or all at once.
 func (t *teller) churn(e Experiment) {
 	s := t.s
 	s.RampS = 2 * int64(e.MinKnown) * e.WindowS
@@ -209,14 +211,33 @@ func (t *teller) churn(e Experiment) {
 func (t *teller) treated() {
 	for i := range t.run.Responses {
 		r := &t.run.Responses[i]
-		if r.Cong != "" && r.Cong != t.base && !slices.Contains(t.s.Treated, r.Network) {
+		if r.Cong != "" && r.Cong != t.base && !t.theirs[t.class(r.Network)] && !slices.Contains(t.s.Treated, r.Network) {
 			t.s.Treated = append(t.s.Treated, r.Network)
 		}
 	}
 	slices.Sort(t.s.Treated)
 }
 
-// in the plan to be treated: neither held out nor A/A.
+// counts reports whether the network is in the plan to be treated: neither hold-out nor A/A.
 func (s *Span) counts() bool {
 	return s.State != record.ArmHoldout.String() && s.State != record.ArmAA.String()
 }
+
+// selected networks, each once: those that were in the plan to be treated.
+func (s *Story) selected() []int { return s.networks((*Span).counts) }
+
+func (s *Story) promoted() []int {
+	return s.networks(func(sp *Span) bool { return sp.State == string(policy.StatePromoted) })
+}
+
+func (s *Story) networks(keep func(*Span) bool) (list []int) {
+	for i := range s.Spans {
+		if sp := &s.Spans[i]; keep(sp) && !slices.Contains(list, sp.Network) {
+			list = append(list, sp.Network)
+		}
+	}
+	return list
+}
+
+// Clock returns a time of the day as 1:05:30.
+func Clock(s int64) string { return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60) }

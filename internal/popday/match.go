@@ -5,33 +5,36 @@ import (
 	"slices"
 )
 
-// unit is one response of the schedule with what became of it under each policy.
+// unit is one response of the schedule with its result under each policy.
 type unit struct {
-	seed    int // place in table.seeds
+	seed    int // index in table.seeds
 	network int
 	startUs uint64 // under the reference
 	asked   uint64
 	fresh   bool
-	at      []*Response // by place in table.policies; nil where that run is not there or not valid
+	at      []*Response // by index in table.policies; nil if that run does not exist or is not valid
 }
 
 func (u *unit) large() bool { return u.asked >= LargeBytes }
 
-// table holds all valid runs against each other.
+// table aligns all valid runs.
 type table struct {
 	base, full string // policies: everything on the default, and on the treatment
 
 	policies []string
 	seeds    []uint64
-	runs     [][]*Run // [seed][policy]; nil: not there, or not valid
-	units    []unit   // that came whole under every policy of their seed
-	left     int      // that did not
+	runs     [][]*Run // [seed][policy]; nil: no run, or not valid
+	units    []unit   // complete under every policy of their seed
+	beside   []unit   // the same of neighbours, whose server is not the edge
+	left     int      // not complete
 	classOf  []string // by network
+
+	neighbours map[string]bool // classes
 }
 
 // newTable matches the valid runs of each seed.
 func newTable(in *Input, valid func(*Run) bool) *table {
-	t := &table{}
+	t := &table{neighbours: in.neighbours()}
 	t.base, t.full = in.arms()
 	for i := range in.Runs {
 		r := &in.Runs[i]
@@ -60,7 +63,7 @@ func newTable(in *Input, valid func(*Run) bool) *table {
 	return t
 }
 
-// place of a policy, -1 where there is none.
+// place returns the index of a policy, -1 if there is none.
 func (t *table) place(name string) int { return slices.Index(t.policies, name) }
 
 // match joins the runs of one seed by session and request.
@@ -84,22 +87,39 @@ func (t *table) match(seed int, row []*Run) {
 		}
 	}
 	for _, at := range found {
-		if u, all := unitOf(seed, at, count); all {
-			t.units = append(t.units, u)
-		} else {
+		switch u, all := unitOf(seed, at, count); {
+		case !all:
 			t.left++
+		case t.neighbours[t.classOf[u.network]]:
+			t.beside = append(t.beside, u)
+		default:
+			t.units = append(t.units, u)
 		}
 	}
-	slices.SortFunc(t.units, func(a, b unit) int {
-		return cmp.Or(cmp.Compare(a.seed, b.seed), compareIDs(a.id(), b.id()))
-	})
+	for _, list := range [][]unit{t.units, t.beside} {
+		slices.SortFunc(list, func(a, b unit) int {
+			return cmp.Or(cmp.Compare(a.seed, b.seed), compareIDs(a.id(), b.id()))
+		})
+	}
+}
+
+// largeOf returns the large responses of a network of a seed, a neighbour or not.
+func (t *table) largeOf(seed, network int) (out []*unit) {
+	for _, list := range [][]unit{t.units, t.beside} {
+		for i := range list {
+			if u := &list[i]; u.seed == seed && u.network == network && u.large() {
+				out = append(out, u)
+			}
+		}
+	}
+	return out
 }
 
 func compareIDs(a, b id) int {
 	return cmp.Or(cmp.Compare(a.session, b.session), cmp.Compare(a.request, b.request))
 }
 
-// first response that is there.
+// first returns the first response that exists.
 func (u *unit) first() *Response {
 	return u.at[slices.IndexFunc(u.at, func(r *Response) bool { return r != nil })]
 }
@@ -119,49 +139,46 @@ func unitOf(seed int, at []*Response, want int) (u unit, all bool) {
 	return u, have == want
 }
 
-// clusters numbers the units' clusters and puts them in their strata.
-func (t *table) clusters(name func(*unit) (cluster, stratum any)) (of []int32, b *resampling) {
+// clusters numbers the units' clusters and draws them within their strata.
+func (t *table) clusters(seed uint64, name func(*unit) (cluster, stratum any)) *resampling {
 	number, stratum := map[any]int32{}, map[any]int{}
-	b = &resampling{}
+	var strata [][]int32
+	b := &resampling{}
 	for i := range t.units {
 		c, s := name(&t.units[i])
+		if _, known := stratum[s]; !known {
+			stratum[s] = len(strata)
+			strata = append(strata, nil)
+		}
 		n, known := number[c]
 		if !known {
 			n = int32(len(number))
 			number[c] = n
-			k, met := stratum[s]
-			if !met {
-				k = len(stratum)
-				stratum[s] = k
-				b.strata = append(b.strata, nil)
-			}
-			b.strata[k] = append(b.strata[k], n)
+			strata[stratum[s]] = append(strata[stratum[s]], n)
 		}
-		of = append(of, n)
+		b.of = append(b.of, n)
 	}
-	b.count = len(number)
-	return of, b
+	b.draw(strata, len(number), seed)
+	return b
 }
 
 // Names of the ways to draw.
 const (
-	byBlocks   = "a network's time of one block, drawn within its class over all seeds: the mix of classes stays as designed"
+	byBlocks   = "single blocks of networks, within each class and over all seeds, so that the mix of classes stays as designed"
 	bySeeds    = "whole seeds"
-	byNetworks = "whole networks of a seed, without regard to class: another PoP with other networks of this kind"
+	byNetworks = "whole networks of a seed whatever their class, as for another PoP with other networks of this kind"
 )
 
 // blockClusters are the main ones.
-func (t *table) blockClusters(blockS int64) (of []int32, b *resampling, how string) {
+func (t *table) blockClusters(blockS int64) (b *resampling, how string) {
 	if len(t.seeds) >= nineSeeds {
-		of, b = t.clusters(func(u *unit) (any, any) { return u.seed, 0 })
-		return of, b, bySeeds
+		return t.clusters(1, func(u *unit) (any, any) { return u.seed, 0 }), bySeeds
 	}
-	of, b = t.clusters(func(u *unit) (any, any) {
+	return t.clusters(1, func(u *unit) (any, any) {
 		return [3]int64{int64(u.seed), int64(u.network), int64(u.startUs) / 1e6 / max(blockS, 1)}, t.classOf[u.network]
-	})
-	return of, b, byBlocks
+	}), byBlocks
 }
 
-func (t *table) networkClusters() (of []int32, b *resampling) {
-	return t.clusters(func(u *unit) (any, any) { return [2]int{u.seed, u.network}, u.seed })
+func (t *table) networkClusters() *resampling {
+	return t.clusters(2, func(u *unit) (any, any) { return [2]int{u.seed, u.network}, u.seed })
 }

@@ -1,8 +1,8 @@
 package popday
 
-import "slices"
+import "github.com/congctl/congctl/internal/loop/effect"
 
-// NetworkRow is one network of one seed under one policy, held against the default.
+// NetworkRow is one network of one seed under one policy, compared with the default.
 type NetworkRow struct {
 	Policy  string  `json:"policy"`
 	Seed    uint64  `json:"seed"`
@@ -12,10 +12,10 @@ type NetworkRow struct {
 	Median  float64 `json:"median_bytes_per_s"`
 	// Ratio of the median goodput of large responses to the default's.
 	Ratio   *Interval `json:"ratio,omitempty"`
-	Verdict string    `json:"verdict"` // helped, harmed, or nothing that shows
+	Verdict string    `json:"verdict"` // helped, harmed, or no visible effect
 }
 
-// margin: five percent faster or slower is nothing that a client sees.
+// margin: a client does not see five percent faster or slower.
 const margin = 0.05
 
 // Words of NetworkRow.Verdict.
@@ -45,23 +45,17 @@ func (c *comparer) eachNetwork() (rows []NetworkRow) {
 }
 
 func (c *comparer) network(p, o, seed, n int) NetworkRow {
-	var mine, base []float64
-	var clusters []int32
-	for i := range c.units {
-		if u := &c.units[i]; u.seed == seed && u.network == n && u.large() {
-			mine, base = append(mine, u.at[p].goodput()), append(base, u.at[o].goodput())
-			clusters = append(clusters, int32(len(clusters)))
-		}
+	var samples []effect.Sample
+	for i, u := range c.largeOf(seed, n) {
+		samples = append(samples, both(0, int64(i), u.at[p].goodput(), u.at[o].goodput())...)
 	}
-	row := NetworkRow{Policy: c.policies[p], Seed: c.seeds[seed], Network: n, Class: c.classOf[n], Large: len(mine), Verdict: wordAlike}
-	if len(mine) < fewestResponses {
+	row := NetworkRow{Policy: c.policies[p], Seed: c.seeds[seed], Network: n, Class: c.classOf[n], Large: len(samples) / 2, Verdict: wordAlike}
+	if row.Large < fewestResponses {
 		return row
 	}
-	boot := &resampling{strata: [][]int32{clusters}, count: len(clusters)}
-	x, y := boot.add(newSeries(mine, clusters, 0.5)), boot.add(newSeries(slices.Clone(base), clusters, 0.5))
-	boot.run(uint64(n))
-	row.Median = x.found[0][0]
-	if row.Ratio = ratio(x, y, 0); row.Ratio == nil {
+	median := effect.Pool(samples, uint64(n)).Ratios[2]
+	row.Median = median.Treatment
+	if row.Ratio = boundsOf(median).Interval; row.Ratio == nil {
 		return row
 	}
 	switch r := row.Ratio; {
@@ -73,8 +67,8 @@ func (c *comparer) network(p, o, seed, n int) NetworkRow {
 	return row
 }
 
-// fewestResponses of a network that make a median with an interval: of fewer, the
-// widest interval does not hold 95 %.
+// fewestResponses of a network that make a median with an interval: with fewer, even the
+// widest interval does not reach 95 %.
 const fewestResponses = 6
 
 // tally counts them into the policies' rows.

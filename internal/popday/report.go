@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Report is all that the runs of a day say.
+// Report is the comparison of a day's runs.
 type Report struct {
 	Day        string     `json:"day"`
 	About      string     `json:"about"`
@@ -27,7 +27,8 @@ type Report struct {
 	Regression Regression   `json:"regression_to_the_mean"`
 	Courses    []Course     `json:"courses"`
 	Shapes     []Shape      `json:"distributions"`
-	Verdicts   []Verdict    `json:"verdicts"`
+	Tellings   []Telling    `json:"telling"`
+	Expected   []Expected   `json:"expected"`
 }
 
 // Network is one client network.
@@ -37,18 +38,18 @@ type Network struct {
 	Prefix string `json:"prefix"`
 }
 
-// Shape is the distribution of large responses' goodput under one policy: at each
-// hundredth, bytes/s.
+// Shape is the distribution of large responses' goodput under one policy: at each hundredth,
+// bytes/s.
 type Shape struct {
 	Policy    string    `json:"policy"`
 	BytesPerS []float64 `json:"bytes_per_s"`
 }
 
-// loopPolicy is whose promises the verdicts judge.
+// loopPolicy is the policy that the day's expectations are of.
 const loopPolicy = "loop"
 
-// Build compares the runs. It adds their responses to their loops' pairs, so the same
-// input serves once.
+// Build compares the runs. It adds their responses to their loops' pairs, so an input can be
+// used only once.
 func Build(in *Input) (*Report, error) {
 	if err := in.check(); err != nil {
 		return nil, err
@@ -70,8 +71,8 @@ func Build(in *Input) (*Report, error) {
 	return rep, nil
 }
 
-// firstOfSeed is the run that others of its seed must have the same schedule as: the
-// first before i.
+// firstOfSeed returns the run whose schedule the others of its seed must match: the first one
+// before i.
 func firstOfSeed(in *Input, seed uint64, i int) *Run {
 	for k := range in.Runs[:i] {
 		if in.Runs[k].Facts.Seed == seed {
@@ -108,10 +109,13 @@ func (rep *Report) fill(in *Input, t *table) {
 			s := tell(in, row[p])
 			rep.Stories = append(rep.Stories, s)
 			if s.Policy == loopPolicy {
-				s.count(chosen)
+				for _, n := range s.selected() {
+					chosen[n]++
+				}
 			}
 		}
 	}
+	rep.Tellings = c.tellings(rep)
 	if b := newBlocks(in, t, loopPolicy); b != nil {
 		rep.Effects, rep.Sham = b.effects(rep.Mix, chosen), b.shamOf()
 		rep.Regression = regress(in, t)
@@ -121,18 +125,7 @@ func (rep *Report) fill(in *Input, t *table) {
 	}
 	rep.Courses = courses(in, t, rep.Mix)
 	rep.Shapes = c.shapes()
-	rep.Verdicts = verdicts(in, rep)
-}
-
-// count adds the networks that this run chose to be treated, each once.
-func (s *Story) count(chosen map[int]int) {
-	seen := map[int]bool{}
-	for i := range s.Spans {
-		if sp := &s.Spans[i]; sp.counts() && !seen[sp.Network] {
-			seen[sp.Network] = true
-			chosen[sp.Network]++
-		}
-	}
+	rep.Expected = expected(in, rep)
 }
 
 // shapes of all policies.

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/popday"
-	"github.com/congctl/congctl/internal/core/popday/popdaytest"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/popday"
+	"github.com/congctl/congctl/internal/popday/popdaytest"
 )
 
 // truth of the imagined treatment: 2.5 times for the lossy, three quarters for fibre.
@@ -62,7 +63,8 @@ func TestKnownTruth(t *testing.T) {
 		t.Errorf("slow: %+v", slow.Goodput)
 	}
 	loop, bbr := policyOf(t, r.Comparison, "loop"), policyOf(t, r.Comparison, "bbr")
-	if loop.Harmed != 0 || bbr.Harmed != 6 || bbr.Helped != 6 || loop.Helped == 0 || loop.Networks != 18 {
+	// One interval in twenty misses its truth: a network that nothing changed may count as helped.
+	if loop.Harmed != 0 || bbr.Harmed != 6 || bbr.Helped < 6 || bbr.Helped > 7 || loop.Helped == 0 || loop.Networks != 18 {
 		t.Errorf("loop helped %d, harmed %d of %d; bbr helped %d, harmed %d", loop.Helped, loop.Harmed, loop.Networks, bbr.Helped, bbr.Harmed)
 	}
 	if loop.Large.P10.Ratio.Low <= 1 || loop.GainShare == nil || loop.GainShare.Value < 0.1 || loop.GainShare.Value > 0.9 {
@@ -71,46 +73,29 @@ func TestKnownTruth(t *testing.T) {
 	if math.Abs(bbr.Cost.RetransRatio-2) > 0.01 || bbr.Small.Other != 0 || loop.Small.Other != 0 {
 		t.Errorf("cost %+v", bbr.Cost)
 	}
-	got := map[string]popday.Answer{}
-	for _, v := range r.Verdicts {
-		got[v.ID] = v.Answer
-	}
-	for id, want := range map[string]popday.Answer{"a": popday.Yes, "c1": popday.Yes, "d": popday.Yes, "e": popday.Yes, "f": popday.Yes, "g": popday.Yes,
-		"h": popday.Yes, "i3": popday.Yes, "i4": popday.Yes, "i5": popday.Yes} {
-		if got[id] != want {
-			t.Errorf("verdict %s: %q, want %q", id, got[id], want)
+	got := answersOf(r)
+	for _, measure := range []string{"effect", "gain", "treated", "selected", "promoted", "new_share", "small_treated", "harmed", "resent"} {
+		if got[measure] != popday.Yes {
+			t.Errorf("%s: %q", measure, got[measure])
 		}
 	}
 }
 
-// TestSmallHasNoVerdictWhereAllAreSwitched: a day that switches connections from their
-// first byte on breaks no promise about small responses.
-func TestSmallHasNoVerdictWhereAllAreSwitched(t *testing.T) {
-	in := imagined(t, 1, truth, []uint64{1}, "loop")
+// TestSwitchedFromTheFirstByte: a day that switches connections from their first byte on
+// promises nothing of small responses, and all-BBR is the truth of its estimate.
+func TestSwitchedFromTheFirstByte(t *testing.T) {
+	in := imagined(t, 1, truth, []uint64{1, 2}, "cubic", "bbr", "loop")
 	in.Experiment.MinBytes = 1
-	for _, v := range build(t, in).Verdicts {
-		switch {
-		case v.ID == "d" && (v.Answer != popday.Unknown || !strings.HasPrefix(v.Text, "with a min_bytes of 1 every response may be switched")):
-			t.Errorf("%+v", v)
-		case v.ID == "i5" && !strings.Contains(v.Text, "policy cubic"):
-			t.Errorf("%+v", v)
-		}
+	r := build(t, in)
+	if answers := answersOf(r); answers["small_treated"] != "" || answers["truth_missed"] != popday.Yes {
+		t.Errorf("%v", answers)
 	}
 }
 
-// TestNoLoop: without the loop it is the loop that is missing, not what it is held against.
-func TestNoLoop(t *testing.T) {
-	for _, v := range build(t, imagined(t, 1, truth, []uint64{1}, "cubic", "bbr")).Verdicts {
-		if strings.HasPrefix(v.ID, "i") && (v.Answer != popday.Unknown || v.Text != "no valid run of the policy loop") {
-			t.Errorf("%+v", v)
-		}
-	}
-}
-
-// TestStory: who was in the plan when, and how it ended.
+// TestStory: which networks were in the plan when, and how it ended.
 func TestStory(t *testing.T) {
 	in := imagined(t, 1, truth, []uint64{1}, "cubic", "loop")
-	in.Runs[1].Loop.Events = append(in.Runs[1].Loop.Events, popday.Event{At: popdaytest.Began + 7200, Kind: policy.EventBrake})
+	in.Runs[1].Loop.Events = append(in.Runs[1].Loop.Events, journal.Event{At: popdaytest.Began + 7200, Kind: string(policy.EventBrake)})
 	r := build(t, in)
 	s := r.Stories[0]
 	if s.BrakeS == nil || *s.BrakeS != 7200 {
@@ -133,7 +118,7 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// TestFaultsShow: each promise can be broken, and then the verdict is no.
+// TestFaultsShow: each expectation can be disappointed, and then the answer is no.
 func TestFaultsShow(t *testing.T) {
 	in := imagined(t, 1, popdaytest.Truth{"lossy": 1.2}, []uint64{1}, "cubic", "bbr", "loop")
 	loop := &in.Runs[2]
@@ -147,7 +132,7 @@ func TestFaultsShow(t *testing.T) {
 	for i := range loop.Loop.Rounds {
 		round := &loop.Loop.Rounds[i]
 		for j := range round.Chosen {
-			if round.Chosen[j].Prefix == loop.Facts.Networks[3].Prefix {
+			if p := round.Chosen[j].Prefix; p == loop.Facts.Networks[3].Prefix || p == loop.Facts.Networks[0].Prefix {
 				round.Chosen[j].State = policy.StatePromoted
 			}
 		}
@@ -157,14 +142,17 @@ func TestFaultsShow(t *testing.T) {
 		round.New++
 	}
 	r := build(t, in)
-	for _, v := range r.Verdicts {
-		if strings.Contains("a d e f g h", v.ID) && v.Answer != popday.No {
-			t.Errorf("%s is %q: %s", v.ID, v.Answer, v.Text)
+	if x := r.Tellings[0]; x.Kind != popday.Moved || x.Network != 0 || x.FromS == 0 || x.Large == 0 || len(x.Under) != 3 {
+		t.Errorf("the first network was promoted: %+v", x)
+	}
+	for _, e := range r.Expected {
+		if slices.Contains([]string{"effect", "small_treated", "treated", "selected", "promoted", "new_share"}, e.Measure) && e.Answer != popday.No {
+			t.Errorf("%s is %q: %s", e.Measure, e.Answer, e.Measured)
 		}
 	}
 }
 
-// TestInvalid: a run that breaks a gate has no number, and what needs it has no answer.
+// TestInvalid: a run that breaks a gate has no number, and what needs it is not asked.
 func TestInvalid(t *testing.T) {
 	for name, spoil := range map[string]func(*popday.Run){
 		"cpu":       func(r *popday.Run) { r.Facts.BusyShare = 0.81 },
@@ -186,27 +174,31 @@ func TestInvalid(t *testing.T) {
 		if p := policyOf(t, r.Comparison, "bbr"); len(p.Seeds) != 0 || p.Large.Responses != 0 || p.Large.P10.BytesPerS != 0 {
 			t.Errorf("%s: an invalid run has numbers: %+v", name, p)
 		}
-		for _, v := range r.Verdicts {
-			if (v.ID == "c1" || v.ID == "i1" || v.ID == "i4") && v.Answer != popday.Unknown {
-				t.Errorf("%s: verdict %s is %q", name, v.ID, v.Answer)
-			}
+		if got := answersOf(r); len(got) == 0 || got["switch_missed"]+got["gain_share"]+got["resent"] != "" {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
 
-// TestPartialFolders: whatever is missing, there is a report without an answer to what it is needed for.
+// TestPartialFolders: whatever is missing, there is a report, which asks nothing that needs it.
 func TestPartialFolders(t *testing.T) {
 	for _, policies := range [][]string{{"cubic"}, {"loop"}, {"bbr"}, {"bbr", "loop"}, {"cubic", "bbr"}} {
 		r := build(t, imagined(t, 1, truth, []uint64{1}, policies...))
 		if _, err := json.Marshal(r); err != nil {
 			t.Errorf("%v: %v", policies, err)
 		}
-		for _, v := range r.Verdicts {
-			if v.ID == "b" && v.Answer != popday.Unknown {
-				t.Errorf("%v: %+v", policies, v)
-			}
+		if got := answersOf(r); got["gain"] != "" || slices.Contains(policies, "loop") != (len(got) > 0) || (got["resent"] != "") != (len(policies) == 2 && policies[1] == "loop") {
+			t.Errorf("%v: %v", policies, got)
 		}
 	}
+}
+
+func answersOf(r *popday.Report) map[string]popday.Answer {
+	got := map[string]popday.Answer{}
+	for _, e := range r.Expected {
+		got[e.Measure] = e.Answer
+	}
+	return got
 }
 
 func TestOtherDaysAreRefused(t *testing.T) {

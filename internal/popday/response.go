@@ -9,40 +9,43 @@ import (
 	"io"
 )
 
-// Response is one line of a run's responses. Times are microseconds of the day.
+// Response is one line of a run's responses, as its client saw it. Times are microseconds since
+// the start of the day.
 type Response struct {
-	Network      int    `json:"network"` // place in the facts
-	Session      int    `json:"session"`
-	Request      int    `json:"request"`
-	StartUs      uint64 `json:"start_us"`
-	FirstUs      uint64 `json:"first_us"`
-	EndUs        uint64 `json:"end_us"`
-	Asked        uint64 `json:"asked_bytes"`
-	Got          uint64 `json:"got_bytes"`
-	Fresh        bool   `json:"fresh"`
-	HTTP2        bool   `json:"http2"`
+	Network int    `json:"network"`  // number of the network in the facts
+	Session int    `json:"session"`  // number of the session in the schedule
+	Request int    `json:"request"`  // number within the session
+	StartUs uint64 `json:"start_us"` // the client wants it: before the handshake, where there is one
+	FirstUs uint64 `json:"first_us"` // its first byte is there
+	EndUs   uint64 `json:"end_us"`   // its last byte is there, or it was given up
+	Asked   uint64 `json:"asked_bytes"`
+	Got     uint64 `json:"got_bytes"`
+	Fresh   bool   `json:"fresh"` // the first one of its connection
+	HTTP2   bool   `json:"http2"`
+	// The edge's kernel when the last byte is there: congestion control, bytes sent and
+	// retransmitted since the previous response, smallest round trip.
 	Cong         string `json:"cong"`
 	SentBytes    uint64 `json:"sent_bytes"`
 	RetransBytes uint64 `json:"retrans_bytes"`
 	MinRTTUs     uint32 `json:"min_rtt_us"`
-	Trouble      string `json:"trouble,omitempty"`
+	Trouble      string `json:"trouble,omitempty"` // why it is not whole
 }
 
-// LargeBytes is from where a response counts as large: the threshold of the treatment.
+// LargeBytes is where a response counts as large: the threshold of the treatment.
 const LargeBytes = 100_000
 
 func (r *Response) large() bool { return r.Asked >= LargeBytes }
 
-// whole: all of it came, and took time.
+// whole reports whether all of it arrived, and took time.
 func (r *Response) whole() bool { return r.Trouble == "" && r.Got == r.Asked && r.EndUs > r.StartUs }
 
-// goodput is bytes by the client's time, bytes/s.
+// goodput returns bytes divided by the client's time, bytes/s.
 func (r *Response) goodput() float64 { return float64(r.Got) / float64(r.EndUs-r.StartUs) * 1e6 }
 
-// maxLine of a response, bytes: a trouble's text is the longest part.
+// maxLine bounds a response, bytes: a trouble's text is the longest part.
 const maxLine = 1 << 16
 
-// ReadResponses reads JSON lines. A line that is no response of one of so many networks
+// ReadResponses reads JSON lines. A line that is not a response of one of that many networks
 // is an error that names its number; then nothing is returned.
 func ReadResponses(in io.Reader, networks int) (all []Response, err error) {
 	lines := bufio.NewScanner(in)

@@ -2,7 +2,7 @@ package popday
 
 import "math"
 
-// row is all about one policy.
+// row returns one policy's row.
 func (c *comparer) row(p int) (row PolicyRow) {
 	row.Large, row.All, row.Late = c.goodput("large", p), c.goodput("all", p), c.goodput("late", p)
 	row.GainShare, row.GainShareLate = c.gainShare("large", p), c.gainShare("late", p)
@@ -10,7 +10,7 @@ func (c *comparer) row(p int) (row PolicyRow) {
 	return row
 }
 
-// against is the place of the default, for a policy that is not it itself; else -1.
+// against returns the index of the default, or -1 for the default itself.
 func (c *comparer) against(p int) int {
 	if o := c.place(c.base); o != p {
 		return o
@@ -42,9 +42,9 @@ func finite(v float64) float64 {
 	return v
 }
 
-// gainShare is what a policy reaches of the gain of everything treated over nothing
-// treated, at the 10th percentile, over the seeds that all three have. Nil where that
-// gains nothing for sure: a share of nothing means nothing.
+// gainShare returns a policy's share of the gain of everything treated over nothing treated,
+// at the 10th percentile, over the seeds that all three have. It is nil if that gain is not
+// certain: a share of nothing means nothing.
 func (c *comparer) gainShare(name string, p int) *Interval {
 	o, b := c.against(p), c.place(c.full)
 	if o < 0 || b < 0 || p == b || !c.sameSeeds(p, o, b) {
@@ -81,8 +81,8 @@ func (c *comparer) small(p int) Small {
 	return out
 }
 
-// onOther counts fresh small responses, matched or not, that ended on something else
-// than the edge's default.
+// onOther counts fresh small responses, matched or not, that did not end on the edge's
+// default.
 func (c *comparer) onOther(p int) (n int) {
 	standard := c.base
 	if c.policies[p] == c.full {
@@ -93,7 +93,7 @@ func (c *comparer) onOther(p int) (n int) {
 			continue
 		}
 		for i := range row[p].Responses {
-			if r := &row[p].Responses[i]; r.Fresh && !r.large() && r.Cong != "" && r.Cong != standard {
+			if r := &row[p].Responses[i]; !c.neighbours[c.classOf[r.Network]] && r.Fresh && !r.large() && r.Cong != "" && r.Cong != standard {
 				n++
 			}
 		}
@@ -130,7 +130,7 @@ func share(part, of uint64) float64 {
 	return float64(part) / float64(of)
 }
 
-// queue is the mean of srtt less min_rtt over the eligible connections of all windows.
+// queue returns the mean of srtt less min_rtt over the eligible connections of all windows.
 func queue(t *table, p int) *float64 {
 	var sum, n float64
 	for _, row := range t.runs {

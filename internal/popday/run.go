@@ -7,22 +7,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/comparison"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/pop"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput/comparison"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/popday/pop"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Policies that others are held against: everything on the edge's default is what is
-// compared with, everything on the other one the truth beside the blocks.
+// Policies that others are compared with: everything on the edge's default is the baseline,
+// everything on the other one the truth beside the blocks.
 const (
 	cubic    = "cubic"
 	bbr      = "bbr"
-	switched = "switch" // every large response moved at its LargeBytes-th byte: the truth of what the loop does
+	switched = "switch" // every large response moved at byte LargeBytes: the truth of what the loop does
 )
 
-// arms are the policies with everything on the default, and on the treatment.
+// arms returns the policies with everything on the default, and on the treatment.
 func (in *Input) arms() (base, full string) {
 	if in.Day.Default == bbr {
 		return bbr, cubic
@@ -30,8 +30,17 @@ func (in *Input) arms() (base, full string) {
 	return cubic, bbr
 }
 
-// All names a policy that has everything on one congestion control.
+// All returns the name of the policy with everything on one congestion control.
 func All(policy string) string { return "all-" + strings.ToUpper(policy) }
+
+// neighbours are the classes whose server is not the edge.
+func (in *Input) neighbours() map[string]bool {
+	names := map[string]bool{}
+	for i := range in.Day.Classes {
+		names[in.Day.Classes[i].Name] = in.Day.Classes[i].Behind != ""
+	}
+	return names
+}
 
 // Run is one run of the day.
 type Run struct {
@@ -40,33 +49,25 @@ type Run struct {
 	Loop      *Loop // nil without congctl
 }
 
-// Loop is what congctl's store says of a run. Times are Unix seconds of the machine.
+// Loop is congctl's store of a run. Times are Unix seconds of the machine.
 type Loop struct {
-	Observes bool // treats nobody
+	Observes bool // treats nothing
 	// Pairs has all rounds and rows; responses are added here.
 	Pairs  *comparison.Builder
 	Rounds []Round                  // in order of time
-	Events []Event                  // the same
+	Events []journal.Event          // of networks, and the brake's; the same
 	Rows   []record.Window          // that have eligible connections
 	Heads  map[int64]bool           // windows that closed and can be trusted
 	Refuse map[record.Prefix]string // guards that kept a network out, joined by commas
 }
 
-// Round is one round with whom it chose.
+// Round is one round with its selection.
 type Round struct {
 	journal.Round
 	Chosen []policy.Selected
 }
 
-// Event is one that the policy told.
-type Event struct {
-	At     int64
-	Kind   policy.EventKind
-	Prefix record.Prefix
-	Text   string
-}
-
-// Setting is a key of congctl's configuration that is not its default.
+// Setting is a key of congctl's configuration that is not at its default.
 type Setting struct {
 	Key     string `json:"key"`
 	Value   string `json:"value"`
@@ -74,18 +75,18 @@ type Setting struct {
 	Scaled  bool   `json:"scaled"` // it follows from the window
 }
 
-// Experiment is how long things take in it, seconds.
+// Experiment holds the experiment's times, seconds.
 type Experiment struct {
 	WindowS  int64 `json:"window_s"`
 	BlockS   int64 `json:"block_s"`
 	WashoutS int64 `json:"washout_s"`
-	// MinKnown windows make a decision: twice as many are the ramp.
+	// MinKnown windows allow a decision: the ramp is twice as many.
 	MinKnown int     `json:"min_known_windows"`
 	LowRTTUs float64 `json:"low_rtt_us"` // of the guard
 	MinBytes uint64  `json:"min_bytes"`  // acknowledged before a connection is switched
 }
 
-// Input is all that there is to compare.
+// Input is everything to compare.
 type Input struct {
 	Day        *pop.Day
 	Assumed    string // where the day's text is from, if not from the runs' folders
@@ -94,7 +95,7 @@ type Input struct {
 	Runs       []Run
 }
 
-// check says whether the runs are of one day.
+// check reports whether the runs are of one day.
 func (in *Input) check() error {
 	if len(in.Runs) == 0 {
 		return errors.New("compare runs: there are none")
@@ -128,8 +129,8 @@ func (in *Input) check() error {
 // Name is policy and seed, as in a folder's name.
 func (f *Facts) Name() string { return fmt.Sprintf("%s-%d", f.Policy, f.Seed) }
 
-// order of policies in every table: the two that others are held against first, then
-// those of the lab, then any other by name.
+// order of policies in every table: first the two that others are compared with, then those
+// of the lab, then any other by name.
 var order = []string{cubic, bbr, "static", "observe", "loop", switched}
 
 func comparePolicies(a, b string) int {

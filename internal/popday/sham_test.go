@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/popday"
-	"github.com/congctl/congctl/internal/core/popday/popdaytest"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/popday"
+	"github.com/congctl/congctl/internal/popday/popdaytest"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // TestShamIsApart: a network for A/A is compared by itself and in no class. The slow one's

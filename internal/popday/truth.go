@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// mix gives each response its goodput under a switch at LargeBytes, where no run has it.
+// mix sets each response's goodput to that under a switch at LargeBytes, where no run has it.
 func (b *blocks) mix() {
 	byNetwork := map[[2]int][]*paired{}
 	for i := range b.truth {
@@ -31,38 +32,29 @@ func (b *blocks) mix() {
 	}
 }
 
-// truths of the responses in complete pairs, at the 10th and the 50th percentile. Pairs
-// are drawn again as wholes, as for the estimate beside it.
+// truths of the responses in complete pairs, at the 10th and the 50th percentile. Whole pairs
+// are drawn again, as for the estimate beside it.
 func (b *blocks) truths(keep func(record.Prefix) bool, of func(*paired) float64, e Estimate) []Truth {
 	complete := map[group]int{}
 	for i := range b.truth {
 		complete[b.truth[i].group] |= 1 << b.truth[i].arm
 	}
-	var treated, base []float64
-	var clusters []int32
-	number := map[group]int32{}
-	var names []group
+	var samples []effect.Sample
 	for i := range b.truth {
 		x := &b.truth[i]
 		if complete[x.group] != 1<<record.ArmTreatment|1<<record.ArmControl || !keep(x.group.prefix) {
 			continue
 		}
-		if _, ok := number[x.group]; !ok {
-			number[x.group] = int32(len(names))
-			names = append(names, x.group)
-		}
-		treated, base, clusters = append(treated, of(x)), append(base, x.base), append(clusters, number[x.group])
+		samples = append(samples, both(x.group.prefix, x.group.number(), of(x), x.base)...)
 	}
-	if len(treated) == 0 {
+	if samples == nil {
 		return nil
 	}
-	boot := &resampling{strata: [][]int32{seq(len(names))}, count: len(names)}
-	at := []float64{0.10, 0.50}
-	t, c := boot.add(newSeries(treated, clusters, at...)), boot.add(newSeries(base, clusters, at...))
-	boot.run(4)
+	p := effect.Pool(samples, 4)
 	var out []Truth
 	for i, bounds := range []Bounds{e.P10, e.P50} {
-		truth := Truth{Quantile: at[i], Ratio: ratio(t, c, i)}
+		r := p.Ratios[i+1]
+		truth := Truth{Quantile: r.Quantile, Ratio: boundsOf(r).Interval}
 		if iv := bounds.Interval; iv != nil && truth.Ratio != nil {
 			covered := iv.Low <= truth.Ratio.Value && truth.Ratio.Value <= iv.High
 			truth.Covered = &covered
@@ -70,6 +62,12 @@ func (b *blocks) truths(keep func(record.Prefix) bool, of func(*paired) float64,
 		out = append(out, truth)
 	}
 	return out
+}
+
+// both are the same response treated and not, as a pair or a part of one.
+func both(p record.Prefix, pair int64, treated, control float64) []effect.Sample {
+	return []effect.Sample{{Prefix: p, Group: pair, Arm: record.ArmTreatment, Value: treated, Weight: 1},
+		{Prefix: p, Group: pair, Arm: record.ArmControl, Value: control, Weight: 1}}
 }
 
 func seq(n int) []int32 {
@@ -80,34 +78,21 @@ func seq(n int) []int32 {
 	return list
 }
 
-// classesWithPairs that the blocks have, in the day's order.
-func (b *blocks) classesWithPairs(mix []Class) (names []string) {
-	has := map[string]bool{}
-	for _, list := range b.samples {
-		for _, s := range list {
-			has[b.classOf[b.network[s.Prefix]]] = true
-		}
-	}
-	for _, c := range mix {
-		if has[c.Name] {
-			names = append(names, c.Name)
-		}
-	}
-	return names
-}
-
-// effects of each class with a pair, of those that the treatment is made for together,
-// and of all.
+// effects returns those of each class with a pair, of the classes that the treatment is made
+// for together, and of all.
 func (b *blocks) effects(mix []Class, chosen map[int]int) (out []Effect) {
-	names := b.classesWithPairs(mix)
-	var helped []string
-	for _, name := range names {
-		if e := b.effectOf(name, []string{name}, chosen); e.Goodput.Pairs+e.Rate.Pairs > 0 {
+	var names, helped []string // with a sample
+	for _, c := range mix {
+		e := b.effectOf(c.Name, []string{c.Name}, chosen)
+		pairs, partial := e.Goodput.Pairs+e.Rate.Pairs, e.Goodput.Partial+e.Rate.Partial
+		if pairs > 0 {
 			out = append(out, e)
 		}
-		i := slices.IndexFunc(mix, func(c Class) bool { return c.Name == name })
-		if mix[i].Kind == kindHelped {
-			helped = append(helped, name)
+		if pairs+partial > 0 {
+			names = append(names, c.Name)
+			if c.Kind == kindHelped {
+				helped = append(helped, c.Name)
+			}
 		}
 	}
 	if len(out) == 0 {

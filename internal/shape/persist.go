@@ -1,19 +1,20 @@
-package shaping
+package shape
 
 import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
 // Keeper is what sets the limit again after a boot.
 type Keeper string
 
-// Keepers, in the order of preference: first who runs the link, then who runs the host.
+// Keepers, in the order of preference: first what runs the link, then what runs the host.
 const (
 	Networkd       Keeper = "networkd"
 	NetworkManager Keeper = "NetworkManager"
@@ -22,28 +23,28 @@ const (
 	RCLocal        Keeper = "rc.local"
 )
 
-// Boot is what is known of who runs a host, from files only.
+// Boot is what is known of the services that run a host, from files only.
 type Boot struct {
-	// NetworkFile is the .network file that networkd applies to the link, NetworkText what
-	// stands in it; "" where networkd does not run the link.
+	// NetworkFile is the .network file that networkd applies to the link, NetworkText its
+	// text; "" if networkd does not run the link.
 	NetworkFile, NetworkText string
-	// SystemdVersion is 0 where it is not known.
+	// SystemdVersion is 0 if unknown.
 	SystemdVersion int
-	// Keyfile is that of the NetworkManager connection that the link has, "" where there is none.
+	// Keyfile is that of the link's NetworkManager connection, "" without one.
 	Keyfile, KeyText string
 	Systemd          bool   // is the first process
 	OpenRC           bool   // runs the services
 	Local            bool   // OpenRC's service local runs what is in /etc/local.d
-	RCService        bool   // OpenRC has rc.local, as Debian's, in the place of local
-	RCLocal          string // path of what the init runs at the end of a boot, "" where it runs none
-	RCText           string // "" where the file is not there
-	RCIdle           bool   // the file is there, and is not run as it may not be
+	RCService        bool   // OpenRC has rc.local, as on Debian, in place of local
+	RCLocal          string // path of what the init runs at the end of a boot, "" without one
+	RCText           string // "" if the file does not exist
+	RCIdle           bool   // the file exists, but is not executable and so not run
 }
 
 // Kept is a file that keeps the limit, whole.
 type Kept struct {
 	Path, Text string
-	Mode       uint32 // permission bits of a file that is new
+	Mode       uint32 // permission bits of a new file
 }
 
 // Persistence is how a limit is kept.
@@ -53,11 +54,11 @@ type Persistence struct {
 	Notes  []string
 }
 
-// tbfSince is the systemd whose networkd knows [TokenBucketFilter] with sizes in bytes.
+// tbfSince is the first systemd whose networkd knows [TokenBucketFilter] with sizes in bytes.
 const tbfSince = 246
 
-// Persist plans how a limit outlives a boot. command sets it: the words of congctl's own
-// command line, for keepers that cannot make a token bucket themselves.
+// Persist plans how a limit outlives a boot. command sets it: congctl's own command line,
+// for keepers that cannot make a token bucket themselves.
 func Persist(link string, t Target, b Boot, command []string) (p Persistence, err error) {
 	b.KeyText = oursInKeyfile.ReplaceAllString(b.KeyText, "\n")
 	plain := t.Inner == "" && t.Ingress == nil && !t.OffloadsOff
@@ -77,15 +78,15 @@ func Persist(link string, t Target, b Boot, command []string) (p Persistence, er
 	case b.OpenRC:
 		return openRC(link, command), nil
 	default:
-		return p, fmt.Errorf("keep the limit of %s: found neither systemd, OpenRC nor an init that runs rc.local; run this at boot by what your host has: %s", link, shell(command))
+		return p, fmt.Errorf("keep the limit of %s: found no systemd, no OpenRC and no init that runs rc.local; have your init run this at boot: %s", link, shell(command))
 	}
 	switch {
 	case b.NetworkFile != "" && !plain:
-		p.note("networkd runs %s, and cannot do all of this: a unit does", link)
+		p.note("networkd manages %s but cannot set all of this, so a unit sets the limit", link)
 	case b.NetworkFile != "" && b.SystemdVersion < tbfSince:
-		p.note("networkd runs %s, and knows token buckets since systemd %d: a unit does it", link, tbfSince)
+		p.note("networkd manages %s but supports token buckets only since systemd %d, so a unit sets the limit", link, tbfSince)
 	case b.NetworkFile != "":
-		p.note("%s is not for %s alone, a drop-in would limit the others too: a unit does it", b.NetworkFile, link)
+		p.note("%s does not apply to %s alone, and a drop-in would limit the other interfaces too, so a unit sets the limit", b.NetworkFile, link)
 	}
 	return p, nil
 }
@@ -94,7 +95,7 @@ func (p *Persistence) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// onlyFor tells whether a section of an ini file names this link and no other.
+// onlyFor reports whether a section of an ini file names this link and no other.
 func onlyFor(text, section, key, link string) bool {
 	in, found := false, false
 	for line := range strings.Lines(text) {
@@ -115,8 +116,8 @@ func onlyFor(text, section, key, link string) bool {
 	return found
 }
 
-// networkd takes a rate with k of 1000 and sizes with K of 1024: plain numbers mean the
-// same to everybody.
+// networkd takes a rate with k of 1000 and sizes with K of 1024: plain numbers mean the same
+// to everybody.
 func networkd(t Target, b Boot) Persistence {
 	text := written + fmt.Sprintf(`# %s; burst and queue in bytes.
 [TokenBucketFilter]
@@ -133,7 +134,7 @@ func dropIn(b Boot) string {
 	return path.Join("/etc/systemd/network", path.Base(b.NetworkFile)+".d", "90-congctl-shape.conf")
 }
 
-// keyfile: NetworkManager counts in bytes per second and bytes, as the kernel.
+// keyfile: NetworkManager counts in bytes per second and bytes, as the kernel does.
 func keyfile(t Target, b Boot) Persistence {
 	text := strings.TrimRight(b.KeyText, "\n") + fmt.Sprintf("\n\n[tc]\nqdisc.root=handle %x: tbf rate %d burst %d limit %d\n",
 		Handle, t.Tbf.Rate.BytesPerS(), t.Tbf.Burst, t.Tbf.Limit)
@@ -161,14 +162,14 @@ ExecStart=%s
 	}}
 }
 
-// units are the paths of the unit and of what has the link's device want it.
+// units returns the paths of the unit and of the link that makes the device want it.
 func units(link string) (unit, wants string) {
 	const dir = "/etc/systemd/system/"
 	return dir + "congctl-shape-" + escape(link) + ".service",
 		dir + "sys-subsystem-net-devices-" + escape(link) + ".device.d/congctl-shape.conf"
 }
 
-// escape is systemd-escape.
+// escape does what systemd-escape does.
 func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -196,10 +197,10 @@ func serviceOff(link string, b Boot) error {
 	if b.RCService {
 		service, runs = "rc.local", advise.RCLocal
 	}
-	return fmt.Errorf("keep the limit of %s: OpenRC's service %s, which runs %s, is off, so no boot would set it: rc-update add %s default", link, service, runs, service)
+	return fmt.Errorf("keep the limit of %s: the OpenRC service %s, which runs %s, is disabled, so no boot would set it: rc-update add %s default", link, service, runs, service)
 }
 
-// oursInKeyfile is what an earlier limit put there.
+// oursInKeyfile matches what an earlier limit put there.
 var oursInKeyfile = regexp.MustCompile(fmt.Sprintf(`\n+\[tc\]\nqdisc\.root=handle %x: tbf [^\n]*\n`, Handle))
 
 // lineMark stands above our line in rc.local.
@@ -212,13 +213,13 @@ func withoutLine(link, text string) string {
 	}
 	line, rest, _ := strings.Cut(after, "\n")
 	if strings.Contains(line, " shape set "+change.Quoted(link)+" ") {
-		after = rest // any other line is somebody's, who took ours away and left the mark
+		after = rest // any other line is somebody else's; ours was removed and the mark left behind
 	}
 	return before + after
 }
 
-// rcLocal puts a line before the end of rc.local, which is often an exit, and takes that
-// of an earlier limit away.
+// rcLocal puts a line before the end of rc.local, which is often an exit, and removes that
+// of an earlier limit.
 func rcLocal(link string, b Boot, command []string) Persistence {
 	head := strings.TrimRight(withoutLine(link, b.RCText), "\n") + "\n"
 	if head == "\n" {
@@ -237,8 +238,8 @@ func shell(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// Command is the words that set a target without asking, journalling or keeping it
-// again: what a boot runs.
+// Command returns the command line that sets a target without asking, journalling or
+// keeping it again: what a boot runs.
 func Command(program, link string, t Target) []string {
 	words := []string{program, "shape", "set", link, t.Tbf.Rate.String(), "--burst", t.Tbf.Burst.String(), "--queue", t.Tbf.Limit.String()}
 	if t.Inner != "" {
@@ -248,4 +249,67 @@ func Command(program, link string, t Target) []string {
 		words = append(words, "--ingress", t.Ingress.Rate.String())
 	}
 	return append(words, "--replace", "--at-boot")
+}
+
+// written begins every file that is wholly ours.
+const written = "# Written by congctl shape set; congctl shape clear removes it.\n"
+
+// Keeping lists the files that may keep an earlier limit of a link, for all keepers:
+// another service may run the host now.
+func Keeping(link string, b Boot) (paths []string) {
+	if b.NetworkFile != "" {
+		paths = append(paths, dropIn(b))
+	}
+	if b.Keyfile != "" {
+		paths = append(paths, b.Keyfile)
+	}
+	unit, wants := units(link)
+	paths = append(paths, unit, wants, localStart(link))
+	if b.RCLocal != "" {
+		paths = append(paths, b.RCLocal)
+	}
+	return paths
+}
+
+// Without returns a file without the lines that keep the limit of a link, and whether
+// anything is left. A file with nothing of ours comes back unchanged.
+func Without(link, text string) (rest string, there bool) {
+	if strings.HasPrefix(strings.TrimPrefix(text, shebang), written) {
+		return "", false
+	}
+	rest = withoutLine(link, oursInKeyfile.ReplaceAllString(text, "\n"))
+	if rest == shebang && rest != text {
+		return "", false // an rc.local that was made for our line
+	}
+	return rest, true
+}
+
+// Alone reports whether a directory exists only for our file in it.
+func Alone(dir string) bool {
+	ext := path.Ext(strings.TrimSuffix(dir, ".d"))
+	return strings.HasSuffix(dir, ".d") && (ext == ".device" || ext == ".network")
+}
+
+// readers hold limits in memory by files, each with the command that makes it read them
+// again. A script is read when it runs.
+var readers = []struct {
+	dir     string
+	keeper  Keeper
+	command string
+}{
+	{"/etc/systemd/network/", Networkd, "networkctl reload"},
+	{"/etc/NetworkManager/", NetworkManager, "nmcli connection reload"},
+	{"/etc/systemd/system/", Systemd, "systemctl daemon-reload"},
+}
+
+// Reread names the services that still go by the old text of files that steps write or
+// delete, and the command that ends that; otherwise their next start does.
+func Reread(steps []change.Step) []string {
+	notes := []string{}
+	for _, r := range readers {
+		if slices.ContainsFunc(steps, func(s change.Step) bool { return s.Kind == change.File && strings.HasPrefix(s.Target, r.dir) }) {
+			notes = append(notes, fmt.Sprintf("%s uses its old files until it restarts; to reread them now: sudo %s", r.keeper, r.command))
+		}
+	}
+	return notes
 }

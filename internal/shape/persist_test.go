@@ -1,4 +1,4 @@
-package shaping
+package shape
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/congctl/congctl/internal/change"
 )
 
 var hosts = map[string]Boot{
-	"networkd":               {NetworkFile: "/run/systemd/network/10-netplan-eth0.network", NetworkText: "[Match]\nName=eth0\n\n[Network]\nDHCP=yes\n", SystemdVersion: 255, Systemd: true},
-	"networkd-old":           {NetworkFile: "/etc/systemd/network/eth0.network", NetworkText: "[Match]\nName=eth0\n", SystemdVersion: 237, Systemd: true},
-	"networkd-for-many":      {NetworkFile: "/etc/systemd/network/all.network", NetworkText: "[Match]\nName=en* eth*\n", SystemdVersion: 252, Systemd: true},
+	"networkd":               {NetworkFile: "/run/systemd/network/10-netplan-eth0.network", NetworkText: "[Match]\nName=eth0\n\n[Network]\nDHCP=yes\n", SystemdVersion: tbfSince, Systemd: true},
+	"networkd-old":           {NetworkFile: "/etc/systemd/network/eth0.network", NetworkText: "[Match]\nName=eth0\n", SystemdVersion: tbfSince - 1, Systemd: true},
+	"networkd-for-many":      {NetworkFile: "/etc/systemd/network/all.network", NetworkText: "[Match]\nName=en* eth*\n", SystemdVersion: tbfSince, Systemd: true},
 	"networkmanager":         {Keyfile: "/etc/NetworkManager/system-connections/wired.nmconnection", KeyText: "[connection]\nid=wired\ntype=ethernet\ninterface-name=eth0\n\n[ipv4]\nmethod=auto\n", SystemdVersion: 252, Systemd: true},
 	"networkmanager-with-tc": {Keyfile: "/etc/NetworkManager/system-connections/wired.nmconnection", KeyText: "[connection]\ninterface-name=eth0\n[tc]\nqdisc.root=fq\n", Systemd: true},
 	"networkmanager-again":   {Keyfile: "/etc/NetworkManager/system-connections/wired.nmconnection", KeyText: "[connection]\ninterface-name=eth0\n\n[tc]\nqdisc.root=handle c0c7: tbf rate 500 burst 1 limit 2\n", Systemd: true},
@@ -31,9 +32,9 @@ var hosts = map[string]Boot{
 // Whoever keeps a limit by files that it has read already has to read them again.
 func TestReread(t *testing.T) {
 	for name, want := range map[string]string{
-		"networkd":       "networkd goes by its files of before until it starts again, or: sudo networkctl reload",
-		"networkmanager": "NetworkManager goes by its files of before until it starts again, or: sudo nmcli connection reload",
-		"systemd":        "systemd goes by its files of before until it starts again, or: sudo systemctl daemon-reload",
+		"networkd":       "networkd uses its old files until it restarts; to reread them now: sudo networkctl reload",
+		"networkmanager": "NetworkManager uses its old files until it restarts; to reread them now: sudo nmcli connection reload",
+		"systemd":        "systemd uses its old files until it restarts; to reread them now: sudo systemctl daemon-reload",
 		"openrc":         "",
 		"rc.local":       "",
 	} {
@@ -45,11 +46,11 @@ func TestReread(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var paths []string
+		var steps []change.Step
 		for _, f := range p.Files {
-			paths = append(paths, f.Path)
+			steps = append(steps, change.Step{Kind: change.File, Target: f.Path})
 		}
-		if got := strings.Join(Reread(paths), "\n"); got != want {
+		if got := strings.Join(Reread(steps), "\n"); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
@@ -92,4 +93,62 @@ func TestPersist(t *testing.T) {
 		}
 		return strings.ReplaceAll(out.String(), "\n\n", "\n.\n")
 	})
+}
+
+// A file is the link's own only if its section names that link, and nothing else, every time.
+func TestOnlyFor(t *testing.T) {
+	for text, want := range map[string]bool{
+		"[Match]\nName=eth0\n":                      true,
+		"  [Match] \n\t Name = eth0 \n":             true,
+		"[Match]\nOriginalName=x\nName=eth0":        true,
+		"[Match]\nName=eth0\nName=eth0\n":           true,
+		"[Link]\nName=eth1\n[Match]\nName=eth0\n":   true,
+		"[Match]\nName=eth0\n[Link]\nName=eth1\n":   true,
+		"[Match]\nName\n;Name=eth1\nName=eth0\n":    true,
+		"":                                          false,
+		"Name=eth0\n":                               false,
+		"[Match]\n":                                 false,
+		"[Match]\nName\n":                           false,
+		"[Match]\nOriginalName=eth0\n":              false,
+		"[Match]\nName=eth1\n":                      false,
+		"[Match]\nName=eth0 eth1\n":                 false,
+		"[Match]\nName=eth0\nName=eth1\n":           false,
+		"[Match]\nName=eth1\nName=eth0\n":           false,
+		"[Link]\nName=eth0\n":                       false,
+		"[Match]\nMAC=x\n[Link]\nName=eth0\n":       false,
+		"[Match]\n[Link]\nName=eth0\n":              false,
+		"[Matched]\nName=eth0\n":                    false,
+		"[Match]\nName=eth0\n[Match]\nName=eth1\n":  false,
+		"[Match]\nName=eth0=x\n":                    false,
+		"[Link]\n[Match]\nName=eth0\n[Network]\n\n": true,
+	} {
+		if got := onlyFor(text, "Match", "Name", "eth0"); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}
+
+// The name of a unit is that of systemd-escape, whose words these are: each byte that is
+// neither a letter, a digit, ":", "_" nor a "." behind the first place.
+func TestEscape(t *testing.T) {
+	for name, want := range map[string]string{
+		"azAZ09:_":  "azAZ09:_",
+		"eth0.100":  "eth0.100",
+		".eth":      `\x2eeth`,
+		"..":        `\x2e.`,
+		"br-lan":    `br\x2dlan`,
+		"wg%i@if0":  `wg\x25i\x40if0`,
+		"`{@[;^,":   `\x60\x7b\x40\x5b\x3b\x5e\x2c`,
+		"\x01\x7fé": `\x01\x7f\xc3\xa9`,
+		"":          "",
+	} {
+		if got := escape(name); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+	unit, wants := units("br-.0")
+	if unit != `/etc/systemd/system/congctl-shape-br\x2d.0.service` ||
+		wants != `/etc/systemd/system/sys-subsystem-net-devices-br\x2d.0.device.d/congctl-shape.conf` {
+		t.Errorf("got %s and %s", unit, wants)
+	}
 }

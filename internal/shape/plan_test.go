@@ -1,6 +1,7 @@
-package shaping
+package shape
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,12 +21,18 @@ func linkOf(name string) Link {
 	switch name {
 	case "old":
 		l.Kernel = [2]int{3, 10}
+	case "old-tso":
+		l.Kernel, l.GSO = [2]int{3, 10}, false
 	case "first-to-split":
 		l.Kernel = [2]int{3, 11}
 	case "no-offloads":
 		l.TSO, l.GSO = false, false
 	case "ticks":
 		l.Timer = Timer{HZ: 250}
+	case "unknown-ticks":
+		l.Timer = Timer{}
+	case "two-frames-64k":
+		l.MTU = 32<<10 - l.HeaderBytes
 	case "jumbo":
 		l.MTU = 9000
 	case "down":
@@ -119,6 +126,13 @@ func parseAsk(t *testing.T, line string) (link string, a Ask) {
 	return link, a
 }
 
+// A refusal is an ErrAsk and nothing else.
+func TestRefusal(t *testing.T) {
+	if _, err := For(linkOf("lo"), Ask{Rate: 8e6}); !errors.Is(err, ErrAsk) || errors.Is(err, ErrForeign) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Whatever is asked, the bucket holds a frame, the queue one more, and tbf can count both.
 func TestPlanHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -180,5 +194,13 @@ func TestWithoutOnlyOurLine(t *testing.T) {
 	const text = "#!/bin/sh\n# congctl shape eth0\niptables -A INPUT -j DROP\nexit 0\n"
 	if rest, there := Without("eth0", text); rest != "#!/bin/sh\niptables -A INPUT -j DROP\nexit 0\n" || !there {
 		t.Errorf("left %q", rest)
+	}
+}
+
+func TestAlone(t *testing.T) {
+	for dir, want := range map[string]bool{"eth0.network.d": true, "eth0.device.d": true, "eth0.network": false, "conf.d": false} {
+		if got := Alone("/etc/systemd/" + dir); got != want {
+			t.Errorf("%s: %t", dir, got)
+		}
 	}
 }

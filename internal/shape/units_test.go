@@ -1,4 +1,4 @@
-package shaping
+package shape
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/congctl/congctl/internal/change"
 	"pgregory.net/rapid"
 )
 
@@ -83,6 +84,18 @@ func TestQueueOfTime(t *testing.T) {
 	})
 }
 
+// What does not fit is the largest duration, and a queue no longer than its bucket waits for
+// nothing.
+func TestWaitAtItsBounds(t *testing.T) {
+	const most = 1<<63 - 1
+	if a, b := mulDiv(1<<32, 1<<32, 1), mulDiv(1<<63, 1, 1); a != most || b != most {
+		t.Errorf("overflow: %d and %d, want %d", a, b, uint64(most))
+	}
+	if a, b := Wait(7, 100, 50), Wait(8e6, 50, 100); a != 0 || b != 0 {
+		t.Errorf("waits %s and %s", a, b)
+	}
+}
+
 func FuzzUnits(f *testing.F) {
 	for _, s := range []string{"8Mbit/s", "1mbps", "1", "844ms", "200KiB", "999999999999.999999GB/s", "0.000001s", "1kbit"} {
 		f.Add(s)
@@ -100,6 +113,20 @@ func FuzzUnits(f *testing.F) {
 		}
 		if _, err := ParseSize(s); err != nil && !strings.Contains(err.Error(), ";") && !strings.Contains(err.Error(), "too large") {
 			t.Errorf("%q: no way out in %q", s, err)
+		}
+	})
+}
+
+func FuzzParseLimit(f *testing.F) {
+	f.Add("shaped 1000000 204800 1048576 -")
+	f.Add("shaped 1000000 204800 1048576 fq_codel; pfifo c0c70001 100000 09000000")
+	f.Fuzz(func(t *testing.T, s string) {
+		got, err := ParseLimit(s)
+		if err == nil && got.String() != s {
+			t.Errorf("%q is read %+v", s, got)
+		}
+		if Words(change.Egress, change.Text(s)) == "" && s != "" {
+			t.Errorf("%q has no words", s)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package shaping
+package shape
 
 import (
 	"strings"
@@ -37,4 +37,13 @@ func TestViews(t *testing.T) {
 		}
 		return out.String()
 	})
+}
+
+// Several links are told one after another, with a blank line between.
+func TestSeveralViews(t *testing.T) {
+	var out strings.Builder
+	v := NewView(ethernet, nil)
+	if err := WriteViews(&out, []View{v, v}); err != nil || strings.Count(out.String(), "eth0") != 2 || strings.Count(out.String(), "\n\n") != 1 {
+		t.Errorf("%v: %q", err, out.String())
+	}
 }

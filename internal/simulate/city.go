@@ -2,11 +2,13 @@ package simulate
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
-	"github.com/congctl/congctl/internal/core/city"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/simulate/city"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // CityOptions are a run's numbers.
@@ -14,8 +16,8 @@ type CityOptions struct {
 	Seed     uint64
 	Prefixes int
 	Hours    int
-	// Rules, with Trial.On, try and promote; else level alone decides, and of Trial
-	// only the blocks count.
+	// Rules, with Trial.On, try and promote; otherwise level alone decides, and only
+	// Trial's blocks count.
 	Rules       policy.Rules
 	Holdout, AA int // permille of all prefixes, with Trial.On
 }
@@ -23,10 +25,9 @@ type CityOptions struct {
 // cityStart is 2026-11-20T00:00:00Z: a day begins, and a block with it.
 const cityStart = 1_795_132_800
 
-// City runs the loop on an imagined city and says how it did, beside two runs of the same
-// city: one where no congestion control makes a difference, and one where nobody is
-// treated. progress, which may be nil, is called now and then with the share that is
-// done, 0 to 1.
+// City runs the loop on a simulated city and reports how it did, beside two runs of the
+// same city: one where no congestion control makes a difference, and one where nothing is
+// treated. progress, which may be nil, is called now and then with the share done, 0 to 1.
 func City(ctx context.Context, o CityOptions, progress func(float64)) (CityReport, error) {
 	if progress == nil {
 		progress = func(float64) {}
@@ -59,7 +60,7 @@ func walk(ctx context.Context, o CityOptions, effect bool, progress func(float64
 	windows := int64(o.Hours) * 3600 / w
 	f := newForce(o, c)
 	t := newTally(o, c, f)
-	engine := policy.NewExperiment(o.Rules, f.draws)
+	engine := policy.New(o.Rules, f.draws)
 	var rows []record.Window
 	for n := range windows {
 		if err := ctx.Err(); err != nil {
@@ -80,4 +81,65 @@ func walk(ctx context.Context, o CityOptions, effect bool, progress func(float64
 		}
 	}
 	return t, nil
+}
+
+// force stands in for plan, agent and kernel: it puts a round's selection in force in the
+// next window, with the arms that a plan draws.
+type force struct {
+	o     CityOptions
+	draws *plan.Draws
+	at    map[record.Prefix]int // place
+	in    []*policy.Selected    // by place; nil is not in the plan
+	nets  []record.Prefix       // by place
+	start int64                 // of the present window
+
+	stopped bool // the brake was pulled: no operator can resume
+}
+
+func newForce(o CityOptions, c *city.City) *force {
+	salt := binary.BigEndian.AppendUint64([]byte("the city"), o.Seed)
+	f := &force{o: o, draws: plan.NewDraws(salt, o.Holdout, o.AA), at: map[record.Prefix]int{},
+		in: make([]*policy.Selected, len(c.Places))}
+	for i := range c.Places {
+		f.at[c.Places[i].Prefix] = i
+		f.nets = append(f.nets, c.Places[i].Prefix)
+	}
+	return f
+}
+
+// take puts a decision in force from the next window on.
+func (f *force) take(d policy.Decision) {
+	clear(f.in)
+	if f.stopped = f.stopped || d.Brake != ""; f.stopped {
+		return
+	}
+	for i := range d.Selection {
+		s := &d.Selection[i]
+		if place, ok := f.at[s.Prefix]; ok { // the operator may list what has no place
+			f.in[place] = s
+		}
+	}
+}
+
+// served returns what happens to a place in the present window.
+func (f *force) served(place int) city.Served {
+	s := f.in[place]
+	switch {
+	case s == nil:
+		return city.Served{}
+	case s.Role != record.ArmNone:
+		return city.Served{Arm: s.Role}
+	case s.Uncontrolled:
+		return city.Served{Arm: record.ArmTreatment}
+	}
+	block, start, _ := plan.Block(f.start, f.o.Rules.Trial.BlockSeconds)
+	return city.Served{
+		Arm:     f.draws.Arm(f.nets[place], f.o.Rules.Trial.GroupLen(s), block),
+		Washout: f.start-start < f.o.Rules.Trial.WashoutSeconds,
+	}
+}
+
+// treatable reports whether a place may ever be treated.
+func (f *force) treatable(place int) bool {
+	return !f.o.Rules.Trial.On || f.draws.Role(f.nets[place]) == record.ArmNone
 }

@@ -7,9 +7,9 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/city"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/simulate/city"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // town is a city that a test can afford: a fifth of the size, half the time.
@@ -111,7 +111,7 @@ func TestRatesQuantile(t *testing.T) {
 	}
 }
 
-// TestBrakeHolds: once the brake is pulled nobody is served a treatment again.
+// TestBrakeHolds: once the brake is pulled no prefix is treated again.
 func TestBrakeHolds(t *testing.T) {
 	o := town(1, true)
 	c := city.New(1, 100, 300)

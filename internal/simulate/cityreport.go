@@ -1,13 +1,16 @@
 package simulate
 
 import (
+	"fmt"
+	"io"
 	"math"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
-// CityReport is how the loop did, beside what could have been done. Shares are of 1;
-// a figure of nobody is left out (null).
+// CityReport is how the loop did, beside what was possible. Shares are of 1; a figure over
+// no prefix is left out (null).
 type CityReport struct {
 	Seed       uint64 `json:"seed"`
 	Prefixes   int    `json:"prefixes"`
@@ -30,14 +33,14 @@ type CityReport struct {
 	PromotedUseless int `json:"promoted_useless"` // ever, though the factor is below 1.05
 	PromotedHarmed  int `json:"promoted_harmed"`  // ever, though the factor is below 1
 
-	P10Gain       float64 `json:"p10_gain"`        // of all eligible connections of the last day, against nobody treated
+	P10Gain       float64 `json:"p10_gain"`        // of all eligible connections of the last day, against nothing treated
 	P10GainOracle float64 `json:"p10_gain_oracle"` // with just the helped treated
-	P10GainAll    float64 `json:"p10_gain_all"`    // with everybody treated
-	P10GainFaster float64 `json:"p10_gain_faster"` // with everybody treated whose factor is above 1
+	P10GainAll    float64 `json:"p10_gain_all"`    // with every prefix treated
+	P10GainFaster float64 `json:"p10_gain_faster"` // with every prefix treated whose factor is above 1
 
-	BoundaryMbit   float64 `json:"boundary_mbit_per_s"` // mean of the last day
-	BoundaryChange float64 `json:"boundary_change"`     // against the same city without any effect
-	BoundaryDrift  float64 `json:"boundary_drift"`      // against the same city with nobody treated: what treating does to the ranking
+	BoundaryBytesPerS float64 `json:"boundary_bytes_per_s"` // mean of the last day
+	BoundaryChange    float64 `json:"boundary_change"`      // against the same city without any effect
+	BoundaryDrift     float64 `json:"boundary_drift"`       // against the same city with nobody treated: what treating does to the ranking
 
 	HarmedTried int      `json:"harmed_tried"`
 	HarmedHours *float64 `json:"harmed_hours"` // of treatment, mean of those tried
@@ -54,7 +57,7 @@ func report(o CityOptions, real, null, idle *tally) CityReport {
 	r := CityReport{Seed: o.Seed, Prefixes: o.Prefixes, Hours: o.Hours, Experiment: o.Rules.Trial.On,
 		ChangesPerRound: real.changesPerRound(), Braked: real.braked,
 		P10Gain: real.p10(worldLoop), P10GainOracle: real.p10(worldOracle), P10GainAll: real.p10(worldAll), P10GainFaster: real.p10(worldGain),
-		BoundaryMbit: real.boundary.Value() * 8e-6, BoundaryChange: real.boundary.Value()/null.boundary.Value() - 1,
+		BoundaryBytesPerS: real.boundary.Value(), BoundaryChange: real.boundary.Value()/null.boundary.Value() - 1,
 		BoundaryDrift: real.boundary.Value()/idle.boundary.Value() - 1,
 	}
 	r.helped(real)
@@ -123,7 +126,7 @@ func (r *CityReport) others(t *tally) {
 	r.HarmedHours = known(harmed.Value())
 }
 
-// useless: an effect that nobody would notice.
+// useless: an effect too small to notice.
 const useless = 1.05
 
 func one(yes bool) int {
@@ -139,3 +142,78 @@ func known(v float64) *float64 {
 	}
 	return &v
 }
+
+// Write writes how the loop did on a simulated city.
+func (r CityReport) Write(w io.Writer) error {
+	experiment := "off"
+	if r.Experiment {
+		experiment = "on"
+	}
+	if _, err := fmt.Fprintf(w, "%d prefixes, %d h, seed %d, experiment %s\n\n", r.Prefixes, r.Hours, r.Seed, experiment); err != nil {
+		return err
+	}
+	if err := answer.Table(w, "HELPED VALUE", helpedRows(r)); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	if err := answer.Table(w, "GAIN-AT-P10 VALUE", [][]string{
+		{"the loop", gain(r.P10Gain)},
+		{"only prefixes that can benefit treated", gain(r.P10GainOracle)},
+		{"all prefixes treated", gain(r.P10GainAll)},
+		{"all prefixes that get faster treated", gain(r.P10GainFaster)},
+	}); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return answer.Table(w, "COST VALUE", costRows(r))
+}
+
+func helpedRows(r CityReport) [][]string {
+	inForce := "promoted at the end"
+	if !r.Experiment {
+		inForce = "selected at the end"
+	}
+	return [][]string{
+		{"prefixes that can benefit", fmt.Sprint(r.Helped)},
+		{inForce, share(r.HelpedInForce)},
+		{"the same by traffic", share(r.HelpedTraffic)},
+		{"releases of each", value(r.ReleasesPerHelped, "%.2f")},
+		{"start to selection, median", value(r.SelectionHoursP50, "%.1f h")},
+		{"selection to promotion, median", value(r.PromotionHoursP50, "%.1f h")},
+		{"selection to promotion, p90", value(r.PromotionHoursP90, "%.1f h")},
+	}
+}
+
+func costRows(r CityReport) [][]string {
+	return [][]string{
+		{"prefixes tried", fmt.Sprint(r.Tried)},
+		{"tried 3 times or more", fmt.Sprint(r.TriedOften)},
+		{"promoted without benefit (factor < 1.05)", fmt.Sprint(r.PromotedUseless)},
+		{"promoted although harmed (factor < 1)", fmt.Sprint(r.PromotedHarmed)},
+		{"harmed prefixes tried", fmt.Sprint(r.HarmedTried)},
+		{"hours of treatment of each", value(r.HarmedHours, "%.1f h")},
+		{"added and released in a round", fmt.Sprintf("%.1f", r.ChangesPerRound)},
+		{"boundary of the slowest fifth", fmt.Sprintf("%.2f Mbit/s", r.BoundaryBytesPerS*8e-6)},
+		{"against a city without effects", percent(r.BoundaryChange)},
+		{"against a city without treatment", percent(r.BoundaryDrift)},
+		{"promoted in a city without effects", fmt.Sprintf("%d of %d tried", r.NullPromoted, r.NullTried)},
+		{"fleet-wide brake", answer.Or(r.Braked, "not pulled")},
+	}
+}
+
+func value(v *float64, format string) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf(format, *v)
+}
+
+func share(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f %%", 100**v)
+}
+
+func gain(v float64) string    { return fmt.Sprintf("%+.0f %%", 100*v) }
+func percent(v float64) string { return fmt.Sprintf("%+.1f %%", 100*v) }

@@ -10,8 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/strict"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Keys of a line. docs/format/windows-history.md describes them.
@@ -25,7 +25,7 @@ const (
 	keyLost   = "retrans_ratio"
 )
 
-// keys in the order in which they are told; a set of them is a bit for each.
+// keys in the order of the messages; a set of them has a bit for each.
 var keys = [...]string{keyStart, keyPoP, keyPrefix, keyN, keyRate, keyRTT, keyLost}
 
 const required = 1<<4 - 1 // the first four
@@ -48,7 +48,7 @@ func (d *decoder) history() *History {
 	return &d.kept
 }
 
-// add reads one line; an empty one counts as a line and tells nothing.
+// add reads one line; an empty one counts as a line and holds nothing.
 func (d *decoder) add(line []byte) error {
 	d.line++
 	if line = bytes.TrimSpace(line); len(line) == 0 {
@@ -69,9 +69,9 @@ func (d *decoder) read(line []byte) (row, error) {
 		i := keyIndex(key)
 		switch {
 		case i < 0:
-			return config.Fault{Field: shortened(key), Problem: "unknown key", Fix: "known are " + strings.Join(keys[:], ", ")}
+			return strict.Fault{Field: shortened(key), Problem: "unknown key", Fix: "known are " + strings.Join(keys[:], ", ")}
 		case seen&(1<<i) != 0:
-			return config.Fault{Field: keys[i], Problem: "set twice", Fix: "keep one"}
+			return strict.Fault{Field: keys[i], Problem: "set twice", Fix: "keep one"}
 		case 1<<i > required && string(value) == "null":
 			return nil // as if it were not there
 		}
@@ -81,18 +81,18 @@ func (d *decoder) read(line []byte) (row, error) {
 	if err == nil {
 		err = whole(seen, r.n)
 	}
-	if f, ok := err.(config.Fault); ok {
+	if f, ok := err.(strict.Fault); ok {
 		f.Line = d.line
 		return row{}, f
 	}
 	return r, err
 }
 
-// whole says which key is missing. A window without an eligible connection has no rate.
+// whole returns which key is missing. A window without an eligible connection has no rate.
 func whole(seen int, n uint32) error {
 	for i, key := range keys {
 		if seen&(1<<i) == 0 && (required&(1<<i) != 0 || key == keyRate && n > 0) {
-			return config.Fault{Field: key, Problem: "missing", Fix: "write it on each line"}
+			return strict.Fault{Field: key, Problem: "missing", Fix: "write it on each line"}
 		}
 	}
 	return nil
@@ -120,9 +120,9 @@ func (d *decoder) set(r *row, key string, value []byte) (err error) {
 	case keyRate:
 		r.rate, err = number(key, value, math.MaxFloat32, "write bytes per second, 0 or more")
 	case keyRTT:
-		r.rttUs, err = number(key, value, math.MaxUint32, "write microseconds, 0 to 4294967295; leave it out where it is not known")
+		r.rttUs, err = number(key, value, math.MaxUint32, "write microseconds, 0 to 4294967295; leave it out if unknown")
 	case keyLost:
-		r.lost, err = number(key, value, 1, "write a share of 1, as 0.02 for 2 %; leave it out where it is not known")
+		r.lost, err = number(key, value, 1, "write a share of 1, as 0.02 for 2 %; leave it out if unknown")
 	}
 	return err
 }
@@ -142,7 +142,7 @@ func (d *decoder) start(value []byte) (int64, error) {
 func (d *decoder) pop(value []byte) (uint32, error) {
 	name, ok := text(value)
 	if !ok || !sayable(name) {
-		return 0, bad(keyPoP, value, "not a name", "write 1 to 64 letters in quotes, without line breaks")
+		return 0, bad(keyPoP, value, "not a name", "write 1 to 64 characters in quotes, without line breaks")
 	}
 	i, had := d.popOf[string(name)]
 	if !had {
@@ -169,13 +169,13 @@ func (d *decoder) prefix(value []byte) (record.Prefix, error) {
 	}
 	p, err := record.ParsePrefix(string(name))
 	if err != nil {
-		return 0, config.Fault{Field: keyPrefix, Problem: err.Error(), Fix: prefixFix(err)}
+		return 0, strict.Fault{Field: keyPrefix, Problem: err.Error(), Fix: prefixFix(err)}
 	}
 	d.prefixOf[string(name)] = p
 	return p, nil
 }
 
-// prefixFix is what most refusals say already.
+// prefixFix avoids repeating what most refusals already say.
 func prefixFix(err error) string {
 	if strings.Contains(err.Error(), "netip.") {
 		return "write a /24 of IPv4 or a /56 of IPv6"
@@ -216,10 +216,10 @@ func bad(key string, value []byte, problem, fix string) error {
 	if s, ok := text(value); ok {
 		value = s
 	}
-	return config.Fault{Field: key, Value: shortened(value), Problem: problem, Fix: fix}
+	return strict.Fault{Field: key, Value: shortened(value), Problem: problem, Fix: fix}
 }
 
-// shortened: a message shows the first 80 bytes of what was written.
+// shortened returns the first 80 bytes of a value, for a message.
 func shortened(b []byte) string {
 	if len(b) > 80 {
 		return string(b[:80]) + "..."

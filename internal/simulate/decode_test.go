@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/loop/policy"
 )
 
 // TestEachFieldOracle: random JSON, read by eachField and by encoding/json.

@@ -10,9 +10,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/strict"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // History is recorded windows, read whole: lines may come in any order, and a round
@@ -41,10 +41,10 @@ const unknown = -1
 // maxLine: the longest line that the format can need has about 300 bytes.
 const maxLine = 64 << 10
 
-// ReadHistory reads a history of windows of so many seconds. progress, which may be
-// nil, is called now and then with the number of lines read. The error of a bad line
-// is a [config.Fault], and the first one ends the reading: a file of a million lines is
-// made by a program, and one mistake of it is on every line.
+// ReadHistory reads a history of windows of that many seconds. progress, which may be nil,
+// is called now and then with the number of lines read. The error of a bad line is a
+// [strict.Fault], and the first one ends the reading: a program makes a file of a million
+// lines, and its mistake is on every line.
 func ReadHistory(r io.Reader, windowSeconds int64, progress func(lines int)) (*History, error) {
 	d := newDecoder(windowSeconds)
 	s := bufio.NewScanner(r)
@@ -58,7 +58,7 @@ func ReadHistory(r io.Reader, windowSeconds int64, progress func(lines int)) (*H
 		}
 	}
 	if err := s.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, config.Fault{Line: d.line + 1, Problem: fmt.Sprintf("longer than %d bytes", maxLine), Fix: "write one object a line"}
+		return nil, strict.Fault{Line: d.line + 1, Problem: fmt.Sprintf("longer than %d bytes", maxLine), Fix: "write one object a line"}
 	} else if err != nil {
 		return nil, fmt.Errorf("after line %d: %w", d.line, err)
 	}
@@ -82,8 +82,8 @@ func (h *History) sort() {
 	}
 }
 
-// checkTwice refuses a window of a prefix that stands in two lines: which one holds
-// cannot be told. Of several such, the first in the file is named.
+// checkTwice refuses a window of a prefix on two lines, since either could be right. Of
+// several it names the first in the file.
 func (h *History) checkTwice() error {
 	first, again := row{}, row{line: math.MaxUint32}
 	for i := 1; i < len(h.rows); i++ {
@@ -95,9 +95,9 @@ func (h *History) checkTwice() error {
 	if again.line == math.MaxUint32 {
 		return nil
 	}
-	return config.Fault{Line: int(again.line), Field: "(window_start, pop, prefix)",
+	return strict.Fault{Line: int(again.line), Field: "(window_start, pop, prefix)",
 		Value:   fmt.Sprintf("%d %s %s", again.start, h.pops[again.pop], again.prefix),
-		Problem: fmt.Sprintf("stands in line %d already", first.line), Fix: "keep one of the two"}
+		Problem: fmt.Sprintf("already in line %d", first.line), Fix: "keep one of the two"}
 }
 
 // Len is the number of lines.
@@ -121,9 +121,9 @@ func (h *History) Windows(_ context.Context, each func(pop string, in policy.Inp
 	return nil
 }
 
-// window is the row as the policy reads it. What a history does not tell (receive
-// window, busy time, all connections, spread of the rate) is set so that its guard
-// does not hold: a guard that was not measured keeps nobody out.
+// window returns the row as the policy reads it. What a history lacks (receive window,
+// busy time, all connections, spread of the rate) is set so that its guard does not hold:
+// an unmeasured guard keeps no prefix out.
 func (r row) window() record.Window {
 	w := record.Window{Start: r.start, Prefix: r.prefix, Control: true, Eligible: r.n, RateMeans: r.n,
 		MinRTTUs: r.rttUs, RetransShare: r.lost, Bytes: uint64(r.n) * lostWeight, BusyShare: 1}

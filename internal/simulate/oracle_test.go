@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/loop/policy"
 )
 
 // told is one line of a history as anybody's JSON decoder reads it. Key: window and prefix.
@@ -93,7 +93,7 @@ func (s *slow) guarded(net string, at int64) (held, anything bool) {
 	return n > 0 && (rtt/n < g.TinyRTTUs || m > 0 && rtt/n < g.LowRTTUs && lost/m < g.LowRTTRetransShare), anything
 }
 
-// known ranks a window and gives the number of known prefixes.
+// known ranks a window and returns the number of known prefixes.
 func (s *slow) known(at int64) int {
 	perf, ranked := map[string]float64{}, []float64{}
 	for net := range s.rows {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // noon is 2026-11-20T12:00:00Z, the start of a window.
@@ -158,7 +158,7 @@ func TestEmptyListsAreLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"round_start":1795176300,"pop":"ams","known":1,"selected":[],"added":[],"released":[]}`; string(b) != want {
+	if want := `{"round_start_unix_s":1795176300,"pop":"ams","known":1,"selected":[],"added":[],"released":[]}`; string(b) != want {
 		t.Errorf("got  %s\nwant %s", b, want)
 	}
 }

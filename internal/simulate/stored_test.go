@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/city"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/simulate/city"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // shelf is a store in memory.
@@ -33,14 +33,16 @@ func (s *shelf) Windows(_ context.Context, from, to int64, row func(*record.Wind
 	return nil
 }
 
-// live runs a loop without trials, treatment and all, keeps its windows, and gives what
+// live runs a loop without trials, treatment and all, keeps its windows, and returns what
 // each round selected.
 func live(t *testing.T, o CityOptions, windows int64) (s *shelf, selected [][]record.Prefix) {
 	t.Helper()
 	s = &shelf{rows: map[int64][]record.Window{}}
 	c := city.New(o.Seed, o.Prefixes, 300)
 	f := newForce(o, c)
-	e := policy.New(o.Rules)
+	rules := o.Rules
+	rules.Trial.On = false
+	e := policy.New(rules, nil)
 	for n := range windows {
 		f.start = cityStart + 300*n
 		h := journal.Head{Start: f.start}
@@ -65,7 +67,7 @@ func TestStoredDecidesWhatWasDecided(t *testing.T) {
 	o := town(2, false)
 	s, want := live(t, o, 60)
 	var got [][]record.Prefix
-	err := Replay(t.Context(), o.Rules, Stored{PoP: "ams", WindowSeconds: 300, Archive: s}, func(r Round) error {
+	err := Replay(t.Context(), o.Rules, Stored{PoP: "ams", WindowSeconds: 300, Store: s}, func(r Round) error {
 		if r.PoP != "ams" || r.RoundStart != cityStart+300*int64(len(got)+1) {
 			t.Errorf("round %d: %+v", len(got), r)
 		}
@@ -79,7 +81,7 @@ func TestStoredDecidesWhatWasDecided(t *testing.T) {
 
 func TestStoredRefusesAnotherWindow(t *testing.T) {
 	s := &shelf{heads: []journal.Head{{Start: cityStart}, {Start: cityStart + 300}}}
-	err := Replay(t.Context(), policy.DefaultRules(), Stored{WindowSeconds: 3600, Archive: s}, func(Round) error { return nil })
+	err := Replay(t.Context(), policy.DefaultRules(), Stored{WindowSeconds: 3600, Store: s}, func(Round) error { return nil })
 	if !errors.Is(err, ErrWindow) {
 		t.Errorf("got %v", err)
 	}

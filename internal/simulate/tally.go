@@ -3,13 +3,13 @@ package simulate
 import (
 	"math"
 
-	"github.com/congctl/congctl/internal/core/city"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/simulate/city"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
-// tally is what is counted while a city is walked.
+// tally is what is counted during a walk through a city.
 type tally struct {
 	o        CityOptions
 	city     *city.City
@@ -47,7 +47,7 @@ const (
 	worldGain
 )
 
-var worldNames = [...]string{worldLoop: "the loop", worldNone: "nobody", worldOracle: "the helped", worldAll: "everybody", worldGain: "where it is faster"}
+var worldNames = [...]string{worldLoop: "the loop", worldNone: "none", worldOracle: "those helped", worldAll: "all", worldGain: "where it is faster"}
 
 func newTally(o CityOptions, c *city.City, f *force) *tally {
 	t := &tally{o: o, city: c, force: f, lives: make([]life, len(c.Places)), now: make([]bool, len(c.Places))}
@@ -108,8 +108,8 @@ func (t *tally) round(n int64, d policy.Decision) {
 	}
 }
 
-// step follows one place into the state after a round, and says whether it came into
-// the plan or left it.
+// step follows one place into the state after a round, and returns whether it entered or
+// left the plan.
 func (l *life) step(n int64, s *policy.Selected) (changed bool) {
 	in := s != nil
 	changed = in != l.in
@@ -130,7 +130,7 @@ func (l *life) step(n int64, s *policy.Selected) (changed bool) {
 	return changed
 }
 
-// rates is a histogram of ln(rate): bins of 0.001 tell a quantile to 0.1 %.
+// rates is a histogram of ln(rate): bins of 0.001 determine a quantile to 0.1 %.
 type rates struct {
 	counts [rateBins]uint32
 	n      uint64
@@ -148,7 +148,7 @@ func (r *rates) add(ln float64) {
 	r.n++
 }
 
-// quantile gives ln of the rate below which a share of the connections are.
+// quantile returns ln of the rate below which a share of the connections are.
 func (r *rates) quantile(q float64) float64 {
 	want, seen := q*float64(r.n), 0.0
 	for i, c := range r.counts {

@@ -1,4 +1,4 @@
-package scenario
+package strict
 
 import (
 	"cmp"
@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// Fault is one thing wrong with a scenario.
+// Fault is one thing wrong with a text that a person wrote.
 type Fault struct {
 	Line    int    // 0 where no line alone is at fault
-	Cell    string // the first cell that has it; "" when it is of the file
+	Part    string // of what the text describes, as in "cell loss=1%/bbr"
 	Field   string // dotted, as in "path.rate"
 	Value   string // as written, or as resolved
-	Problem string // what is wrong; after a semicolon, what to write instead
+	Problem string
+	Fix     string // what to write instead
 }
 
 func (f Fault) Error() string {
@@ -21,19 +22,22 @@ func (f Fault) Error() string {
 	if f.Line > 0 {
 		fmt.Fprintf(&b, "line %d: ", f.Line)
 	}
-	if f.Cell != "" {
-		fmt.Fprintf(&b, "cell %s: ", f.Cell)
-	}
-	if f.Field != "" {
-		b.WriteString(f.Field + ": ")
+	for _, where := range []string{f.Part, f.Field} {
+		if where != "" {
+			b.WriteString(where + ": ")
+		}
 	}
 	if f.Value != "" {
 		fmt.Fprintf(&b, "%q: ", f.Value)
 	}
-	return b.String() + f.Problem
+	b.WriteString(f.Problem)
+	if f.Fix != "" {
+		b.WriteString("; " + f.Fix)
+	}
+	return b.String()
 }
 
-// Faults are all faults of one scenario, in the order of its lines.
+// Faults are all faults of one text.
 type Faults []Fault
 
 func (fs Faults) Error() string {
@@ -44,10 +48,15 @@ func (fs Faults) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// add keeps f unless another cell has the same fault already.
-func (fs *Faults) add(f Fault) {
+// Add appends a fault of no line.
+func (fs *Faults) Add(field, value, problem, fix string) {
+	*fs = append(*fs, Fault{Field: field, Value: value, Problem: problem, Fix: fix})
+}
+
+// AddOnce appends f unless another part has the same fault already.
+func (fs *Faults) AddOnce(f Fault) {
 	same := func(g Fault) bool {
-		g.Cell = f.Cell
+		g.Part = f.Part
 		return g == f
 	}
 	if !slices.ContainsFunc(*fs, same) {
@@ -55,8 +64,8 @@ func (fs *Faults) add(f Fault) {
 	}
 }
 
-// or is the error of fs: nil when there is none.
-func (fs Faults) or() error {
+// Err returns fs in the order of its lines, nil if there is none.
+func (fs Faults) Err() error {
 	if len(fs) == 0 {
 		return nil
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// lookAgain runs each failed test once more, alone, if no more than limit failed.
-// One that passes then counts as passed, and is named as flaky so that somebody
-// mends it. Nothing is forgiven when something else failed besides: a package that
-// does not build, or a crash that kept other tests from running.
+// lookAgain runs each failed test again, alone, if no more than limit failed. One that
+// passes then counts as passed, and is listed as flaky so that it gets fixed. Nothing is
+// forgiven if something else failed as well: a package that does not build, or a crash
+// that kept other tests from running.
 func (s *summary) lookAgain(limit int, alone func(key) (*summary, error)) error {
 	failed, ok := s.failedTests()
 	if !ok || len(failed) > limit {
@@ -33,7 +33,7 @@ func (s *summary) lookAgain(limit int, alone func(key) (*summary, error)) error 
 	return nil
 }
 
-// runAlone is `go test` of one test; that it fails is told by its events.
+// runAlone is `go test` of one test; its events show a failure.
 func runAlone(k key) (*summary, error) {
 	cmd := exec.Command("go", "test", "-json", "-count=1", "-run", "^"+k.test+"$", k.pkg)
 	cmd.Stderr = os.Stderr
@@ -79,7 +79,7 @@ func (s *summary) forgive(k key) {
 	s.flaky = append(s.flaky, fmt.Sprintf("flaky: %s %s (first run: %s)\n", k.pkg, k.test, firstLines(strings.Join(said, ""))))
 }
 
-// firstLines is what a test logged at first, in one line.
+// firstLines returns the start of a test's log, in one line.
 func firstLines(output string) string {
 	const most = 5
 	var lines []string

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// events gives what go test -json says of package p with these tests; "!" before a
+// events returns what go test -json says of package p with these tests; "!" before a
 // name: it fails.
 func events(tests ...string) string {
 	var b strings.Builder

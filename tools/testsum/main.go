@@ -1,10 +1,12 @@
-// Command testsum reads the output of "go test -json" and prints what a person
-// wants to know of it: the output of what failed, why tests were skipped and how
-// many, and one line of counts.
+// Command testsum reads the output of "go test -json" and prints what a person needs: the
+// output of failures, why tests were skipped and how many, and one line of counts.
 //
-// It runs no test, but for -again: a few that failed get a second look, alone. Its
-// trap: a package that does not build has no test events; it counts as one
-// failure, so that an empty run never looks green.
+// It runs no test, except with -again: a few that failed get a second look, alone. Its
+// trap: a package that does not build has no test events; it counts as one failure, so
+// that an empty run never looks green.
+//
+// gotestsum prints each of 400 skips with its output, and no counts by reason or over
+// several runs, which is what this is for.
 package main
 
 import (

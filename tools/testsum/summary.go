@@ -30,7 +30,7 @@ type summary struct {
 	flaky   []string // a line for each test that passed on its second run only
 }
 
-// report is what a failed test said; the go command's own words have no key.
+// report is a failed test's output; the go command's own output has no key.
 type report struct {
 	key
 	text    string
@@ -80,8 +80,8 @@ func (s *summary) end(k key, action string) {
 	delete(s.output, k)
 }
 
-// endPackage counts what has no event of its own: a benchmark that ran, a build
-// that broke, a panic or a timeout that ended the process in the middle of a test.
+// endPackage counts what has no event of its own: a benchmark that ran, a broken build, a
+// panic or a timeout that ended the process in the middle of a test.
 func (s *summary) endPackage(k key, action string) {
 	s.packages++
 	for r := range s.running {

@@ -3,10 +3,12 @@ package accesslog
 import (
 	"net/netip"
 	"strings"
+
+	"github.com/congctl/congctl/internal/strict"
 )
 
-// Apache's "combined" lacks ports and has times of whole seconds, so eight words
-// follow it, and a ninth where LogIOTrackTTFB is on:
+// Apache's "combined" lacks ports and has times of whole seconds, so eight words follow it,
+// and a ninth if LogIOTrackTTFB is on:
 //
 //	%a %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i" %{remote}p %A %{local}p %v %O %k %{end:usec}t %D [%^FB]
 const (
@@ -20,78 +22,44 @@ const (
 var apacheNames = [...]string{"%a", "%l", "%u", "%t", "%r", "%>s", "%b", "%{Referer}i", "%{User-agent}i",
 	"%{remote}p", "%A", "%{local}p", "%v", "%O", "%k", "%{end:usec}t", "%D", "%^FB"}
 
-func decodeApache(line string) (r Response, fault *Fault) {
-	w, fault := apacheSplit(line)
+func decodeApache(line string) (r Response, fault *strict.Fault) {
+	list, fault := apacheSplit(line)
 	if fault != nil {
 		return r, fault
 	}
-	word := func(i int) (string, string) { return apacheNames[i], w[i] }
-	if r.Client, fault = apacheEndpoint(w, apacheAddr, apacheCombined); fault != nil {
-		return r, fault
-	}
-	if r.Server, fault = apacheEndpoint(w, apacheCombined+1, apacheCombined+2); fault != nil {
-		return r, fault
-	}
-	if r.Host = w[apacheCombined+3]; r.Host == "-" {
+	var w words
+	word := func(i int) (name, s string) { return apacheNames[i], list[i] }
+	count := func(i, bits int) uint64 { return w.count(apacheNames[i], list[i], bits) }
+	r.Client = netip.AddrPortFrom(w.addr(word(apacheAddr)), w.port(word(apacheCombined)))
+	r.Server = netip.AddrPortFrom(w.addr(word(apacheCombined+1)), w.port(word(apacheCombined+2)))
+	if r.Host = list[apacheCombined+3]; r.Host == "-" {
 		r.Host = ""
 	}
-	if r.SentBytes, fault = count63(word(apacheCombined + 4)); fault != nil {
-		return r, fault
+	r.SentBytes = count(apacheCombined+4, 63)
+	r.Request = uint32(count(apacheCombined+5, 31)) + 1 // %k counts the requests before this one
+	r.EndUs = w.micros(word(apacheCombined + 6))
+	r.StartUs = r.EndUs - w.micros(word(apacheCombined+7))
+	if len(list) > apacheWords && list[apacheWords] != "-" {
+		r.WaitUs = w.micros(word(apacheWords))
 	}
-	earlier, fault := wordCount("%k", w[apacheCombined+5], 31)
-	if fault != nil {
-		return r, fault
+	if list[apacheBody] != "-" { // %b of an empty body
+		r.BodyBytes = count(apacheBody, 63)
 	}
-	r.Request = uint32(earlier) + 1 // %k counts the requests before this one
-	if fault = apacheTimes(&r, w); fault != nil {
-		return r, fault
-	}
-	if body := w[apacheBody]; body != "-" { // %b of an empty body
-		if r.BodyBytes, fault = count63("%b", body); fault != nil {
-			return r, fault
-		}
-	}
-	r.Protocol, fault = apacheProtocol(w[apacheRequest])
-	return r, fault
+	r.Protocol = w.protocol("%r", apacheProtocol(list[apacheRequest]))
+	return r, w.fault
 }
 
-func count63(field, s string) (uint64, *Fault) { return wordCount(field, s, 63) }
-
-func apacheEndpoint(w []string, addrAt, portAt int) (netip.AddrPort, *Fault) {
-	addr, fault := wordAddr(apacheNames[addrAt], w[addrAt])
-	if fault != nil {
-		return netip.AddrPort{}, fault
-	}
-	port, fault := wordPort(apacheNames[portAt], w[portAt])
-	return netip.AddrPortFrom(addr, port), fault
-}
-
-func apacheTimes(r *Response, w []string) (fault *Fault) {
-	if r.EndUs, fault = wordMicros("%{end:usec}t", w[apacheCombined+6]); fault != nil {
-		return fault
-	}
-	took, fault := wordMicros("%D", w[apacheCombined+7])
-	if fault != nil {
-		return fault
-	}
-	if r.StartUs = r.EndUs - took; len(w) == apacheWords || w[apacheWords] == "-" {
-		return nil
-	}
-	r.WaitUs, fault = wordMicros("%^FB", w[apacheWords])
-	return fault
-}
-
-// apacheProtocol is the last word of the request line, where it is an HTTP version.
-func apacheProtocol(request string) (Protocol, *Fault) {
+// apacheProtocol is the last word of the request line, if it is an HTTP version.
+func apacheProtocol(request string) string {
 	last := request[strings.LastIndexByte(request, ' ')+1:]
 	if !strings.HasPrefix(last, "HTTP/") {
-		last = ""
+		return ""
 	}
-	return wordProtocol("%r", last)
+	return last
 }
 
 // apacheSplit cuts a line into its words: plain, "quoted" with backslashes, or [bracketed].
-func apacheSplit(line string) ([]string, *Fault) {
+func apacheSplit(line string) ([]string, *strict.Fault) {
 	w := make([]string, 0, apacheWords+1)
 	for rest := line; ; {
 		word, after, fault := apacheWord(rest)
@@ -103,17 +71,17 @@ func apacheSplit(line string) ([]string, *Fault) {
 			break
 		}
 		if after[0] != ' ' || len(w) > apacheWords {
-			return nil, faultOf("", line, "more words than the format has", "take the LogFormat of docs/format/access-log.md")
+			return nil, faultOf("", line, "more words than in the format", "use the LogFormat of docs/format/access-log.md")
 		}
 		rest = after[1:]
 	}
 	if len(w) < apacheWords {
-		return nil, faultOf(apacheNames[len(w)], line, "missing", "take the LogFormat of docs/format/access-log.md")
+		return nil, faultOf(apacheNames[len(w)], line, "missing", "use the LogFormat of docs/format/access-log.md")
 	}
 	return w, nil
 }
 
-func apacheWord(s string) (word, after string, fault *Fault) {
+func apacheWord(s string) (word, after string, fault *strict.Fault) {
 	switch {
 	case strings.HasPrefix(s, "\""):
 		for i := 1; i < len(s); i++ {

@@ -3,9 +3,11 @@ package accesslog
 import (
 	"fmt"
 	"strings"
+
+	"github.com/congctl/congctl/internal/strict"
 )
 
-// Format names how a log's lines are written.
+// Format is how a log's lines are written.
 type Format string
 
 const (
@@ -14,7 +16,7 @@ const (
 	Lines     Format = "congctl"    // our own JSON lines
 )
 
-var decoders = map[Format]func(string) (Response, *Fault){
+var decoders = map[Format]func(string) (Response, *strict.Fault){
 	NginxJSON: decodeNginx, Apache: decodeApache, Lines: decodeLine,
 }
 
@@ -26,25 +28,25 @@ func ParseFormat(s string) (Format, error) {
 	return Format(s), nil
 }
 
-// MaxLine bytes a line may have: a request line of 8 kB, a referrer and an agent
-// of 8 kB each, all escaped fourfold, do not reach it.
+// MaxLine bounds a line, bytes: a request line of 8 kB, a referrer and an agent of 8 kB
+// each, all escaped fourfold, do not reach it.
 const MaxLine = 128 << 10
 
 // Decode reads one line, without its newline. number is the line's, for the error.
-// The error is a [*Fault].
+// The error is a [*strict.Fault].
 func (f Format) Decode(number int64, line []byte) (Response, error) {
 	r, fault := f.decode(strings.TrimSuffix(string(line), "\r"))
 	if fault == nil {
 		fault = r.check()
 	}
 	if fault != nil {
-		fault.Line = number
+		fault.Line = int(number)
 		return Response{}, fault
 	}
 	return r, nil
 }
 
-func (f Format) decode(line string) (Response, *Fault) {
+func (f Format) decode(line string) (Response, *strict.Fault) {
 	decode := decoders[f]
 	switch {
 	case decode == nil:
@@ -57,14 +59,14 @@ func (f Format) decode(line string) (Response, *Fault) {
 
 // Bounds of a response's time.
 const (
-	minUnixUs  = 946684800e6  // the year 2000: before it the unit is wrong, or the clock
+	minUnixUs  = 946684800e6  // the year 2000: before it the unit or the clock is wrong
 	maxUnixUs  = 4102444800e6 // the year 2100
 	maxSpanUs  = 48 * 3600e6  // longer than any server lets a response last
 	maxHostLen = 255          // of a DNS name
 )
 
-// check holds what all formats must give.
-func (r *Response) check() *Fault {
+// check holds the rules for all formats.
+func (r *Response) check() *strict.Fault {
 	switch {
 	case r.EndUs < minUnixUs || r.EndUs > maxUnixUs:
 		return faultOf("end", fmt.Sprint(r.EndUs), "not a time between the years 2000 and 2100 in microseconds", "check the field's unit")

@@ -4,10 +4,10 @@ import (
 	"math"
 	"net/netip"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// life is one connection, as far as its records tell.
+// life is one connection, as far as its records show.
 type life struct {
 	netns   record.NetnsID
 	cookie  record.Cookie
@@ -21,21 +21,21 @@ type life struct {
 	joined  int64 // end of what was settled of it: later lines of an overlapping stream are too late
 }
 
-// sight is what one record says of the arm, 40 bytes.
+// sight is the arm in one record, 40 bytes.
 type sight struct {
 	window    int64
-	crossedUs int64 // of the last crossing, if it was since the window began; else 0
+	crossedUs int64 // of the last crossing, if after the window's begin; else 0
 	assigned  record.Arm
 	applied   record.Applied
 	carryover bool
 	minRttUs  uint32
 }
 
-// maxSights windows of a connection are remembered. A response that crossed the
-// threshold longer ago has no arm: an hour in windows of five minutes.
+// maxSights windows of a connection are remembered. A response that crossed the threshold
+// earlier has no arm: an hour in windows of five minutes.
 const maxSights = 13
 
-// Conn takes one record. It is not kept.
+// Conn takes one record and does not keep it.
 func (m *Matcher) Conn(c *record.Conn) {
 	m.first = min(m.first, c.Window)
 	key := tuple{client: c.Remote, port: c.Local.Port()}
@@ -98,11 +98,11 @@ func (l *life) crossing(from, to int64) *sight {
 	return nil
 }
 
-// clockSlackUs: a server's times are cut to milliseconds, and its duration is one,
-// too. So a response can seem to begin two milliseconds before its connection.
+// clockSlackUs: a server's times are cut to milliseconds, as is its duration, so a response
+// can seem to begin two milliseconds before its connection.
 const clockSlackUs = 2000
 
-// find gives the connection of a response, or why there is none.
+// find returns the connection of a response, or why there is none.
 func (m *Matcher) find(r *Response) (*life, Reason) {
 	var best *life
 	for _, l := range m.lives[tupleOf(r)] {
@@ -125,9 +125,9 @@ func (m *Matcher) find(r *Response) (*life, Reason) {
 	return nil, NoConnection
 }
 
-// before reports whether a response that began at startUs is rather l's than o's:
-// of those that had not ended then, the first to end. Of two whose end nobody saw it
-// is the later one, since a tuple has one connection at a time.
+// before reports whether a response that began at startUs belongs to l rather than o: of
+// those that had not ended then, to the first to end; of two without a known end, to the
+// later one, since a tuple has one connection at a time.
 func (l *life) before(o *life, startUs int64) bool {
 	lived, oLived := l.untilUs >= startUs+clockSlackUs, o.untilUs >= startUs+clockSlackUs
 	switch {
@@ -146,7 +146,7 @@ func (l *life) fits(r *Response) bool {
 	return r.EndUs >= l.fromUs && r.StartUs <= l.untilUs && (!addr.IsValid() || addr == l.local)
 }
 
-// forget lets go of connections whose last record is older than window start.
+// forget drops connections whose last record is older than window start.
 func (m *Matcher) forget(start int64) {
 	for key, list := range m.lives {
 		keep := list[:0]

@@ -6,13 +6,13 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Which connection carried a response? The one with its addresses and ports that
-// was open when the response began. A client's port may serve several connections
-// one after another, so the lives of a tuple are kept apart by their ends: a
-// response belongs to the first life that had not ended when it began.
+// Which connection carried a response? The one with its addresses and ports that was open
+// when the response began. A client's port may serve several connections one after another,
+// so the lives of a tuple are kept apart by their ends: a response belongs to the first life
+// that had not ended when it began.
 //
 // Which arm? The one in force when the response reached the threshold:
 //
@@ -20,22 +20,21 @@ import (
 //	           else start + time * threshold / bytes
 //	arm      = that of the connection's record of the crossing's window
 //
-// Blocks are whole windows, so all crossings of one window have one arm, also
-// those whose stamp a later response of the window overwrote.
+// Blocks are whole windows, so all crossings of one window have one arm, even those whose
+// stamp a later response of the window overwrote.
 
-// MatchConfig is what a Matcher is told once.
+// MatchConfig holds a Matcher's fixed settings.
 type MatchConfig struct {
 	WindowSeconds int64
 	MinBytes      uint64 // threshold of a response; smaller ones count apart
 	MaxConns      int    // tuples followed; 0 is 1,000,000, about 200 bytes each
-	MaxResponses  int    // that wait for their window; 0 is 1,000,000, about 150 bytes each
+	MaxResponses  int    // waiting for their window; 0 is 1,000,000, about 150 bytes each
 }
 
-// Matched is a response, or overlapping ones of one connection, with its place in
-// the experiment.
+// Matched is a response, or overlapping ones of one connection, with its place in the experiment.
 type Matched struct {
 	Response
-	Streams uint32 // responses joined into this one; 1 but for HTTP/2
+	Streams uint32 // responses joined into this one; 1 except for HTTP/2
 
 	Netns     record.NetnsID
 	Cookie    record.Cookie
@@ -46,7 +45,7 @@ type Matched struct {
 	Carryover bool
 	Crossed   bool // the kernel saw the crossing, too
 	Big       bool // at least the threshold
-	Buffered  bool // ended within one round trip: the buffer took it, the path is not measured
+	Buffered  bool // ended within one round trip: the buffer took it, so this does not measure the path
 }
 
 // Matcher joins responses with connections' records. Not safe for concurrent use.
@@ -66,7 +65,7 @@ type tuple struct {
 	port   uint16 // of the server
 }
 
-// NewMatcher makes one.
+// NewMatcher returns an empty one.
 func NewMatcher(c MatchConfig) *Matcher {
 	c.MaxConns, c.MaxResponses = cmp.Or(c.MaxConns, 1_000_000), cmp.Or(c.MaxResponses, 1_000_000)
 	return &Matcher{cfg: c, lives: map[tuple][]*life{}, first: math.MaxInt64, settled: math.MinInt64}
@@ -93,13 +92,12 @@ func (m *Matcher) window(us int64) int64 {
 	return s - s%m.cfg.WindowSeconds
 }
 
-// Settle gives the responses that ended in window start or before, with the tally
-// since the Settle before. Call it when the records of the window *after* are all
-// in: the crossing of a response at a window's end is in that one, and a server
-// may write its log late.
+// Settle returns the responses that ended in window start or before, with the tally since
+// the previous Settle. Call it when all records of the window *after* are in: the crossing
+// of a response at a window's end is in that one, and a server may write its log late.
 //
-// When start lies before what is settled, the wall clock was set back: what waits
-// is of a time that comes again, and is dropped.
+// If start lies before what is settled, the wall clock was set back: waiting responses
+// belong to a time that comes again, and are dropped.
 func (m *Matcher) Settle(start int64) ([]Matched, Tally) {
 	if start < m.settled {
 		m.tally.Unmatched[Late] += uint64(len(m.waiting))
@@ -113,8 +111,8 @@ func (m *Matcher) Settle(start int64) ([]Matched, Tally) {
 	return out, t
 }
 
-// due cuts off what ended by the end of window start, sorted by tuple and time, and
-// the streams of HTTP/2 that overlap with it, so that no burst is cut at a border.
+// due cuts off what ended by the end of window start, sorted by tuple and time, with the
+// HTTP/2 streams that overlap it, so that no burst is cut at a border.
 func (m *Matcher) due(start int64) []Response {
 	slices.SortStableFunc(m.waiting, compareResponses)
 	var due []Response
@@ -132,7 +130,7 @@ func (m *Matcher) due(start int64) []Response {
 	return due
 }
 
-// chain counts the responses at the head of list that overlap, and gives the first end.
+// chain counts the responses at the head of list that overlap, and returns the first end.
 func chain(list []Response) (n int, firstEnd int64) {
 	head := &list[0]
 	firstEnd, last := head.EndUs, head.EndUs
@@ -148,7 +146,7 @@ func chain(list []Response) (n int, firstEnd int64) {
 
 func tupleOf(r *Response) tuple { return tuple{client: r.Client, port: r.Server.Port()} }
 
-// nextWaiting is when the connection's next response began that is not due yet.
+// nextWaiting returns when the connection's next response that is not yet due began.
 func (m *Matcher) nextWaiting(r *Response) int64 {
 	i, _ := slices.BinarySearchFunc(m.waiting, *r, compareResponses)
 	if i < len(m.waiting) && tupleOf(&m.waiting[i]) == tupleOf(r) {
@@ -162,7 +160,7 @@ func compareResponses(a, b Response) int {
 		cmp.Compare(a.StartUs, b.StartUs), cmp.Compare(a.EndUs, b.EndUs))
 }
 
-// resolve finds each response's connection, joins what overlaps on one, and gives arms.
+// resolve finds each response's connection, joins what overlaps on one, and assigns arms.
 func (m *Matcher) resolve(due []Response) (out []Matched) {
 	byLife := map[*life][]Response{}
 	var order []*life
@@ -202,7 +200,7 @@ func (m *Matcher) place(out []Matched, l *life, list []Response) []Matched {
 	return out
 }
 
-// assign gives b its place in the experiment; next is when the following response began.
+// assign sets b's place in the experiment; next is when the following response began.
 func (m *Matcher) assign(l *life, b *Matched, next int64) Reason {
 	if !l.client {
 		return NotClient

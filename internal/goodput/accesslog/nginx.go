@@ -1,6 +1,10 @@
 package accesslog
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/congctl/congctl/internal/strict"
+)
 
 // nginxKeys are nginx's own names. docs/format/access-log.md has the log_format.
 // Two of them are for people who look lines up: status and connection.
@@ -14,57 +18,35 @@ var nginxKeys = []key{
 // decodeNginx reads a line of log_format with escape=json. $msec is the time of
 // the log line, after the last byte went to the socket; $request_time is counted
 // from the request's first byte. Both have a millisecond's resolution.
-func decodeNginx(line string) (r Response, fault *Fault) {
+func decodeNginx(line string) (r Response, fault *strict.Fault) {
 	o, fault := parseObject(line, nginxKeys)
 	if fault != nil {
 		return r, fault
 	}
-	if r.Client, fault = o.endpoint("remote_addr", "remote_port"); fault != nil {
-		return r, fault
-	}
-	if r.Server, fault = o.endpoint("server_addr", "server_port"); fault != nil {
-		return r, fault
-	}
-	if r.EndUs, fault = wordSeconds("msec", o["msec"]); fault != nil {
-		return r, fault
-	}
-	took, fault := wordSeconds("request_time", o["request_time"])
-	if fault != nil {
-		return r, fault
-	}
-	r.StartUs = r.EndUs - took
+	var w words
+	r.Client = o.endpoint(&w, "remote_addr", "remote_port")
+	r.Server = o.endpoint(&w, "server_addr", "server_port")
+	r.EndUs = w.seconds("msec", o["msec"])
+	r.StartUs = r.EndUs - w.seconds("request_time", o["request_time"])
 	r.Host = o["host"]
-	return r, o.sizes(&r, "bytes_sent", "body_bytes_sent", "server_protocol", "connection_requests")
+	o.sizes(&w, &r, "bytes_sent", "body_bytes_sent", "server_protocol", "connection_requests")
+	return r, w.fault
 }
 
-// endpoint joins an address and a port; an address that the object does not have
-// stays invalid.
-func (o object) endpoint(addrKey, portKey string) (netip.AddrPort, *Fault) {
+// endpoint joins an address and a port; an address that the object lacks stays invalid.
+func (o object) endpoint(w *words, addrKey, portKey string) netip.AddrPort {
 	var addr netip.Addr
 	if text, ok := o[addrKey]; ok {
-		var fault *Fault
-		if addr, fault = wordAddr(addrKey, text); fault != nil {
-			return netip.AddrPort{}, fault
-		}
+		addr = w.addr(addrKey, text)
 	}
-	port, fault := wordPort(portKey, o[portKey])
-	return netip.AddrPortFrom(addr, port), fault
+	return netip.AddrPortFrom(addr, w.port(portKey, o[portKey]))
 }
 
-func (o object) sizes(r *Response, sent, body, protocol, request string) (fault *Fault) {
-	if r.SentBytes, fault = wordCount(sent, o[sent], 63); fault != nil {
-		return fault
-	}
-	if r.BodyBytes, fault = wordCount(body, o[body], 63); fault != nil {
-		return fault
-	}
-	if r.Protocol, fault = wordProtocol(protocol, o[protocol]); fault != nil {
-		return fault
-	}
+func (o object) sizes(w *words, r *Response, sent, body, protocol, request string) {
+	r.SentBytes = w.count(sent, o[sent], 63)
+	r.BodyBytes = w.count(body, o[body], 63)
+	r.Protocol = w.protocol(protocol, o[protocol])
 	if text, ok := o[request]; ok {
-		n, fault := wordCount(request, text, 32)
-		r.Request = uint32(n)
-		return fault
+		r.Request = uint32(w.count(request, text, 32))
 	}
-	return nil
 }

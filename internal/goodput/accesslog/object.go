@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/congctl/congctl/internal/strict"
 )
 
 // object is a flat JSON object: key to value, as text. encoding/json alone would
@@ -18,7 +20,7 @@ type key struct {
 	optional bool
 }
 
-func parseObject(line string, keys []key) (object, *Fault) {
+func parseObject(line string, keys []key) (object, *strict.Fault) {
 	d := json.NewDecoder(strings.NewReader(line))
 	d.UseNumber()
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -39,7 +41,7 @@ func parseObject(line string, keys []key) (object, *Fault) {
 	return o, o.whole(keys)
 }
 
-func (o object) member(d *json.Decoder, line string, keys []key) *Fault {
+func (o object) member(d *json.Decoder, line string, keys []key) *strict.Fault {
 	t, err := d.Token()
 	name, ok := t.(string)
 	if err != nil || !ok {
@@ -61,16 +63,16 @@ func (o object) member(d *json.Decoder, line string, keys []key) *Fault {
 		if err != nil {
 			return faultOf(name, line, "not JSON", "nginx: escape=json in log_format")
 		}
-		return faultOf(name, "", "not a text or a number", "")
+		return faultOf(name, "", "not a string or a number", "")
 	}
 	return nil
 }
 
 // whole refuses an object that lacks a key.
-func (o object) whole(keys []key) *Fault {
+func (o object) whole(keys []key) *strict.Fault {
 	for _, k := range keys {
 		if _, ok := o[k.name]; !ok && !k.optional {
-			return faultOf(k.name, "", "missing", "take the whole log format of docs/format/access-log.md")
+			return faultOf(k.name, "", "missing", "use the whole log format of docs/format/access-log.md")
 		}
 	}
 	return nil

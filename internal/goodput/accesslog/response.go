@@ -7,20 +7,20 @@ import (
 // Response is one line of a log.
 type Response struct {
 	Client netip.AddrPort // peer of the TCP connection, unmapped
-	Server netip.AddrPort // as the server names itself; the address is invalid where the log has only the port
+	Server netip.AddrPort // as the server names itself; the address is invalid if the log has only the port
 	Host   string         // virtual host; "" where the log has none
 
 	StartUs, EndUs int64 // Unix microseconds: first byte of the request; last byte into the socket's buffer
-	WaitUs         int64 // of it until the response's first byte, where the log tells; the server's time, not the path's
+	WaitUs         int64 // until the response's first byte, if the log has it; the server's time, not the path's
 
 	SentBytes uint64 // with headers, before encryption
 	BodyBytes uint64
 	Protocol  Protocol
-	Request   uint32 // number on its connection, from 1; 0 where the log has none
+	Request   uint32 // number on its connection, from 1; 0 if the log has none
 }
 
-// Protocol is what matters of an HTTP version: whether responses share a
-// connection at the same time, and whether there is a TCP connection at all.
+// Protocol is what matters of an HTTP version: whether responses share a connection at the
+// same time, and whether there is a TCP connection at all.
 type Protocol uint8
 
 const (
@@ -31,7 +31,7 @@ const (
 
 var protocolNames = [...]string{"HTTP/1.1", "HTTP/2.0", "HTTP/3.0"}
 
-// String gives the version as a server writes it.
+// String returns the version as a server writes it.
 func (p Protocol) String() string {
 	if int(p) < len(protocolNames) {
 		return protocolNames[p]
@@ -52,5 +52,5 @@ func parseProtocol(s string) (Protocol, bool) {
 	return 0, false
 }
 
-// TransferUs is the time in which the body went into the socket.
+// TransferUs returns the time in which the body went into the socket.
 func (r *Response) TransferUs() int64 { return r.EndUs - r.StartUs - r.WaitUs }

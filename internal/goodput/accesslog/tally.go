@@ -1,8 +1,14 @@
 package accesslog
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
 
-// Reason says why a response counts in no estimate.
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// Reason is why a response counts in no estimate.
 type Reason uint8
 
 const (
@@ -23,23 +29,52 @@ const (
 var reasonNames = [Reasons]string{"matched", "no-connection", "before-start", "ambiguous", "no-record", "arm-unknown", "not-client", "overlap",
 	"late", "not-tcp", "overflow"}
 
-func (r Reason) String() string {
-	if r < Reasons {
-		return reasonNames[r]
-	}
-	return fmt.Sprintf("reason(%d)", uint8(r))
+func (r Reason) String() string { return record.NameOf(reasonNames[:], int(r), "reason") }
+
+// Tally counts the responses of a Settle by result.
+type Tally struct {
+	Responses     uint64 `json:"responses"`           // lines that were read, those that still wait included
+	Matched       uint64 `json:"matched"`             // responses, each stream counted
+	Bursts        uint64 `json:"bursts,omitempty"`    // of several streams
+	Small         uint64 `json:"small,omitempty"`     // of the matched, counted after joining: below the threshold
+	Carryover     uint64 `json:"carryover,omitempty"` // on a connection that first crossed in an earlier block
+	Buffered      uint64 `json:"buffered,omitempty"`  // at least the threshold, and ended within one round trip
+	Unmatched     Counts `json:"unmatched,omitzero"`
+	ConnsOverflow uint64 `json:"connections_not_followed,omitempty"`
 }
 
-// Tally counts what became of the responses of a Settle.
-type Tally struct {
-	Responses     uint64 // lines that were read, those that still wait included
-	Matched       uint64 // responses, each stream counted
-	Bursts        uint64 // of several streams
-	Small         uint64 // of the matched, counted after joining: below the threshold
-	Carryover     uint64 // on a connection that was switched in an earlier block
-	Buffered      uint64 // at least the threshold, and ended within one round trip
-	Unmatched     [Reasons]uint64
-	ConnsOverflow uint64 // connections not followed
+// Counts are numbers by [Reason]; as JSON by name, without zeros.
+type Counts [Reasons]uint64
+
+// ByReason returns those that are not zero.
+func (c Counts) ByReason() map[string]uint64 {
+	m := map[string]uint64{}
+	for r, n := range c {
+		if n > 0 {
+			m[Reason(r).String()] = n
+		}
+	}
+	return m
+}
+
+// MarshalJSON writes an object.
+func (c Counts) MarshalJSON() ([]byte, error) { return json.Marshal(c.ByReason()) }
+
+// UnmarshalJSON refuses a reason that it does not know.
+func (c *Counts) UnmarshalJSON(b []byte) error {
+	var m map[string]uint64
+	if err := json.Unmarshal(b, &m); err != nil {
+		return err
+	}
+	*c = Counts{}
+	for name, n := range m {
+		r := slices.Index(reasonNames[:], name)
+		if r < 0 {
+			return fmt.Errorf("unmatched %q: a reason unknown to this version", name)
+		}
+		c[r] = n
+	}
+	return nil
 }
 
 func (t *Tally) count(r Reason) { t.Unmatched[r]++ }
@@ -60,7 +95,7 @@ func (t *Tally) matched(b *Matched) {
 	}
 }
 
-// UnmatchedTotal is the number of responses that count nowhere.
+// UnmatchedTotal returns the number of responses that do not count.
 func (t *Tally) UnmatchedTotal() (n uint64) {
 	for _, c := range t.Unmatched {
 		n += c

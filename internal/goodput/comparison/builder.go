@@ -3,30 +3,28 @@ package comparison
 import (
 	"math"
 
-	"github.com/congctl/congctl/internal/core/effect"
-	"github.com/congctl/congctl/internal/core/goodput"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Draws gives the arm of a network in a block, as the plan does.
-type Draws interface {
-	Arm(p record.Prefix, groupLen int, block int64) record.Arm
-}
-
-// Config says how the experiment was run.
+// Config is how the experiment was run.
 type Config struct {
 	WindowSeconds, BlockSeconds, WashoutSeconds int64
 
 	GroupTrial, GroupPromoted int   // blocks; without an experiment all groups are GroupPromoted long
-	From, To                  int64 // Unix seconds; rows outside count nowhere, but for what was before a choice
-	// ChangeAt is when something else was changed, Unix seconds: then before is compared with after. 0: it is not.
+	From, To                  int64 // Unix seconds; rows outside do not count, except those before a choice
+	// ChangeAt is when something else changed, Unix seconds: then before is compared with
+	// after. 0: no change.
 	ChangeAt int64
-	Draws    Draws // nil where no salt is known: arms are those of the rows
+	// ArmOf returns the arm of a network in a block, as the plan does; nil if no salt is known:
+	// arms are those of the rows.
+	ArmOf func(p record.Prefix, groupLen int, block int64) record.Arm
 }
 
-// Builder takes what is stored: first all rounds in order and the windows to skip, then
-// rows in any order.
+// Builder takes what is stored: first all rounds in order and the windows to skip, then rows
+// in any order.
 type Builder struct {
 	cfg   Config
 	spans spans
@@ -39,10 +37,9 @@ type Builder struct {
 
 // pairState is a pair in the making.
 type pairState struct {
-	arm      [2]effect.Block // control, treatment
-	groupLen int
-	treated  map[int64]bool // blocks with data
-	aa       bool
+	end     int64 // of the group, Unix seconds
+	control effect.Block
+	treated map[int64]effect.Block // by number
 }
 
 // New makes a builder.
@@ -51,10 +48,10 @@ func New(c Config) *Builder {
 		skip: map[int64]bool{}}
 }
 
-// Round takes who was chosen from start (Unix seconds) on.
+// Round takes the networks chosen from start (Unix seconds) on.
 func (b *Builder) Round(start int64, chosen []policy.Selected) { b.spans.round(start, chosen) }
 
-// Skip takes a window that is not to be trusted.
+// Skip takes a window that cannot be trusted.
 func (b *Builder) Skip(start int64) { b.skip[start] = true }
 
 // Window takes one row of the store.
@@ -67,25 +64,15 @@ func (b *Builder) Window(w *record.Window) {
 		return
 	}
 	b.rows++
-	if b.cfg.ChangeAt > 0 {
-		if arm, ok := b.side(w.Start, w.Arm); ok {
-			b.rates(w, metricOf{metric: Rate}, pairKey{prefix: w.Prefix}, arm)
-		}
-		return
-	}
 	p, ok := b.place(w.Start, w.Prefix, w.Arm)
 	if !ok {
 		return
 	}
-	b.rates(w, metricOf{metric: Rate, aa: p.aa}, p.key, p.arm)
-	b.join(w, p)
-}
-
-func (b *Builder) rates(w *record.Window, of metricOf, key pairKey, arm record.Arm) {
-	values, weight := rebuilt(w)
+	values, weight := Rebuilt(w)
 	for _, v := range values {
-		b.cells.add(cellKey{of, key, arm}, v, weight)
+		b.cells.add(cellKey{metricOf{metric: Rate, aa: p.aa}, p.key, p.arm}, p.block, v, weight)
 	}
+	b.join(w, p)
 }
 
 // Goodput takes one row of the responses' store.
@@ -93,21 +80,13 @@ func (b *Builder) Goodput(r *goodput.Row) {
 	if r.Window < b.cfg.From || r.Window >= b.cfg.To || !r.Counts() || b.skip[r.Window] {
 		return
 	}
-	var key pairKey
-	var arm record.Arm
-	aa, ok := false, false
-	if b.cfg.ChangeAt > 0 {
-		key = pairKey{prefix: r.Prefix}
-		arm, ok = b.side(r.Window, r.Arm)
-	} else if p, in := b.place(r.Window, r.Prefix, r.Arm); in {
-		key, arm, aa, ok = p.key, p.arm, p.aa, true
-	}
+	p, ok := b.place(r.Window, r.Prefix, r.Arm)
 	if !ok {
 		return
 	}
 	for _, m := range metricsOf(r.Kind) {
 		for _, v := range r.BytesPerS {
-			b.cells.add(cellKey{metricOf{m, aa, r.Tenant}, key, arm}, float64(v), r.Weight())
+			b.cells.add(cellKey{metricOf{m, p.aa, r.Tenant}, p.key, p.arm}, p.block, float64(v), r.Weight())
 		}
 	}
 }
@@ -124,19 +103,23 @@ func metricsOf(k goodput.Kind) []Metric {
 
 // place is where a row belongs.
 type place struct {
-	key      pairKey
-	arm      record.Arm
-	block    int64
-	groupLen int
-	aa       bool
+	key   pairKey
+	arm   record.Arm
+	block int64
+	end   int64 // of its group, Unix seconds
+	aa    bool
 }
 
-// place says to which pair and arm a window of a network belongs, and whether to any.
+// place returns to which pair and arm a window of a network belongs, if to any.
 func (b *Builder) place(start int64, p record.Prefix, arm record.Arm) (place, bool) {
+	if b.cfg.ChangeAt > 0 {
+		arm, ok := b.side(start, arm)
+		return place{key: pairKey{prefix: p}, arm: arm}, ok
+	}
 	block := start / b.cfg.BlockSeconds
 	begin := block * b.cfg.BlockSeconds
 	s, ok := b.spans.whole(p, begin, begin+b.cfg.BlockSeconds)
-	if !ok || start-begin < b.cfg.WashoutSeconds {
+	if !ok || b.washout(start) {
 		return place{}, false
 	}
 	n := b.cfg.GroupPromoted
@@ -144,11 +127,11 @@ func (b *Builder) place(start int64, p record.Prefix, arm record.Arm) (place, bo
 		n = b.cfg.GroupTrial
 	}
 	drawn := arm
-	if b.cfg.Draws != nil {
-		drawn = b.cfg.Draws.Arm(p, n, block)
+	if b.cfg.ArmOf != nil {
+		drawn = b.cfg.ArmOf(p, n, block)
 	}
 	switch {
-	case s.role == record.ArmAA && (arm == record.ArmAA || arm == record.ArmNone) && b.cfg.Draws != nil:
+	case s.role == record.ArmAA && (arm == record.ArmAA || arm == record.ArmNone) && b.cfg.ArmOf != nil:
 		arm = drawn
 	case s.role != record.ArmNone || arm != drawn:
 		return place{}, false
@@ -156,13 +139,18 @@ func (b *Builder) place(start int64, p record.Prefix, arm record.Arm) (place, bo
 	if arm != record.ArmTreatment && arm != record.ArmControl {
 		return place{}, false
 	}
-	group := block / int64(n)
+	length := int64(n)
+	first := block / length * length
 	// A group of two and one of eight can begin at the same time.
-	id := group*int64(n)*b.cfg.BlockSeconds*64 + int64(n)
-	return place{pairKey{p, id}, arm, block, n, s.role == record.ArmAA}, true
+	id := first*b.cfg.BlockSeconds*64 + length
+	return place{pairKey{p, id}, arm, block, (first + length) * b.cfg.BlockSeconds, s.role == record.ArmAA}, true
 }
 
-// side is the arm that stands for before or after a change; the window of the change is on none.
+// washout reports whether a window lies at the start of a block.
+func (b *Builder) washout(start int64) bool { return start%b.cfg.BlockSeconds < b.cfg.WashoutSeconds }
+
+// side returns the arm that stands for before or after a change; the window of the change is
+// on neither.
 func (b *Builder) side(start int64, arm record.Arm) (record.Arm, bool) {
 	switch {
 	case arm == record.ArmTreatment || arm == record.ArmUnknown:
@@ -175,21 +163,20 @@ func (b *Builder) side(start int64, arm record.Arm) (record.Arm, bool) {
 	return 0, false
 }
 
-// join adds a row to its pair's block. Rows of before schema 4 have no mean and are in samples alone.
+// join adds a row to its pair's block, in an experiment. Rows of A/A are only in samples, as
+// are those from before schema 4, which have no mean.
 func (b *Builder) join(w *record.Window, p place) {
-	if w.LogRateMean == 0 || math.IsNaN(w.LogRateMean) {
+	if b.cfg.ChangeAt > 0 || p.aa || w.LogRateMean == 0 || math.IsNaN(w.LogRateMean) {
 		return
 	}
 	s := b.pairs[p.key]
 	if s == nil {
-		s = &pairState{groupLen: p.groupLen, treated: map[int64]bool{}, aa: p.aa}
+		s = &pairState{end: p.end, treated: map[int64]effect.Block{}}
 		b.pairs[p.key] = s
 	}
-	side := 0
 	if p.arm == record.ArmTreatment {
-		side = 1
-		s.treated[p.block] = true
+		s.treated[p.block] = s.treated[p.block].Join(effect.BlockOf(w))
+	} else {
+		s.control = s.control.Join(effect.BlockOf(w))
 	}
-	s.arm[side] = s.arm[side].Join(effect.Block{N: int(w.Eligible), MeanLog: w.LogRateMean, VarLog: w.LogRateVar,
-		SentBytes: w.EligibleSentBytes, RetransBytes: w.EligibleRetransBytes, SRTTUs: w.SRTTUs, MinRTTUs: w.MinRTTUs})
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/goodput"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/goodput"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 func medianOf(x []float64) float64 {
@@ -101,7 +101,7 @@ func TestLeftOut(t *testing.T) {
 		t.Errorf("%d pairs", len(b.pairs))
 	}
 	// The same with a salt that draws the other arm.
-	b.cfg.Draws = oneArm(record.ArmTreatment)
+	b.cfg.ArmOf = oneArm(record.ArmTreatment).Arm
 	b.cells = cells{}
 	if b.Window(one(p, morning+testBlock+300, record.ArmControl, 1000)); len(b.cells) != 0 {
 		t.Error("an arm that was not drawn: counted")
@@ -215,7 +215,7 @@ func TestByLabel(t *testing.T) {
 func TestThinned(t *testing.T) {
 	var list []value
 	for i := range 10_000 {
-		list = append(list, value{float64(i), 1})
+		list = append(list, value{at: float64(i), weight: 1})
 	}
 	sum, low := 0.0, 0.0
 	for cell := range 200 {
@@ -232,4 +232,22 @@ func TestThinned(t *testing.T) {
 	}
 	inside(t, "weight", sum, 1_999_999, 2_000_001)
 	inside(t, "share below p5", low/sum, 0.035, 0.065)
+}
+
+// TestListed: what the operator lists is compared like what was promoted; without
+// control blocks there is nothing to compare.
+func TestListed(t *testing.T) {
+	p := netOf(t, "203.0.113.0/24")
+	for _, c := range []struct {
+		uncontrolled bool
+		pairs        int
+	}{{false, 1}, {true, 0}} {
+		b := New(plainLoop())
+		b.Round(morning, []policy.Selected{{Prefix: p, State: policy.StateAlways, From: morning, Uncontrolled: c.uncontrolled}})
+		b.Window(one(p, morning+300, record.ArmControl, 100_000))
+		b.Window(one(p, morning+testBlock+300, record.ArmTreatment, 300_000))
+		if len(b.pairs) != c.pairs {
+			t.Errorf("uncontrolled %t: %d pairs", c.uncontrolled, len(b.pairs))
+		}
+	}
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/congctl/congctl/internal/core/effect"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Metric is what is compared.
@@ -17,7 +17,7 @@ const (
 	Rate       Metric = iota // delivery rate of eligible connections, from window rows
 	Goodput                  // of responses of at least the threshold, from access logs
 	GoodputAll               // of all responses
-	Acked                    // bytes acknowledged by busy time, of connections with at least the threshold
+	Acked                    // bytes acknowledged over busy time, of connections with at least the threshold
 	metrics
 )
 
@@ -49,37 +49,56 @@ type pairKey struct {
 }
 
 // value is one response or connection, or what stands for several.
-type value struct{ at, weight float64 }
+type value struct {
+	at, weight float64
+	block      int64
+}
 
 // maxSamples go into one estimate, and 2,000 draws of the bootstrap go over them, which
-// takes a second. Pairs, and not values, make the interval: more would not tighten it.
+// takes a second. Pairs, not values, make the interval: more would not tighten it.
 const maxSamples = 20_000
 
 // cells hold all values.
 type cells map[cellKey][]value
 
-func (c cells) add(k cellKey, at, weight float64) {
+func (c cells) add(k cellKey, block int64, at, weight float64) {
 	if at > 0 {
-		c[k] = append(c[k], value{at, weight})
+		c[k] = append(c[k], value{at, weight, block})
 	}
 }
 
-// samples gives those of one estimate in order, thinned where there are too many. weight is 1/P(arm).
-func (c cells) samples(of metricOf, keep func(record.Prefix) bool, weight func(pairKey, record.Arm) float64) []effect.Sample {
+// samples returns those of one estimate in order, thinned where there are too many, each
+// weighted by 1/P(arm). P counts the blocks that have values: of a group that the period cuts, or
+// of which a network or a tenant saw a part, the control block is one of those, each with the
+// same chance.
+func (c cells) samples(keep func(metricOf) bool) []effect.Sample {
 	var keys []cellKey
-	for k := range c {
-		if k.metric == of && keep(k.pair.prefix) {
-			keys = append(keys, k)
+	treated := map[pairKey]map[int64]bool{}
+	for k, list := range c {
+		if !keep(k.metric) {
+			continue
+		}
+		keys = append(keys, k)
+		if k.arm != record.ArmTreatment {
+			continue
+		}
+		if treated[k.pair] == nil {
+			treated[k.pair] = map[int64]bool{}
+		}
+		for _, v := range list {
+			treated[k.pair][v.block] = true
 		}
 	}
 	slices.SortFunc(keys, func(a, b cellKey) int {
-		return cmp.Or(cmp.Compare(a.pair.prefix, b.pair.prefix), cmp.Compare(a.pair.group, b.pair.group), cmp.Compare(a.arm, b.arm))
+		return cmp.Or(cmp.Compare(a.pair.prefix, b.pair.prefix), cmp.Compare(a.pair.group, b.pair.group), cmp.Compare(a.arm, b.arm),
+			cmp.Compare(a.metric.tenant, b.metric.tenant))
 	})
 	var out []effect.Sample
 	for _, k := range keys {
-		w := weight(k.pair, k.arm)
+		n := float64(len(treated[k.pair]))
+		w := effect.Weight(k.arm, n/(n+1))
 		for _, v := range thinned(c[k], max(maxSamples/len(keys), 1), k) {
-			out = append(out, effect.Sample{Prefix: k.pair.prefix, Group: k.pair.group, Arm: k.arm, Value: v.at, Weight: v.weight * w})
+			out = append(out, effect.Sample{Prefix: k.pair.prefix, Group: k.pair.group, Block: v.block, Arm: k.arm, Value: v.at, Weight: v.weight * w})
 		}
 	}
 	return out
@@ -89,7 +108,9 @@ func (c cells) samples(of metricOf, keep func(record.Prefix) bool, weight func(p
 // draws (systematic sampling): each value has the same chance, so that pooled
 // quantiles stay where they are.
 func thinned(list []value, limit int, k cellKey) []value {
-	slices.SortFunc(list, func(a, b value) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.weight, b.weight)) })
+	slices.SortFunc(list, func(a, b value) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.weight, b.weight), cmp.Compare(a.block, b.block))
+	})
 	if len(list) <= limit {
 		return list
 	}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/effect"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// course is what is followed of one network over the whole time: its class while
-// nothing was done to it, and its level before and after it was chosen.
+// course is what is followed of one network over the whole time: its class while untreated,
+// and its level before and after it was chosen.
 type course struct {
 	before, treated, control level // of ln rate
 	all                      level // since it was chosen, either arm
@@ -23,7 +23,7 @@ type level struct{ sum, n float64 }
 func (l *level) add(mean, n float64) { l.sum, l.n = l.sum+mean*n, l.n+n }
 func (l level) mean() float64        { return l.sum / l.n }
 
-// pathState is what a class is told from.
+// pathState is what determines a class.
 type pathState struct{ rttUs, n, retrans, sent float64 }
 
 func (s *pathState) add(w *record.Window) {
@@ -36,9 +36,11 @@ func (s *pathState) add(w *record.Window) {
 // history is of about that length.
 const beforeSeconds = 3 * 3600
 
-// follow books a row in its network's course.
+// follow books a row in its network's course. The first windows of a block are left out in every
+// arm, hold-out and none too, as the wash-out leaves them out of T and C: connections count in
+// their first block alone, so those of its first windows are younger than the others.
 func (b *Builder) follow(w *record.Window) {
-	if w.Eligible == 0 || w.Carryover || w.Washout || w.Start >= b.cfg.To {
+	if w.Eligible == 0 || w.Carryover || b.washout(w.Start) || w.Start >= b.cfg.To {
 		return
 	}
 	c := b.means[w.Prefix]
@@ -72,8 +74,8 @@ func (b *Builder) follow(w *record.Window) {
 	}
 }
 
-// Class of a network's path by its round trip and retransmitted share under the
-// default: before it was chosen where that is known, else in its control blocks.
+// Class returns the class of a network's path by its round trip and retransmitted share
+// under the default: from before it was chosen if known, else from its control blocks.
 func (b *Builder) Class(p record.Prefix) string {
 	c := b.means[p]
 	if c == nil {
@@ -94,8 +96,9 @@ type bound struct {
 	name  string
 }
 
-// Steps of a class: the same city, the same continent, farther; and where CUBIC is at
-// its best, losing, and failing (its response function at 50 ms gives 9 Mbit/s at 0.1 %, 1.7 at 1 %).
+// Steps of a class: the same city, the same continent, farther; and where CUBIC is at its
+// best, losing, and failing (its response function at 50 ms gives 9 Mbit/s at 0.1 %, 1.7 at
+// 1 %).
 var (
 	rttSteps  = []bound{{20_000, "below 20 ms"}, {100_000, "20-100 ms"}, {1e300, "above 100 ms"}}
 	lossSteps = []bound{{0.001, "clean"}, {0.01, "0.1-1 % lost"}, {2, "above 1 % lost"}}
@@ -106,7 +109,7 @@ func step(v float64, steps []bound) string {
 	return steps[max(i, 0)].name
 }
 
-// sorted gives all networks that were followed, in order.
+// sorted returns all networks that were followed, in order.
 func (b *Builder) sorted() []record.Prefix {
 	list := make([]record.Prefix, 0, len(b.means))
 	for p := range b.means {
@@ -116,8 +119,8 @@ func (b *Builder) sorted() []record.Prefix {
 	return list
 }
 
-// holdOut compares networks that were chosen and held out with those that were chosen
-// and could be treated.
+// holdOut compares networks that were chosen and held out with those that were chosen and
+// could be treated.
 func (b *Builder) holdOut() effect.Contrast {
 	var held, open []float64
 	for _, p := range b.sorted() {
@@ -131,6 +134,3 @@ func (b *Builder) holdOut() effect.Contrast {
 	}
 	return effect.HoldOut(held, open)
 }
-
-// beforeAfter is of networks whose three hours before, treated and control blocks are all known.
-func (b *Builder) beforeAfter() effect.Change { return effect.BeforeAfter(b.Courses()) }

@@ -1,12 +1,12 @@
 package comparison
 
 import (
-	"github.com/congctl/congctl/internal/core/effect"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// What a caller needs to pool the experiments of several hosts, or of several runs in
-// the lab: a report is of one store.
+// What a caller needs to pool the experiments of several hosts, or of several runs in the
+// lab: a report covers one store.
 
 // Placed is where a window of a network stands in the experiment.
 type Placed struct {
@@ -15,11 +15,11 @@ type Placed struct {
 	Row   record.Arm // that a row of such a window carries: the same, or A/A
 }
 
-// Drawn says which arm was drawn for a window, whatever was applied in it. ok is false
-// where it counts nowhere: not in the experiment, wash-out, a block in which the network
-// came, left or changed its state, or no salt.
+// Drawn returns the arm drawn for a window, whatever was applied in it. ok is false if it
+// does not count: not in the experiment, wash-out, a block in which the network came, left
+// or changed its state, or no salt.
 func (b *Builder) Drawn(start int64, p record.Prefix) (at Placed, ok bool) {
-	if b.cfg.Draws == nil || b.skip[start] {
+	if b.cfg.ArmOf == nil || b.skip[start] {
 		return at, false
 	}
 	for _, row := range []record.Arm{record.ArmTreatment, record.ArmControl, record.ArmAA} {
@@ -30,24 +30,18 @@ func (b *Builder) Drawn(start int64, p record.Prefix) (at Placed, ok bool) {
 	return at, false
 }
 
-// Samples of one metric without tenants, weighted as a report pools them; A/A apart.
+// Samples returns those of one metric without tenants, weighted as a report pools them; A/A apart.
 func (b *Builder) Samples(m Metric) []effect.Sample {
-	return b.samples(metricOf{metric: m})
+	return b.cells.samples(func(of metricOf) bool { return of == metricOf{metric: m} })
 }
 
-// ShamSamples are the same of the networks for A/A, which were drawn and not treated.
+// ShamSamples returns the same for the A/A networks, which were drawn but not treated.
 func (b *Builder) ShamSamples(m Metric) []effect.Sample {
-	return b.samples(metricOf{metric: m, aa: true})
+	return b.cells.samples(func(of metricOf) bool { return of == metricOf{metric: m, aa: true} })
 }
 
-func (b *Builder) samples(of metricOf) []effect.Sample {
-	return b.cells.samples(of, func(record.Prefix) bool { return true }, b.weight)
-}
-
-// Pairs of the experiment that have both arms, in order of time and network.
-func (b *Builder) Pairs() []effect.Pair { return b.listPairs(false) }
-
-// Courses of the networks whose level is known before they were chosen, treated and not.
+// Courses returns those of the networks whose level is known before they were chosen,
+// treated and not.
 func (b *Builder) Courses() (list []effect.Course) {
 	for _, p := range b.sorted() {
 		if c := b.means[p]; c.before.n > 0 && c.treated.n > 0 && c.control.n > 0 {
@@ -56,9 +50,3 @@ func (b *Builder) Courses() (list []effect.Course) {
 	}
 	return list
 }
-
-// CostOf pairs, each side weighted by 1/P(arm).
-func CostOf(pairs []effect.Pair) Cost { return costOf(pairs) }
-
-// Rebuilt gives the delivery rates that a row stands for, bytes/s, each for weight connections.
-func Rebuilt(w *record.Window) (values []float64, weight float64) { return rebuilt(w) }

@@ -1,7 +1,7 @@
 package comparison
 
 import (
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // A window row keeps five quantiles and the number of its connections. Pooled quantiles
@@ -10,15 +10,16 @@ import (
 //
 //	Q(p) at p = i / (n-1) is the i-th value, linear in between
 //
-// which the five points give back exactly for up to three values and nearly for more.
-// Beyond p5 and p80 the line goes on; it cannot know a tail that bends, so that pooled
-// quantiles come out 1 to 3 % high. Both arms alike: their ratio is right to 1.5 %.
+// which the five points restore exactly for up to three values and nearly for more. Beyond
+// p5 and p80 the line continues straight; it cannot know a tail that bends, so pooled
+// quantiles come out 1 to 3 % high. Both arms do alike: their ratio is right to 1.5 %.
 
-// maxRebuilt values a row gives: with more connections its quantiles are smooth.
+// maxRebuilt is how many values a row yields: with more connections its quantiles are smooth.
 const maxRebuilt = 64
 
-// rebuilt gives a row's values, ascending, each for weight connections.
-func rebuilt(w *record.Window) (values []float64, weight float64) {
+// Rebuilt returns the delivery rates that a row stands for, bytes/s, ascending, each for
+// weight connections.
+func Rebuilt(w *record.Window) (values []float64, weight float64) {
 	n := min(int(w.Eligible), maxRebuilt)
 	if n == 0 || w.RateBytesPerS[record.Q05] <= 0 {
 		return nil, 0
@@ -37,7 +38,7 @@ func rebuilt(w *record.Window) (values []float64, weight float64) {
 	return values, float64(w.Eligible) / float64(n)
 }
 
-// lineAt is the row's quantile function at p.
+// lineAt returns the row's quantile function at p.
 func lineAt(w *record.Window, p float64) float64 {
 	q, v := record.RateQuantiles, w.RateBytesPerS
 	i := 0

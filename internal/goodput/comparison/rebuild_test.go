@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 func rowOf(values []float64) *record.Window {
@@ -21,19 +21,19 @@ func rowOf(values []float64) *record.Window {
 
 func TestRebuiltIsExactForFew(t *testing.T) {
 	for _, values := range [][]float64{{5}, {3, 8}, {1, 2, 30}} {
-		got, weight := rebuilt(rowOf(values))
+		got, weight := Rebuilt(rowOf(values))
 		for i := range values {
 			if math.Abs(got[i]-values[i]) > 1e-9*values[i] || weight != 1 {
 				t.Errorf("%v: %v, weight %v", values, got, weight)
 			}
 		}
 	}
-	if got, _ := rebuilt(&record.Window{}); got != nil {
+	if got, _ := Rebuilt(&record.Window{}); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}
 }
 
-// pool gives the pooled p5, p10 and p50 of many rows of log-normal rates, networks of
+// pool returns the pooled p5, p10 and p50 of many rows of log-normal rates, networks of
 // different speeds: of the values, and of what is rebuilt from their rows.
 func pool(seed uint64, factor float64) (real, again [3]float64) {
 	rnd := rand.New(rand.NewPCG(seed, 7))
@@ -44,7 +44,7 @@ func pool(seed uint64, factor float64) (real, again [3]float64) {
 		for i := range values {
 			values[i] = level * math.Exp(0.78*rnd.NormFloat64())
 		}
-		got, _ := rebuilt(rowOf(values))
+		got, _ := Rebuilt(rowOf(values))
 		x, y = append(x, values...), append(y, got...)
 	}
 	slices.Sort(x)
@@ -72,7 +72,7 @@ func TestRebuiltPooled(t *testing.T) {
 
 func TestCrowdedRowGivesFewer(t *testing.T) {
 	w := &record.Window{Eligible: 6400, RateBytesPerS: [5]float64{10, 20, 30, 60, 90}}
-	got, weight := rebuilt(w)
+	got, weight := Rebuilt(w)
 	if len(got) != maxRebuilt || weight != 100 || !slices.IsSorted(got) {
 		t.Errorf("%d values of weight %v: %v", len(got), weight, got)
 	}

@@ -2,13 +2,14 @@ package comparison
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/effect"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Report is all that can be said.
+// Report is the whole answer.
 type Report struct {
 	Rows      int // window rows that count
 	Networks  int // with at least one pair
@@ -28,39 +29,43 @@ type Estimate struct {
 	effect.Pooled
 }
 
-// Cost is what a treatment takes, each side weighted by 1/P(arm).
+// Cost is what a treatment costs, each side weighted by 1/P(arm).
 type Cost struct {
-	Pairs                            int
-	TreatmentRetrans, ControlRetrans float64 // share of sent bytes
-	TreatmentQueueUs, ControlQueueUs float64 // srtt - min_rtt: what waits in queues
+	Pairs            int     `json:"-"`
+	TreatmentRetrans float64 `json:"treatment_retrans_share"` // of sent bytes
+	ControlRetrans   float64 `json:"control_retrans_share"`
+	TreatmentQueueUs float64 `json:"treatment_queue_us"` // srtt - min_rtt: waiting in queues
+	ControlQueueUs   float64 `json:"control_queue_us"`
 }
 
-// Grouping tells how to break down: by a network's label, or by the rows' tenants.
+// Grouping is how to break down: by a network's label, or by the rows' tenants.
 type Grouping struct {
 	Of      func(record.Prefix) string // nil: not by network
 	Tenants bool
 }
 
-// Report makes all estimates. seed is the bootstrap's: the same data and seed give the same report.
+// Report computes all estimates. seed is the bootstrap's: the same data and seed give the
+// same report.
 func (b *Builder) Report(by Grouping, seed uint64) Report {
 	r := Report{Rows: b.rows}
-	pairs := b.listPairs(false)
+	pairs := b.Pairs()
 	r.Networks = b.networks()
 	r.Overall = effect.WholeFleet(pairs)
-	r.Cost = costOf(pairs)
+	r.Cost = CostOf(pairs)
 	r.Estimates = b.estimates(false, by, seed)
 	r.AA = b.estimates(true, Grouping{}, seed)
-	r.HoldOut, r.Before = b.holdOut(), b.beforeAfter()
+	r.HoldOut, r.Before = b.holdOut(), effect.BeforeAfter(b.Courses())
 	return r
 }
 
-// listPairs gives the pairs of the experiment or of A/A, in order of time and network.
-func (b *Builder) listPairs(aa bool) (list []effect.Pair) {
+// Pairs returns those of the experiment that have both arms, in order of time and network.
+func (b *Builder) Pairs() (list []effect.Pair) {
 	for k, s := range b.pairs {
-		n := len(s.treated)
-		p := effect.Pair{Prefix: k.prefix, Group: k.group, End: k.group/64 + int64(s.groupLen)*b.cfg.BlockSeconds,
-			C: s.arm[0], T: s.arm[1], P: float64(n) / float64(n+1)}
-		if s.aa == aa && p.Usable() {
+		p := effect.Pair{Prefix: k.prefix, Group: k.group, End: s.end, C: s.control}
+		for _, number := range slices.Sorted(maps.Keys(s.treated)) {
+			p.T = append(p.T, s.treated[number])
+		}
+		if p.Usable() {
 			list = append(list, p)
 		}
 	}
@@ -85,28 +90,10 @@ func (b *Builder) networks() int {
 	return len(seen)
 }
 
-// chance is the share of treatment blocks in a pair's group; a half before and after a change.
-func (b *Builder) chance(k pairKey) float64 {
-	if n := float64(k.group % 64); n > 1 {
-		return (n - 1) / n
-	}
-	return 0.5
-}
-
-func (b *Builder) weight(k pairKey, arm record.Arm) float64 { return effect.Weight(arm, b.chance(k)) }
-
-// estimates gives each metric that has samples, for all and then by label.
+// estimates returns each metric that has samples, for all and then by label.
 func (b *Builder) estimates(aa bool, by Grouping, seed uint64) (out []Estimate) {
-	everyone := func(record.Prefix) bool { return true }
 	for m := range metrics {
-		tenants := b.tenantsOf(m, aa)
-		var all []effect.Sample
-		byTenant := map[string][]effect.Sample{}
-		for _, t := range tenants {
-			s := b.cells.samples(metricOf{m, aa, t}, everyone, b.weight)
-			byTenant[t] = s
-			all = append(all, s...)
-		}
+		all := b.cells.samples(func(of metricOf) bool { return of.metric == m && of.aa == aa })
 		if len(all) == 0 {
 			continue
 		}
@@ -117,8 +104,9 @@ func (b *Builder) estimates(aa bool, by Grouping, seed uint64) (out []Estimate) 
 			}
 		}
 		if by.Tenants && m != Rate {
-			for _, t := range tenants {
-				out = append(out, Estimate{m, t, true, effect.Pool(byTenant[t], seed)})
+			for _, t := range b.tenantsOf(m, aa) {
+				own := b.cells.samples(func(of metricOf) bool { return of == metricOf{m, aa, t} })
+				out = append(out, Estimate{m, t, true, effect.Pool(own, seed)})
 			}
 		}
 	}
@@ -141,21 +129,28 @@ func (b *Builder) tenantsOf(m Metric, aa bool) []string {
 	return list
 }
 
-func costOf(pairs []effect.Pair) (c Cost) {
+// CostOf returns the cost over pairs, each side weighted by 1/P(arm).
+func CostOf(pairs []effect.Pair) (c Cost) {
 	c.Pairs = len(pairs)
-	c.TreatmentRetrans, c.TreatmentQueueUs = side(pairs, func(p effect.Pair) (effect.Block, float64) { return p.T, 1 / p.P })
-	c.ControlRetrans, c.ControlQueueUs = side(pairs, func(p effect.Pair) (effect.Block, float64) { return p.C, 1 / (1 - p.P) })
+	c.TreatmentRetrans, c.TreatmentQueueUs = side(pairs, func(p effect.Pair) ([]effect.Block, float64) {
+		return p.T, effect.Weight(record.ArmTreatment, p.Share())
+	})
+	c.ControlRetrans, c.ControlQueueUs = side(pairs, func(p effect.Pair) ([]effect.Block, float64) {
+		return []effect.Block{p.C}, effect.Weight(record.ArmControl, p.Share())
+	})
 	return c
 }
 
-func side(pairs []effect.Pair, of func(effect.Pair) (effect.Block, float64)) (retrans, queueUs float64) {
+func side(pairs []effect.Pair, of func(effect.Pair) ([]effect.Block, float64)) (retrans, queueUs float64) {
 	var sent, again, queue, n float64
 	for _, p := range pairs {
-		b, w := of(p)
-		sent += w * float64(b.SentBytes)
-		again += w * float64(b.RetransBytes)
-		queue += w * float64(b.N) * max(b.SRTTUs-b.MinRTTUs, 0)
-		n += w * float64(b.N)
+		blocks, w := of(p)
+		for _, b := range blocks {
+			sent += w * float64(b.SentBytes)
+			again += w * float64(b.RetransBytes)
+			queue += w * float64(b.N) * max(b.SRTTUs-b.MinRTTUs, 0)
+			n += w * float64(b.N)
+		}
 	}
 	if sent == 0 || n == 0 {
 		return 0, 0

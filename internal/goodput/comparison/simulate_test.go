@@ -5,10 +5,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/goodput"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // morning is 2026-11-20T00:00:00Z, a block's start.
@@ -49,9 +50,12 @@ func (w *town) groupLen(s policy.Selected) int {
 }
 
 // run feeds hours of windows into a builder.
-func (w *town) run(hours int64) *Builder {
+func (w *town) run(hours int64) *Builder { return w.runFrom(0, hours) }
+
+// runFrom is asked for the hours from one on only.
+func (w *town) runFrom(from, hours int64) *Builder {
 	b := New(Config{WindowSeconds: testWindow, BlockSeconds: testBlock, WashoutSeconds: testWindow, GroupTrial: 2, GroupPromoted: 8,
-		From: morning, To: morning + hours*3600, Draws: w.draws})
+		From: morning + from*3600, To: morning + hours*3600, ArmOf: w.draws.Arm})
 	b.Round(morning, w.chosen)
 	for start := int64(morning); start < morning+hours*3600; start += testWindow {
 		for _, s := range w.chosen {
@@ -170,6 +174,39 @@ func TestWeighted(t *testing.T) {
 	off := medianOf(naive[record.ArmTreatment]) / medianOf(naive[record.ArmControl])
 	if off > 0.8 {
 		t.Errorf("counted alike it should look like harm, and is %v", off)
+	}
+}
+
+// TestCutGroups: four hours are asked for, from the middle of one group of promoted networks to
+// the middle of their next one, so that at most four blocks of a group are in them. Nothing
+// happens: the ratios are 1 on average, within 3.3 standard errors (all but one run in 1,000), and
+// of 12 intervals of 95 % at most 3 exclude 1 (all but one in 500).
+func TestCutGroups(t *testing.T) {
+	const seeds = 12
+	var sum, squares [3]float64
+	var excluded [3]int
+	for seed := range uint64(seeds) {
+		w := newTown(100+seed, 1)
+		w.draws = plan.NewDraws([]byte{byte(seed), 15: 1}, 0, 0)
+		for range 15 {
+			w.add(policy.StatePromoted, record.ArmNone, 2e5)
+			w.add(policy.StateTrial, record.ArmNone, 8e5)
+		}
+		for q, r := range w.runFrom(2, 6).Report(Grouping{}, seed).Estimates[0].Ratios {
+			d := math.Log(r.Ratio)
+			sum[q], squares[q] = sum[q]+d, squares[q]+d*d
+			if r.Low > 1 || r.High < 1 {
+				excluded[q]++
+			}
+		}
+	}
+	for q, at := range effect.Quantiles {
+		mean := sum[q] / seeds
+		se := math.Sqrt((squares[q]/seeds - mean*mean) / (seeds - 1))
+		t.Logf("p%.0f: x %.3f (+- %.3f), %d of %d intervals exclude 1", 100*at, math.Exp(mean), se, excluded[q], seeds)
+		if math.Abs(mean) > 3.3*se || excluded[q] > 3 {
+			t.Errorf("p%.0f: want x 1 +- %.3f, and at most 3 intervals that exclude it", 100*at, 3.3*se)
+		}
 	}
 }
 

@@ -1,8 +1,8 @@
 package comparison
 
 import (
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // span is a time in which a network was chosen in one state.
@@ -15,7 +15,7 @@ type span struct {
 
 const forever = 1<<63 - 1
 
-// spans keep who was chosen when: what rounds tell, cut to its changes.
+// spans keep which networks were chosen when: the rounds, reduced to changes.
 type spans struct {
 	of   map[record.Prefix][]span
 	open map[record.Prefix]bool
@@ -25,13 +25,16 @@ func newSpans() spans {
 	return spans{of: map[record.Prefix][]span{}, open: map[record.Prefix]bool{}}
 }
 
-// round takes the choice of one round, in the order of time.
+// round takes the selection of one round, in the order of time.
 func (s *spans) round(start int64, chosen []policy.Selected) {
 	still := make(map[record.Prefix]bool, len(chosen))
 	for i := range chosen {
 		c := &chosen[i]
 		still[c.Prefix] = true
 		next := span{from: start, to: forever, state: c.State, role: c.Role, counts: c.From}
+		if c.Uncontrolled {
+			next.counts = forever // no block of it is compared with another
+		}
 		list := s.of[c.Prefix]
 		if n := len(list); n > 0 && s.open[c.Prefix] {
 			last := &list[n-1]
@@ -51,7 +54,7 @@ func (s *spans) round(start int64, chosen []policy.Selected) {
 	}
 }
 
-// whole gives the span that covers all of a block from its start to its end.
+// whole returns the span that covers all of a block from its start to its end.
 func (s *spans) whole(p record.Prefix, start, end int64) (span, bool) {
 	list := s.of[p]
 	for i := len(list) - 1; i >= 0; i-- {

@@ -7,18 +7,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/core/accesslog"
-	"github.com/congctl/congctl/internal/core/comparison"
-	"github.com/congctl/congctl/internal/core/goodput"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput"
+	"github.com/congctl/congctl/internal/goodput/accesslog"
+	"github.com/congctl/congctl/internal/goodput/comparison"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// History is what the store gives.
-type History interface {
+// Past is what the loop's store holds.
+type Past interface {
 	Heads(ctx context.Context, from, to int64) ([]journal.Head, error)
 	Windows(ctx context.Context, from, to int64, row func(*record.Window) error) error
 	Rounds(ctx context.Context, n int) ([]journal.Round, error)
@@ -35,19 +35,18 @@ type Log struct {
 	BadLines uint64
 	Dropped  uint64
 	Torn     int
-	Rows     int
 }
 
 // lookBack before the first window: what networks did before they were chosen.
 const lookBack = 3 * 3600
 
 // Load fills a builder from the stores.
-func Load(ctx context.Context, c comparison.Config, h History, r Responses) (*comparison.Builder, Log, error) {
+func Load(ctx context.Context, c comparison.Config, past Past, r Responses) (*comparison.Builder, Log, error) {
 	b := comparison.New(c)
-	if err := loadRounds(ctx, b, c, h); err != nil {
+	if err := loadRounds(ctx, b, c, past); err != nil {
 		return nil, Log{}, err
 	}
-	heads, err := h.Heads(ctx, c.From-lookBack, c.To)
+	heads, err := past.Heads(ctx, c.From-lookBack, c.To)
 	if err != nil {
 		return nil, Log{}, err
 	}
@@ -56,7 +55,7 @@ func Load(ctx context.Context, c comparison.Config, h History, r Responses) (*co
 			b.Skip(head.Start)
 		}
 	}
-	err = h.Windows(ctx, c.From-lookBack, c.To, func(w *record.Window) error {
+	err = past.Windows(ctx, c.From-lookBack, c.To, func(w *record.Window) error {
 		b.Window(w)
 		return nil
 	})
@@ -64,10 +63,7 @@ func Load(ctx context.Context, c comparison.Config, h History, r Responses) (*co
 		return nil, Log{}, err
 	}
 	var log Log
-	log.Torn, err = r.Read(c.From, c.To, func(row *goodput.Row) {
-		log.Rows++
-		b.Goodput(row)
-	}, func(end *goodput.Batch) {
+	log.Torn, err = r.Read(c.From, c.To, b.Goodput, func(end *goodput.Batch) {
 		log.Tally.Add(end.Tally)
 		log.BadLines += end.BadLine
 		log.Dropped += end.Dropped
@@ -75,10 +71,10 @@ func Load(ctx context.Context, c comparison.Config, h History, r Responses) (*co
 	return b, log, err
 }
 
-// loadRounds gives the builder who was chosen, from the round before the first window on.
-func loadRounds(ctx context.Context, b *comparison.Builder, c comparison.Config, h History) error {
+// loadRounds tells the builder which networks were selected, from the round before the first window on.
+func loadRounds(ctx context.Context, b *comparison.Builder, c comparison.Config, past Past) error {
 	n := int((c.To-c.From+lookBack)/c.WindowSeconds) + 2
-	rounds, err := h.Rounds(ctx, n)
+	rounds, err := past.Rounds(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -101,7 +97,7 @@ func ConfigOf(cfg config.Config, salt []byte) comparison.Config {
 	}
 	if salt != nil {
 		holdout, aa := cfg.Experiment.Permille()
-		c.Draws = plan.NewDraws(salt, holdout, aa)
+		c.ArmOf = plan.NewDraws(salt, holdout, aa).Arm
 	}
 	return c
 }

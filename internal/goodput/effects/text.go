@@ -5,22 +5,22 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
-	"time"
+
+	"github.com/congctl/congctl/internal/answer"
 )
 
-// Text writes the answer for people.
-func (v *View) Text(w io.Writer) error {
+// Text writes the answer for people, its tables cut to a width of so many columns; 0: not cut.
+func (v *View) Text(w io.Writer, width int) error {
 	var b strings.Builder
 	v.head(&b)
-	table(&b, v.Estimates)
+	table(&b, v.Estimates, width)
 	v.verdicts(&b)
 	if len(v.AA) > 0 {
-		b.WriteString("\nA/A, where nothing was done, must show nothing:\n")
-		table(&b, v.AA)
+		b.WriteString("\nA/A networks, never treated, must show no effect:\n")
+		table(&b, v.AA, width)
 		for _, e := range v.AA {
 			if e.Suspect {
-				fmt.Fprintf(&b, "%s: the interval leaves out 1. One in twenty does; if it stays, do not believe the effect above\n", e.Metric)
+				fmt.Fprintf(&b, "%s: the interval excludes 1. One in twenty does by chance; if it persists, do not trust the effect above\n", e.Metric)
 			}
 		}
 	}
@@ -35,29 +35,19 @@ func (v *View) Text(w io.Writer) error {
 func (v *View) head(b *strings.Builder) {
 	if v.Label != "" {
 		fmt.Fprintf(b, "%s: before and after %s at %s, from %s to %s, untreated connections of the same networks\nCONFOUNDED: %s\n\n",
-			v.PoP, v.Label, stamp(v.ChangeAt), stamp(v.From), stamp(v.To), v.Confounded)
+			v.PoP, v.Label, answer.Stamp(v.ChangeAt), answer.Stamp(v.From), answer.Stamp(v.To), v.Confounded)
 		return
 	}
 	fmt.Fprintf(b, "%s: %s against the default, from %s to %s, %s in pairs of blocks, by intention to treat\n\n",
-		v.PoP, v.Treatment, stamp(v.From), stamp(v.To), count(v.Networks, "network"))
+		v.PoP, v.Treatment, answer.Stamp(v.From), answer.Stamp(v.To), answer.Count(v.Networks, "network"))
 }
 
-func stamp(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02T15:04:05Z") }
-
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
-
-func table(b *strings.Builder, list []Estimate) {
+func table(b *strings.Builder, list []Estimate, width int) {
 	if len(list) == 0 {
 		b.WriteString("nothing to compare yet\n")
 		return
 	}
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "METRIC\tOF\tPAIRS\tP5\tP10\tP50\tINTERVAL")
+	var rows [][]string
 	for _, e := range list {
 		of := e.Of
 		switch {
@@ -70,12 +60,12 @@ func table(b *strings.Builder, list []Estimate) {
 		for i, r := range e.Ratios {
 			cells[i] = ratio(r.Ratio, r.Low, r.High)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\n", e.Metric, of, e.Pairs, strings.Join(cells, "\t"), e.Method)
+		rows = append(rows, slices.Concat([]string{e.Metric, of, fmt.Sprint(e.Pairs)}, cells, []string{e.Method}))
 	}
-	t.Flush()
+	_ = answer.Table(answer.Fit(b, width), "METRIC OF PAIRS P5 P10 P50 INTERVAL", rows) // a Builder takes all
 }
 
-// ratio prints "x1.41 (1.20-1.66)", or without bounds where there are none.
+// ratio prints "x1.41 (1.20-1.66)", or without bounds if there are none.
 func ratio(r, low, high float64) string {
 	if low == 0 && high == 0 {
 		return fmt.Sprintf("x%.2f", r)
@@ -89,9 +79,9 @@ func (v *View) verdicts(b *strings.Builder) {
 	}
 	b.WriteString("\n")
 	if o := v.Overall; o != nil {
-		fmt.Fprintf(b, "overall   mean delivery rate %s over %s", ratio(o.Ratio, o.Low, o.High), count(o.Pairs, "pair"))
+		fmt.Fprintf(b, "overall   mean delivery rate %s over %s", ratio(o.Ratio, o.Low, o.High), answer.Count(o.Pairs, "pair"))
 		if o.Low != 0 {
-			b.WriteString("; these bounds hold however often one looks\n")
+			b.WriteString("; these bounds hold at every look\n")
 		} else {
 			b.WriteString("; too few for bounds\n")
 		}
@@ -104,12 +94,12 @@ func (v *View) verdicts(b *strings.Builder) {
 		if h.Why != "" {
 			fmt.Fprintf(b, "hold-out  no estimate: %s (%d and %d)\n", h.Why, h.Held, h.Open)
 		} else {
-			fmt.Fprintf(b, "hold-out  %s of %s against %d held out\n", ratio(h.Ratio, h.Low, h.High), count(h.Open, "network"), h.Held)
+			fmt.Fprintf(b, "hold-out  %s of %s against %d held out\n", ratio(h.Ratio, h.Low, h.High), answer.Count(h.Open, "network"), h.Held)
 		}
 	}
 	if a := v.Before; a != nil {
-		fmt.Fprintf(b, "before    treated blocks x%.2f, untreated blocks x%.2f of the 3 h before, %s; %s\n", a.Treated, a.Untreated,
-			count(a.Networks, "network"), a.Note)
+		fmt.Fprintf(b, "before    against the 3 h before: treated blocks x%.2f, untreated blocks x%.2f, %s; %s\n", a.Treated, a.Untreated,
+			answer.Count(a.Networks, "network"), a.Note)
 	}
 }
 
@@ -133,9 +123,9 @@ func (v *View) tally(b *strings.Builder) {
 	if len(reasons) > 0 {
 		fmt.Fprintf(b, " (%s)", strings.Join(reasons, ", "))
 	}
-	fmt.Fprintf(b, "; small %d, on connections switched before %d, over within a round trip %d; lines not understood %d\n",
+	fmt.Fprintf(b, "; small %d, on connections of an earlier block %d, over within a round trip %d; unreadable lines %d\n",
 		r.Small, r.Carryover, r.Buffered, r.BadLines)
 	if r.LostRows > 0 || r.DroppedValues > 0 {
-		fmt.Fprintf(b, "lost      %d rows in a crash, %d values for want of room\n", r.LostRows, r.DroppedValues)
+		fmt.Fprintf(b, "lost      %d rows in a crash, %d values for lack of room\n", r.LostRows, r.DroppedValues)
 	}
 }

@@ -3,9 +3,7 @@ package effects
 import (
 	"math"
 
-	"github.com/congctl/congctl/internal/core/accesslog"
-	"github.com/congctl/congctl/internal/core/comparison"
-	"github.com/congctl/congctl/internal/core/effect"
+	"github.com/congctl/congctl/internal/goodput/comparison"
 )
 
 // View is the answer as JSON. Ratios are treatment by control, after by before with a label.
@@ -19,16 +17,16 @@ type View struct {
 	ChangeAt   int64  `json:"change_unix_s,omitempty"`
 	Confounded string `json:"confounded,omitempty"` // why such an answer is no evidence
 
-	Networks  int            `json:"networks"`
-	Rows      int            `json:"window_rows"`
-	Estimates []Estimate     `json:"estimates"`
-	Overall   *Overall       `json:"overall,omitempty"`
-	Cost      *Cost          `json:"cost,omitempty"`
-	AA        []Estimate     `json:"aa,omitempty"`
-	HoldOut   *HoldOut       `json:"hold_out,omitempty"`
-	Before    *BeforeAfter   `json:"before_after,omitempty"`
-	Responses *ResponseTally `json:"responses,omitempty"`
-	Findings  []Finding      `json:"findings,omitempty"`
+	Networks  int              `json:"networks"`
+	Rows      int              `json:"window_rows"`
+	Estimates []Estimate       `json:"estimates"`
+	Overall   *Overall         `json:"overall,omitempty"`
+	Cost      *comparison.Cost `json:"cost,omitempty"`
+	AA        []Estimate       `json:"aa"`
+	HoldOut   *HoldOut         `json:"hold_out,omitempty"`
+	Before    *BeforeAfter     `json:"before_after,omitempty"`
+	Responses *ResponseTally   `json:"responses,omitempty"`
+	Findings  []Finding        `json:"findings"`
 }
 
 // Estimate is one metric, for all or for one label.
@@ -63,14 +61,6 @@ type Overall struct {
 	High  float64 `json:"high,omitempty"`
 }
 
-// Cost is what the treatment took.
-type Cost struct {
-	TreatmentRetrans float64 `json:"treatment_retrans_share"`
-	ControlRetrans   float64 `json:"control_retrans_share"`
-	TreatmentQueueUs float64 `json:"treatment_queue_us"` // srtt - min_rtt
-	ControlQueueUs   float64 `json:"control_queue_us"`
-}
-
 // HoldOut compares chosen networks that were held out with the others.
 type HoldOut struct {
 	Held  int     `json:"held_out_networks"`
@@ -81,7 +71,7 @@ type HoldOut struct {
 	Why   string  `json:"no_estimate,omitempty"`
 }
 
-// BeforeAfter is what the chosen networks' rates did since they were chosen.
+// BeforeAfter is the change of the chosen networks' rates since they were chosen.
 type BeforeAfter struct {
 	Networks  int     `json:"networks"`
 	Treated   float64 `json:"treated_by_before"`
@@ -93,7 +83,7 @@ type BeforeAfter struct {
 type ResponseTally struct {
 	Matched       uint64            `json:"matched"`
 	Unmatched     uint64            `json:"unmatched"`
-	UnmatchedFor  map[string]uint64 `json:"unmatched_by_reason,omitempty"`
+	UnmatchedFor  map[string]uint64 `json:"unmatched_by_reason"`
 	Small         uint64            `json:"small"`
 	Carryover     uint64            `json:"carryover"`
 	Buffered      uint64            `json:"buffered"`
@@ -109,9 +99,9 @@ type Finding struct {
 }
 
 // Confounded stands beside every answer of before and after.
-const Confounded = "before and after differ in all else that changed at that time, too: no evidence of what caused it"
+const Confounded = "before and after also differ in everything else that changed at that time: no evidence of the cause"
 
-// Fill puts a report into the view. by is what labels are of.
+// Fill puts a report into the view; by is the kind of the labels.
 func (v *View) Fill(r comparison.Report, by string) {
 	v.Networks, v.Rows = r.Networks, r.Rows
 	v.Estimates = estimatesOf(r.Estimates, by)
@@ -130,7 +120,7 @@ func (v *View) Fill(r comparison.Report, by string) {
 		}
 	}
 	if c := r.Cost; c.Pairs > 0 {
-		v.Cost = &Cost{c.TreatmentRetrans, c.ControlRetrans, c.TreatmentQueueUs, c.ControlQueueUs}
+		v.Cost = &c
 	}
 	if h := r.HoldOut; h.Held > 0 {
 		v.HoldOut = &HoldOut{h.Held, h.Open, h.Ratio, h.Low, h.High, h.Why}
@@ -150,7 +140,7 @@ func estimatesOf(list []comparison.Estimate, by string) []Estimate {
 		}
 		if e.Pairs > 0 {
 			for _, q := range e.Ratios {
-				x.Ratios = append(x.Ratios, ratioOf(q))
+				x.Ratios = append(x.Ratios, Ratio(q))
 			}
 		}
 		out = append(out, x)
@@ -158,22 +148,12 @@ func estimatesOf(list []comparison.Estimate, by string) []Estimate {
 	return out
 }
 
-func ratioOf(q effect.Ratio) Ratio {
-	return Ratio{q.Quantile, q.Treatment, q.Control, q.Ratio, q.Low, q.High}
-}
-
-// FillLog puts the lines' fate into the view, where any were followed.
+// FillLog puts the counts of log lines into the view, if a log was followed.
 func (v *View) FillLog(l Log) {
 	t := l.Tally
 	if t.Responses+l.BadLines == 0 {
 		return
 	}
-	r := &ResponseTally{Matched: t.Matched, Unmatched: t.UnmatchedTotal(), UnmatchedFor: map[string]uint64{}, Small: t.Small, Carryover: t.Carryover,
-		Buffered: t.Buffered, BadLines: l.BadLines, LostRows: l.Torn, DroppedValues: l.Dropped}
-	for reason, n := range t.Unmatched {
-		if n > 0 {
-			r.UnmatchedFor[accesslog.Reason(reason).String()] = n
-		}
-	}
-	v.Responses = r
+	v.Responses = &ResponseTally{Matched: t.Matched, Unmatched: t.UnmatchedTotal(), UnmatchedFor: t.Unmatched.ByReason(), Small: t.Small,
+		Carryover: t.Carryover, Buffered: t.Buffered, BadLines: l.BadLines, LostRows: l.Torn, DroppedValues: l.Dropped}
 }

@@ -10,12 +10,12 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/congctl/congctl/internal/core/accesslog"
-	"github.com/congctl/congctl/internal/core/comparison"
-	"github.com/congctl/congctl/internal/core/goodput"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput"
+	"github.com/congctl/congctl/internal/goodput/accesslog"
+	"github.com/congctl/congctl/internal/goodput/comparison"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // morning is 2026-11-20T00:00:00Z, a block's start.
@@ -41,12 +41,12 @@ func (s shelf) Rounds(context.Context, int) ([]journal.Round, error) {
 		m.Selected = append(m.Selected, policy.Selected{Prefix: net(i), State: policy.StateTrial, Role: role})
 	}
 	text, err := json.Marshal(m)
-	return []journal.Round{{RoundStart: morning, SelectionJSON: text}}, err
+	return []journal.Round{{Summary: policy.Summary{RoundStart: morning}, SelectionJSON: text}}, err
 }
 
 func (s shelf) Windows(_ context.Context, from, to int64, row func(*record.Window) error) error {
 	for i := range 5 {
-		before := s.row(i, morning-3600, record.ArmNone)
+		before := s.row(i, morning-3000, record.ArmNone)
 		if err := row(&before); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s shelf) Read(_, _ int64, row func(*goodput.Row), settled func(*goodput.Ba
 func (s shelf) answer(t *testing.T, label string, by comparison.Grouping, name string) *View {
 	t.Helper()
 	c := comparison.Config{WindowSeconds: 300, BlockSeconds: 1800, WashoutSeconds: 300, GroupTrial: 2, GroupPromoted: 8,
-		From: morning, To: morning + 4*3600, Draws: turns{}}
+		From: morning, To: morning + 4*3600, ArmOf: turns{}.Arm}
 	if label != "" {
 		c.ChangeAt = morning + 7000
 	}
@@ -141,10 +141,10 @@ func TestText(t *testing.T) {
 		}
 		v := shelf{}.answer(t, label, by, name)
 		if d.HasArg("finding") {
-			v.Findings = []Finding{*MetricsFinding("0", "1")}
+			v.Findings = []Finding{{Text: "one arm leaks into the other", Fix: "sysctl -w a=1"}}
 		}
 		var out strings.Builder
-		if err := v.Text(&out); err != nil {
+		if err := v.Text(&out, 0); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()

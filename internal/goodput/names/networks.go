@@ -1,4 +1,4 @@
-package networks
+package names
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/congctl/congctl/internal/core/network"
+	"github.com/congctl/congctl/internal/goodput/network"
 )
 
 // ReadNetworks reads a file of named networks.
@@ -22,7 +22,7 @@ func ReadNetworks(name string) (*network.Table, error) {
 	return t, nil
 }
 
-// ParseNetworks reads "name: [prefix, ...]" entries. The error is a [config.Faults].
+// ParseNetworks reads "name: [prefix, ...]" entries. The error is a [strict.Faults].
 func ParseNetworks(text []byte) (*network.Table, error) {
 	r := &reader{}
 	var list []network.Named
@@ -36,7 +36,7 @@ func ParseNetworks(text []byte) (*network.Table, error) {
 		})
 		list = append(list, n)
 	})
-	if err := r.err(); err != nil {
+	if err := r.faults.Err(); err != nil {
 		return nil, err
 	}
 	return network.NewTable(list)
@@ -49,7 +49,7 @@ func (r *reader) prefix(item *yaml.Node, name string, line map[netip.Prefix]*yam
 		return p, false
 	}
 	if first := line[p]; first != nil {
-		r.fault(item, name, fmt.Sprintf("stands in line %d, too", first.Line), "keep one: which name it has would depend on the order")
+		r.fault(item, name, fmt.Sprintf("already in line %d", first.Line), "keep one: otherwise its name would depend on the order")
 		return p, false
 	}
 	line[p] = item

@@ -1,4 +1,4 @@
-package networks
+package names
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func TestGolden(t *testing.T) {
@@ -27,7 +27,6 @@ func TestGolden(t *testing.T) {
 				return err.Error()
 			}
 			var out strings.Builder
-			fmt.Fprintf(&out, "%q\n", table.Names())
 			for _, arg := range d.CmdArgs {
 				p, err := record.ParsePrefix(arg.Key)
 				if err != nil {

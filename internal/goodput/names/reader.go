@@ -1,65 +1,51 @@
-package networks
+package names
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/congctl/congctl/internal/app/config"
+	"github.com/congctl/congctl/internal/strict"
 )
 
 // reader walks one document and collects faults.
-type reader struct{ faults config.Faults }
+type reader struct{ faults strict.Faults }
 
 func (r *reader) fault(n *yaml.Node, field, problem, fix string) {
-	r.faults = append(r.faults, config.Fault{Field: field, Line: n.Line, Value: n.Value, Problem: problem, Fix: fix})
+	r.faults = append(r.faults, strict.Fault{Field: field, Line: n.Line, Value: n.Value, Problem: problem, Fix: fix})
 }
 
-func (r *reader) err() error {
-	if len(r.faults) == 0 {
-		return nil
-	}
-	return r.faults
-}
-
-// entries gives each key of the file's one mapping to fn, in its order.
+// entries calls fn with each key of the file's one mapping, in order.
 func (r *reader) entries(text []byte, what string, fn func(name string, key, value *yaml.Node)) {
-	var doc, second yaml.Node
-	d := yaml.NewDecoder(strings.NewReader(string(text)))
-	err := d.Decode(&doc)
-	switch {
-	case errors.Is(err, io.EOF): // empty, or comments alone
+	root, err := strict.Document(text)
+	switch f, is := err.(strict.Fault); {
+	case is:
+		r.faults = append(r.faults, f)
 		return
 	case err != nil:
-		r.faults = append(r.faults, config.Fault{Problem: "not YAML: " + err.Error()})
+		r.faults.Add("", "", "not YAML: "+err.Error(), "")
 		return
-	case d.Decode(&second) == nil:
-		r.fault(&second, "", "a second document", "keep one")
-	}
-	root := doc.Content[0]
-	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+	case strict.Empty(root):
 		return
 	}
 	r.mapping(root, what, func(name string, key, value *yaml.Node) {
 		if !namePattern.MatchString(name) {
-			r.fault(key, what, "not a name", "use letters, digits and . _ - & inside, 64 at most")
+			r.fault(key, what, "not a name", "use letters, digits and . _ - &, at most 64")
 			return
 		}
 		fn(name, key, value)
 	})
 }
 
-// namePattern: names stand in tables, file rows and JSON; "-" alone means none there.
+// namePattern: names appear in tables, file rows and JSON; "-" alone means none there.
 var namePattern = regexp.MustCompile(`^[\pL\pN]([\pL\pN ._&-]{0,62}[\pL\pN._])?$`)
 
 func (r *reader) mapping(n *yaml.Node, field string, fn func(name string, key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		r.fault(n, field, "not a section", "write a name, a colon, and what belongs to it")
+		r.fault(n, field, "not a section", "write a name, a colon, and its values")
 		return
 	}
 	first := map[string]int{}
@@ -74,7 +60,7 @@ func (r *reader) mapping(n *yaml.Node, field string, fn func(name string, key, v
 	}
 }
 
-// list gives each scalar of a list to fn; a single scalar is a list of one.
+// list calls fn with each scalar of a list; a single scalar is a list of one.
 func (r *reader) list(n *yaml.Node, field string, fn func(item *yaml.Node)) {
 	items := n.Content
 	switch {
@@ -109,6 +95,6 @@ func readFile(name string) ([]byte, error) {
 	return text, err
 }
 
-// maxFile: every /24 of IPv4 by itself would be 400 MB; whoever names all operators
-// uses a database of ASNs. 16 MB are half a million prefixes.
+// maxFile: every /24 of IPv4 separately would be 400 MB; to name all operators, use a
+// database of ASNs. 16 MB are half a million prefixes.
 const maxFile = 16 << 20

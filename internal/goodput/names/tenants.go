@@ -1,4 +1,4 @@
-package networks
+package names
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/congctl/congctl/internal/core/network"
+	"github.com/congctl/congctl/internal/goodput/network"
 )
 
 // ReadTenants reads a file of tenants.
@@ -24,7 +24,7 @@ func ReadTenants(name string) (network.Tenants, error) {
 }
 
 // ParseTenants reads "name: {hosts: [...], addresses: [...], ports: [...]}" entries.
-// The error is a [config.Faults].
+// The error is a [strict.Faults].
 func ParseTenants(text []byte) (network.Tenants, error) {
 	r := &reader{}
 	var ts network.Tenants
@@ -35,11 +35,11 @@ func ParseTenants(text []byte) (network.Tenants, error) {
 			r.part(&t, name+"."+part, part, key, value)
 		})
 		if len(r.faults) == before && len(t.Hosts)+len(t.Addresses)+len(t.Ports) == 0 {
-			r.fault(key, name, "says nothing: every response would be this tenant's", "give it hosts, addresses or ports")
+			r.fault(key, name, "empty: every response would match this tenant", "give it hosts, addresses or ports")
 		}
 		ts = append(ts, t)
 	})
-	if err := r.err(); err != nil {
+	if err := r.faults.Err(); err != nil {
 		return nil, err
 	}
 	return ts, nil

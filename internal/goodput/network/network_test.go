@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func nets(list ...string) (out []netip.Prefix) {
@@ -57,7 +57,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	_, err := NewTable([]Named{{"x", nets("203.0.113.0/24")}, {"y", nets("203.0.113.0/24")}})
-	if err == nil || err.Error() != "name network y: 203.0.113.0/24: stands under x, too; keep one" {
+	if err == nil || err.Error() != "name network y: 203.0.113.0/24: also under x; keep one" {
 		t.Error(err)
 	}
 }

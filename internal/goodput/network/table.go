@@ -6,7 +6,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/ranges"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Named is one operator with its prefixes.
@@ -15,27 +16,16 @@ type Named struct {
 	Prefixes []netip.Prefix
 }
 
-// Table finds the name of a client prefix: that of the longest prefix that holds
-// it. One map for each length that occurs, asked from the longest: files have a
-// handful of lengths.
+// Table finds the name of a client prefix: that of the longest prefix that holds it. It has one map
+// per length, longest first: files have a handful of lengths.
 type Table struct {
 	names   map[netip.Prefix]string
 	lengths [2][]int // of IPv4 and IPv6, descending
-	order   []string
 }
 
-// Widths of a client prefix: nothing narrower can be named.
-const (
-	clientBits4 = 24
-	clientBits6 = 56
-)
-
-// Check says what is wrong with a prefix of a named network; "" for nothing.
+// Check returns what is wrong with a prefix of a named network; "" for nothing.
 func Check(p netip.Prefix) (problem, fix string) {
-	bits := clientBits6
-	if p.Addr().Is4() {
-		bits = clientBits4
-	}
+	client, narrow := ranges.Widened(p)
 	switch {
 	case !p.IsValid():
 		return "not a network", "write one as 203.0.113.0/24 or 2001:db8::/32"
@@ -43,25 +33,23 @@ func Check(p netip.Prefix) (problem, fix string) {
 		return "IPv4-mapped", "write it as IPv4"
 	case p != p.Masked():
 		return "host bits set", "write " + p.Masked().String()
-	case p.Bits() > bits:
-		whole, _ := p.Addr().Prefix(bits)
-		return fmt.Sprintf("narrower than a client network (/%d)", bits), "write " + whole.String() + ", or leave it out"
+	case narrow:
+		return fmt.Sprintf("narrower than a client network (/%d)", client.Bits()), "write " + client.String() + ", or leave it out"
 	}
 	return "", ""
 }
 
-// NewTable makes a table. A prefix that stands twice is refused: which name it has
-// would depend on the order.
+// NewTable returns a table. It refuses a prefix that occurs twice, whose name would depend on the
+// order.
 func NewTable(list []Named) (*Table, error) {
 	t := &Table{names: map[netip.Prefix]string{}}
 	for _, n := range list {
-		t.order = append(t.order, n.Name)
 		for _, p := range n.Prefixes {
 			if problem, fix := Check(p); problem != "" {
 				return nil, fmt.Errorf("name network %s: %s: %s; %s", n.Name, p, problem, fix)
 			}
 			if other, twice := t.names[p]; twice {
-				return nil, fmt.Errorf("name network %s: %s: stands under %s, too; keep one", n.Name, p, other)
+				return nil, fmt.Errorf("name network %s: %s: also under %s; keep one", n.Name, p, other)
 			}
 			t.names[p] = n.Name
 			t.addLength(p)
@@ -85,7 +73,7 @@ func family(a netip.Addr) int {
 	return 1
 }
 
-// Of gives the name of a client prefix; "" where none holds it. A nil table holds none.
+// Of returns the name of a client prefix; "" if no named network holds it. A nil table holds none.
 func (t *Table) Of(p record.Prefix) string {
 	if t == nil || !p.Valid() {
 		return ""
@@ -99,12 +87,4 @@ func (t *Table) Of(p record.Prefix) string {
 		}
 	}
 	return ""
-}
-
-// Names in the order of the file.
-func (t *Table) Names() []string {
-	if t == nil {
-		return nil
-	}
-	return t.order
 }

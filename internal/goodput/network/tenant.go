@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Tenant is one customer of a server: what is asked for under these hosts, at these
-// addresses, on these ports. What is empty is not asked for; of what is not empty,
-// each must fit.
+// Tenant is one customer of a server: requests for these hosts, at these addresses, on these ports. An
+// empty list matches everything; a response must match every list.
 type Tenant struct {
 	Name      string
 	Hosts     []string // "www.example", or "*.example" for all names below it
@@ -16,11 +15,11 @@ type Tenant struct {
 	Ports     []uint16
 }
 
-// Tenants are asked in order: the first that fits has the response.
+// Tenants are tried in order: the first match has the response.
 type Tenants []Tenant
 
-// Of gives the tenant of a response or a connection; "" for none. Where the host is
-// not known (a connection's record has none) a tenant with hosts does not fit.
+// Of returns the tenant of a response or a connection; "" for none. If the host is unknown (a
+// connection's record has none) a tenant with hosts does not match.
 func (ts Tenants) Of(host string, server netip.AddrPort) string {
 	host = hostOnly(host)
 	for i := range ts {
@@ -45,7 +44,7 @@ func hostFits(rule, host string) bool {
 	return rule == host
 }
 
-// hostOnly is a Host header without port and final dot, in lower case.
+// hostOnly returns a Host header without port and final dot, in lower case.
 func hostOnly(h string) string {
 	if i := strings.LastIndexByte(h, ':'); i >= 0 && !strings.HasSuffix(h, "]") {
 		h = h[:i]
@@ -53,7 +52,7 @@ func hostOnly(h string) string {
 	return strings.ToLower(strings.TrimSuffix(h, "."))
 }
 
-// CheckHost says what is wrong with a rule for hosts; "" for nothing.
+// CheckHost returns what is wrong with a rule for hosts; "" for nothing.
 func CheckHost(rule string) (problem, fix string) {
 	name := strings.TrimPrefix(rule, "*.")
 	switch {

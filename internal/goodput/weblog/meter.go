@@ -2,14 +2,16 @@ package weblog
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"sync"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/accesslog"
-	"github.com/congctl/congctl/internal/core/goodput"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput"
+	"github.com/congctl/congctl/internal/goodput/accesslog"
+	"github.com/congctl/congctl/internal/strict"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Options are the meter's numbers and files.
@@ -18,7 +20,7 @@ type Options struct {
 	Format                 accesslog.Format
 	Window, Block, Washout time.Duration
 	MinBytes               uint64
-	// ShowLines lets what stands in a bad line into the log: it may hold a client's address.
+	// ShowLines lets a bad line's content into the log: it may hold a client's address.
 	ShowLines bool
 }
 
@@ -75,8 +77,8 @@ func (m *Meter) Record(c *record.Conn) {
 	}
 }
 
-// Window says that all records of window start are in. It does not wait: should the
-// disk be that slow, the next window settles this one, too.
+// Window signals that all records of window start are in. It does not wait: if the disk is
+// slow, the next window settles this one, too.
 func (m *Meter) Window(start int64) {
 	select {
 	case m.windows <- start:
@@ -120,9 +122,9 @@ func (m *Meter) read() {
 		case err != nil:
 			m.tell("access-log", err.Error())
 		case missing:
-			m.tell("access-log", "access log "+t.path+" is not there; goodput is not measured until it is")
+			m.tell("access-log", "access log "+t.path+" does not exist; goodput is not measured until it does")
 		default:
-			m.calm("access-log")
+			m.clear("access-log")
 		}
 	}
 }
@@ -136,12 +138,13 @@ func (m *Meter) line(path string, number int64, line []byte) {
 		return
 	}
 	m.bad++
-	var f *accesslog.Fault
+	var f *strict.Fault
 	if errors.As(err, &f) && !m.opt.ShowLines {
-		err = f.Redacted()
+		// The value holds a client's address and its request, which must not get into another log.
+		f.Value, err = "", f
 	}
 	if m.bad == 1 { // of each window, one is named
-		m.log.Warn("access log line not understood", "file", path, "format", m.opt.Format, "err", err)
+		m.log.Warn(fmt.Sprintf("access log %s: a line is not in the format %s", path, m.opt.Format), "err", err)
 	}
 }
 
@@ -159,17 +162,17 @@ func (m *Meter) settle(start int64) {
 	m.mu.Unlock()
 
 	if err := m.sink.Append(b); err != nil {
-		m.tell("goodput", "goodput of window not kept: "+err.Error())
+		m.tell("goodput", "goodput of window not stored: "+err.Error())
 		return
 	}
-	m.calm("goodput")
+	m.clear("goodput")
 	m.judge(&b)
 }
 
-// Shares above which somebody should look: a log of another format, or of another host.
+// Shares above which an operator should look: a log of another format, or of another host.
 const (
 	badShare       = 0.01
-	unmatchedShare = 0.5 // a proxy in between matches nobody; a restart, a half at most
+	unmatchedShare = 0.5 // with a proxy in between nothing matches; after a restart at least half
 	fewestLines    = 100
 )
 
@@ -181,12 +184,12 @@ func (m *Meter) judge(b *goodput.Batch) {
 	if float64(b.BadLine) > badShare*float64(lines) {
 		m.tell("access-log-lines", "lines of the access log are not in the format "+string(m.opt.Format)+"; see docs/format/access-log.md")
 	} else {
-		m.calm("access-log-lines")
+		m.clear("access-log-lines")
 	}
 	if settled := unmatched + b.Tally.Matched; float64(unmatched) > unmatchedShare*float64(settled) {
-		m.tell("access-log-match", "most responses of the access log belong to no measured connection: "+mainReason(&b.Tally))
+		m.tell("access-log-match", "most responses of the access log match no measured connection: "+mainReason(&b.Tally))
 	} else {
-		m.calm("access-log-match")
+		m.clear("access-log-match")
 	}
 }
 
@@ -200,14 +203,13 @@ func mainReason(t *accesslog.Tally) string {
 	return main.String()
 }
 
-// tell raises an alarm once until it is calm again.
+// tell raises an alarm once until it is cleared.
 func (m *Meter) tell(kind, text string) {
 	if m.told[kind] == text {
 		return
 	}
 	m.told[kind] = text
-	m.log.Warn("alarm", "kind", kind, "text", text)
 	m.alarm(kind, text)
 }
 
-func (m *Meter) calm(kind string) { delete(m.told, kind) }
+func (m *Meter) clear(kind string) { delete(m.told, kind) }

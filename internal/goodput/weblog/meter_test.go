@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/accesslog"
-	"github.com/congctl/congctl/internal/core/goodput"
-	"github.com/congctl/congctl/internal/core/network"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput"
+	"github.com/congctl/congctl/internal/goodput/accesslog"
+	"github.com/congctl/congctl/internal/goodput/network"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // noon is 2026-11-20T12:00:00Z.
@@ -68,9 +68,9 @@ func (x *metered) write(t *testing.T, lines ...string) {
 
 func lineOf(client string, at, us int64, bytes uint64) string {
 	c := netip.MustParseAddrPort(client)
-	r := accesslog.Response{Client: c, Server: netip.MustParseAddrPort("192.0.2.1:443"), Host: "shop.example", Protocol: accesslog.HTTP1,
-		StartUs: at * 1e6, EndUs: at*1e6 + us, BodyBytes: bytes, SentBytes: bytes}
-	return strings.TrimSpace(string(accesslog.AppendLine(nil, &r)))
+	return fmt.Sprintf(`{"start_us":%d,"end_us":%d,"client":"%s","client_port":%d,"server":"192.0.2.1","server_port":443,`+
+		`"host":"shop.example","sent_bytes":%d,"body_bytes":%d,"protocol":"HTTP/1.1"}`,
+		at*1e6, at*1e6+us, c.Addr(), c.Port(), bytes, bytes)
 }
 
 func connOf(client string, window int64, arm record.Arm) *record.Conn {
@@ -148,8 +148,8 @@ func TestAlarms(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.read()
-	want := []string{"access-log-lines", "access-log-match: most responses of the access log belong to no measured connection: no-connection",
-		"goodput: goodput of window not kept: disk full", "access-log: access log"}
+	want := []string{"access-log-lines", "access-log-match: most responses of the access log match no measured connection: no-connection",
+		"goodput: goodput of window not stored: disk full", "access-log: access log"}
 	if len(x.alarms) != len(want) {
 		t.Fatalf("%q", x.alarms)
 	}

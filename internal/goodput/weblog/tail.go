@@ -10,7 +10,7 @@ import (
 )
 
 // Tail reads the lines that are added to a file, through renames (logrotate) and
-// truncations (copytruncate). It is driven: each Read takes what is there.
+// truncations (copytruncate). Each Read takes what is there.
 type Tail struct {
 	path    string
 	maxLine int
@@ -24,14 +24,14 @@ type Tail struct {
 	begun  bool   // the path was looked at before
 }
 
-// NewTail follows path. What is in the file at first sight is left: its connections
-// were not measured. maxLine bytes are read of a line, longer ones are given cut.
+// NewTail follows path. It skips what the file holds at first sight, since those
+// connections were not measured. It reads maxLine bytes of a line and cuts longer ones.
 func NewTail(path string, maxLine int) *Tail { return &Tail{path: path, maxLine: maxLine} }
 
 // chunk is read at a time; lines come in runs of some hundred bytes.
 const chunk = 64 << 10
 
-// Read gives each whole new line to fn, with its number since reading began in this
+// Read calls fn with each whole new line, and its number since reading began in this
 // file. A file that is not there is no error: the server has not started, or the new
 // file of a rotation is not made yet. missing says so.
 func (t *Tail) Read(fn func(number int64, line []byte)) (missing bool, err error) {
@@ -144,8 +144,8 @@ func (t *Tail) lines(b []byte, fn func(int64, []byte)) {
 	}
 }
 
-// keep adds to the line under way, up to one byte more than may be: whoever decodes
-// it sees that it is too long.
+// keep adds to the present line, up to one byte more than allowed, so that the decoder
+// sees that it is too long.
 func (t *Tail) keep(b []byte) {
 	if room := t.maxLine + 1 - len(t.rest); len(b) > room {
 		b = b[:max(room, 0)]
@@ -155,7 +155,7 @@ func (t *Tail) keep(b []byte) {
 	}
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (t *Tail) Close() error {
 	if t.file == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// block is where a reader of a script is: how deep in blocks, and behind which line that
-// may have ended it.
+// block is the position in a script: how deep in blocks, and after which line that may have
+// ended it.
 type block struct {
 	depth int
 	from  int // where the outermost block begins, in bytes
@@ -15,22 +15,23 @@ type block struct {
 	left  int // line of the first command that may end the script, 0 for none
 }
 
-// ends tells whether the script certainly ends with a command.
+// ends reports whether the script certainly ends with a command.
 func (b *block) ends(c command) bool {
 	return b.depth == 0 && b.left == 0 && c.leaves() == 0 && c.words[0] != "return"
 }
 
-// open tells whether it is open that a command runs, and why if not by the block around.
+// open reports whether it is uncertain that a command runs, and why if not because of the
+// block around.
 func (b *block) open(c command) (why string, is bool) {
 	if b.left > 0 {
-		why = fmt.Sprintf(" (line %d may have ended the script)", b.left)
+		why = fmt.Sprintf(" (line %d may end the script)", b.left)
 	}
 	return why, b.left > 0 || b.depth+c.opens() > 0
 }
 
-// pass goes on to the next command.
+// pass moves on to the next command.
 func (b *block) pass(c command) {
-	if b.depth == 0 && c.from != b.line { // else a block may have ended on this line
+	if b.depth == 0 && c.from != b.line { // otherwise a block may have ended on this line
 		b.from = c.from
 	}
 	b.line = c.from
@@ -38,13 +39,13 @@ func (b *block) pass(c command) {
 		b.left = c.line
 	}
 	if slices.Contains(c.words, "<") {
-		b.depth++ // a here-document: where it ends is the shell's to tell
+		b.depth++ // a here-document: only the shell knows where it ends
 	}
 	b.depth = max(0, b.depth+c.opens()-c.closes())
 }
 
-// opens and closes count the words of a command that begin and end a block. One too many
-// that opens leaves the rest open; so the other kind is looked at more closely.
+// opens and closes count the words of a command that begin and end a block. One too many opens
+// leaves the rest uncertain; so closes looks more carefully.
 func (c command) opens() (n int) {
 	for i, w := range c.words {
 		if w == "{" || w == "(" || c.begins(i) && slices.Contains([]string{"if", "for", "while", "until", "case", "select"}, w) {
@@ -70,13 +71,13 @@ func (c command) closes() (n int) {
 	return n
 }
 
-// begins tells whether a word is where a command begins.
+// begins reports whether a word is where a command begins.
 func (c command) begins(i int) bool {
 	return i == 0 || slices.Contains([]string{"&&", "||", "|", ";;", "then", "else", "elif", "if", "while", "until", "do", "time", "{", "(", ")", "!"}, c.words[i-1])
 }
 
-// leaves is the place of the word that ends the script, -1 where there is none. An exec
-// that only opens files ends nothing.
+// leaves returns the place of the word that ends the script, -1 without one. An exec that
+// only opens files ends nothing.
 func (c command) leaves() int {
 	for i, w := range c.words {
 		if !c.begins(i) {
@@ -93,8 +94,8 @@ func (c command) leaves() int {
 	return -1
 }
 
-// BeforeEnd cuts a script before what certainly or maybe ends it, which is where to add a
-// command that has to run.
+// BeforeEnd cuts a script before what certainly or possibly ends it, which is where to add a
+// command that must run.
 func BeforeEnd(text string) (head, tail string) {
 	var b block
 	for _, c := range commands(text) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Boot is what a setting will be after the next boot, and who says so.
+// Boot is what a setting will be after the next boot, and what sets it.
 type Boot struct {
 	Value string
 	From  string // "/etc/sysctl.d/10-bbr.conf:2", "the kernel's own default"
@@ -15,9 +15,9 @@ type Boot struct {
 	Lost []Setting
 }
 
-// SysctlOrder are the files that set sysctls at boot in the order in which they are
-// applied, and those that exist and are not read: masked ones, and a sysctl.conf
-// where only systemd-sysctl runs, which reads nothing but the directories.
+// SysctlOrder returns the files that set sysctls at boot in the order in which they are
+// applied, and those that exist but are not read: masked ones, and a sysctl.conf on a host
+// with only systemd-sysctl, which reads nothing but the directories.
 func (f *Facts) SysctlOrder() (applied, unread Files) {
 	applied, unread = f.Files.DropIns(SysctlDirs, ".conf")
 	if f.System.Applier == "busybox" { // runs sysctl -p
@@ -31,7 +31,7 @@ func (f *Facts) SysctlOrder() (applied, unread Files) {
 			unread = append(unread, conf)
 		}
 	case slices.ContainsFunc(applied, func(d File) bool { return d.links(SysctlConf) && d.Path > "/etc/sysctl.d/99" }):
-		// read last anyhow, through the link
+		// read last anyway, through the link
 	default:
 		applied = append(applied, conf)
 	}
@@ -51,27 +51,26 @@ func (f File) links(to string) bool {
 	return path.Join(path.Dir(f.Path), f.Link) == to
 }
 
-// AfterBoot foretells a setting. A file that may not be read leaves it unknown: it
-// could be the one that counts.
+// AfterBoot predicts a setting. A file that may not be read leaves it unknown: it could be
+// the one that counts.
 func (f *Facts) AfterBoot(key string) Known[Boot] {
 	applied, _ := f.SysctlOrder()
-	var named, globbed []Setting
-	strips := f.System.Applier == "busybox" // its sysctl takes a comment off the value
 	for _, file := range applied {
 		if file.Why != "" {
 			return Unknown[Boot](file.Path + ": " + file.Why)
 		}
-		set, _ := ParseSysctl(file.Path, file.Text)
-		for _, s := range set {
-			if strips {
-				s.Value, _, _ = strings.Cut(s.Value, "#")
-				s.Value = strings.TrimSpace(s.Value)
-			}
-			if s.sets(key) && s.Glob {
-				globbed = append(globbed, s)
-			} else if s.sets(key) {
-				named = append(named, s)
-			}
+	}
+	var named, globbed []Setting
+	set, _ := settings(applied)
+	for _, s := range set {
+		if f.System.Applier == "busybox" { // its sysctl strips a comment from the value
+			s.Value, _, _ = strings.Cut(s.Value, "#")
+			s.Value = strings.TrimSpace(s.Value)
+		}
+		if s.sets(key) && s.Glob {
+			globbed = append(globbed, s)
+		} else if s.sets(key) {
+			named = append(named, s)
 		}
 	}
 	if f.System.Applier == "systemd-sysctl" && len(named) > 0 {
@@ -86,7 +85,7 @@ func (f *Facts) AfterBoot(key string) Known[Boot] {
 	case last.Odd && last.Line == 0:
 		return Unknown[Boot](last.File + ": " + last.Value)
 	case last.Odd:
-		return Unknown[Boot](fmt.Sprintf("%s may set %s, and what it does can only be told by running it: %s", last.at(), key, last.Value))
+		return Unknown[Boot](fmt.Sprintf("%s may set %s, but only running it would tell: %s", last.at(), key, last.Value))
 	}
 	b := Boot{Value: last.Value, From: last.at()}
 	for _, s := range order[:len(order)-1] {
@@ -97,8 +96,8 @@ func (f *Facts) AfterBoot(key string) Known[Boot] {
 	return Know(b)
 }
 
-// taken leaves out what the kernel will refuse. systemd-sysctl writes a setting once,
-// with its last value: when that is refused the kernel's own default stays.
+// taken drops what the kernel will refuse. systemd-sysctl writes a setting once, with its
+// last value: if that is refused, the kernel's own default stays.
 func (f *Facts) taken(order []Setting) []Setting {
 	if n := len(order); f.System.Applier == "systemd-sysctl" && n > 0 && order[n-1].malformed() {
 		return nil
@@ -111,8 +110,8 @@ func (s Setting) malformed() bool { return s.Value == "" || strings.ContainsAny(
 
 func (s Setting) at() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
 
-// later are settings that scripts make after sysctls were applied. tuned's come only
-// where /etc says nothing: it applies the files of /etc again after its own.
+// later returns settings that scripts make after sysctls were applied. tuned's count only if
+// /etc has none: it applies the files of /etc again after its own.
 func (f *Facts) later(key string) (set []Setting) {
 	if s, ok := f.tunedSets(key); ok && !f.setInEtc(key) {
 		set = append(set, s)
@@ -127,7 +126,7 @@ func (f *Facts) later(key string) (set []Setting) {
 	return set
 }
 
-// settled leaves out what changes nothing, whether it is reached or not.
+// settled drops what changes nothing, whether it is reached or not.
 func settled(order []Setting) (kept []Setting) {
 	for _, s := range order {
 		if n := len(kept); s.If == "" || n == 0 || kept[n-1].Odd || kept[n-1].Value != s.If {
@@ -139,19 +138,14 @@ func settled(order []Setting) (kept []Setting) {
 
 func (f *Facts) setInEtc(key string) bool {
 	applied, _ := f.SysctlOrder()
-	for _, file := range applied {
-		set, _ := ParseSysctl(file.Path, file.Text)
-		if strings.HasPrefix(file.Path, "/etc/") && slices.ContainsFunc(set, func(s Setting) bool { return s.sets(key) }) {
-			return true
-		}
-	}
-	return false
+	set, _ := settings(applied)
+	return slices.ContainsFunc(set, func(s Setting) bool { return strings.HasPrefix(s.File, "/etc/") && s.sets(key) })
 }
 
-// builtinDefault is what the kernel starts with.
+// builtinDefault is the value with which the kernel starts.
 func (f *Facts) builtinDefault(key string) Known[Boot] {
 	if !f.Kernel.Config.OK() {
-		return Unknown[Boot]("nothing sets it at boot, and the kernel's own default is in its configuration: " + f.Kernel.Config.Why)
+		return Unknown[Boot]("nothing sets it at boot, and the kernel's configuration, which has the default, cannot be read: " + f.Kernel.Config.Why)
 	}
 	value := ""
 	switch key {
@@ -164,7 +158,7 @@ func (f *Facts) builtinDefault(key string) Known[Boot] {
 		}
 	}
 	if value == "" {
-		return Unknown[Boot]("nothing sets it at boot, and the kernel's configuration does not tell its default")
+		return Unknown[Boot]("nothing sets it at boot, and the kernel's configuration does not name the default")
 	}
 	return Know(Boot{Value: value, From: "the kernel's own default"})
 }

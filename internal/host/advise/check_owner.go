@@ -11,9 +11,8 @@ var queueSections = map[string]string{"FairQueueing": "fq", "FairQueueingControl
 	"TokenBucketFilter": "tbf", "NetworkEmulator": "netem", "CAKE": "cake", "PFIFOFast": "pfifo_fast", "PFIFO": "pfifo", "BFIFO": "bfifo",
 	"HierarchyTokenBucket": "htb", "StochasticFairnessQueueing": "sfq", "PIE": "pie", "FlowQueuePIE": "fq_pie"}
 
-// checkNetworkd: what networkd configures comes back whenever the link does, whatever tc set.
+// checkNetworkd: networkd's configuration returns whenever the link does, whatever tc set.
 func checkNetworkd(f *Facts) Finding {
-	const id = "networkd-qdisc"
 	order, _ := f.Files.DropIns(NetworkdDirs, ".network")
 	var found []string
 	other := false
@@ -25,12 +24,11 @@ func checkNetworkd(f *Facts) Finding {
 			}
 		}
 	}
-	return f.owner(id, "systemd-networkd", found, other, "replace the section by [FairQueueing] and: sudo networkctl reload")
+	return f.owner("systemd-networkd", found, other, "replace the section with [FairQueueing], then: sudo networkctl reload")
 }
 
-// checkKeyfiles looks at what NetworkManager keeps of each connection.
+// checkKeyfiles looks at NetworkManager's file for each connection.
 func checkKeyfiles(f *Facts) Finding {
-	const id = "networkmanager-qdisc"
 	var found []string
 	other := false
 	hidden, name := "", "NAME"
@@ -51,40 +49,39 @@ func checkKeyfiles(f *Facts) Finding {
 		}
 	}
 	if hidden != "" && len(found) == 0 {
-		return unclear(id, "what NetworkManager sets", hidden, grantRoot(f))
+		return unclear("what NetworkManager sets", hidden, grantRoot(f))
 	}
-	return f.owner(id, "NetworkManager", found, other, "sudo nmcli connection modify "+name+" tc.qdiscs 'root fq' && sudo nmcli connection up "+name)
+	return f.owner("NetworkManager", found, other, "sudo nmcli connection modify "+name+" tc.qdiscs 'root fq' && sudo nmcli connection up "+name)
 }
 
-func (f *Facts) owner(id, who string, found []string, other bool, fix string) Finding {
+func (f *Facts) owner(who string, found []string, other bool, fix string) Finding {
 	switch {
 	case len(found) == 0:
-		return ok(id, "%s sets no qdisc", who)
+		return ok("%s sets no qdisc", who)
 	case !other:
-		return ok(id, "%s sets fq: %s", who, some(found))
+		return ok("%s sets fq: %s", who, some(found))
 	}
-	return warn(id, "%s sets a qdisc of its own: %s", who, some(found)).
-		because("it comes back whenever the interface does: a qdisc that is replaced by hand does not last").
-		fix(fix, "the section as it was")
+	return warn("%s sets a qdisc of its own: %s", who, some(found)).
+		because("it is set again whenever the interface comes up, so a qdisc replaced by hand does not last").
+		fix(fix, "restore the section")
 }
 
 func checkTuned(f *Facts) Finding {
-	const id = "tuned"
 	profile := f.tunedProfile()
 	if profile == "" {
-		return ok(id, "tuned has no active profile")
+		return ok("tuned has no active profile")
 	}
 	for _, key := range []string{KeyCong, KeyQdisc} {
 		s, sets := f.tunedSets(key)
 		switch {
 		case !sets || s.Value == "bbr" || s.Value == "fq":
 		case f.setInEtc(key):
-			return ok(id, "profile %s sets %s=%s; tuned applies the files of /etc after it, and they set it, too", profile, short(key), s.Value)
+			return ok("profile %s sets %s=%s; tuned applies the files of /etc after it, and they set it too", profile, short(key), s.Value)
 		default:
-			return warn(id, "profile %s sets %s=%s (%s)", profile, short(key), s.Value, s.at()).
-				because("tuned sets it after sysctl at every boot and profile switch; only files of /etc come after it, not those of /usr/lib").
+			return warn("profile %s sets %s=%s (%s)", profile, short(key), s.Value, s.at()).
+				because("tuned sets it after sysctl at every boot and profile switch; only files in /etc apply after it, not those in /usr/lib").
 				fix(enableBBR, disable)
 		}
 	}
-	return ok(id, "profile %s sets neither congestion control nor qdisc", profile)
+	return ok("profile %s sets neither congestion control nor qdisc", profile)
 }

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// command is one simple command of a script with what is chained to it, up to ";", "&"
-// or the end of its line.
+// command is one simple command of a script with everything chained to it, up to ";", "&" or
+// the end of its line.
 type command struct {
 	from  int      // where its first line begins, in bytes
 	line  int      // that it ends on, from 1
 	words []string // with operators as words of their own
-	odd   bool     // it has what only a shell can read
+	odd   bool     // only a shell can read part of it
 }
 
 // operators end a word, the longer ones first.
 var operators = []string{"2>&1", "&>", "2>", ">>", "&&", "||", ";;", ">", "<", "|", "&", ";", "(", ")"}
 
-// commands takes a script apart, without running any of it: no variables, no patterns,
-// no here-documents. A line that ends in a backslash or an operator goes on in the next,
-// and so does one in quotes.
+// commands parses a script without running any of it: no variables, no patterns, no
+// here-documents. A line that ends in a backslash or an operator continues on the next, as
+// does one in quotes.
 func commands(text string) (list []command) {
 	var c command
 	end := func() {
@@ -61,7 +61,7 @@ func commands(text string) (list []command) {
 	return list
 }
 
-// take adds the next word or operator, and tells how long it is in the text.
+// take adds the next word or operator, and returns its length in the text.
 func (c *command) take(rest, op string) int {
 	if op != "" {
 		c.words = append(c.words, op)
@@ -72,7 +72,7 @@ func (c *command) take(rest, op string) int {
 	return len(rest) - len(after)
 }
 
-// goesOn tells whether the next line belongs to it.
+// goesOn reports whether the next line belongs to it.
 func (c command) goesOn() bool {
 	return len(c.words) > 0 && slices.Contains([]string{"&&", "||", "|"}, c.words[len(c.words)-1])
 }
@@ -86,7 +86,7 @@ func operator(line string) (op, rest string) {
 	return "", line
 }
 
-// oneWord reads a word up to a blank or an operator, quotes taken off.
+// oneWord reads a word up to a blank or an operator, without quotes.
 func oneWord(line string) (word, rest string, odd bool) {
 	for line != "" {
 		switch c := line[0]; {
@@ -104,8 +104,8 @@ func oneWord(line string) (word, rest string, odd bool) {
 	return word, "", odd
 }
 
-// quiet leaves out what changes nothing of what a command sets: output that is thrown
-// away, and what is done if it fails.
+// quiet drops what does not change what a command sets: discarded output, and what happens
+// if it fails.
 func (c command) quiet() []string {
 	words := slices.Clone(c.words)
 	if i := slices.Index(words, "||"); i >= 0 && c.harmless(words[i+1:]) {

@@ -1,23 +1,23 @@
 package advise
 
-// Facts is what was read about a host at one moment. Nothing in it is judged yet.
+// Facts is what was read about a host at one time, without any judgement.
 type Facts struct {
 	System  System
 	Kernel  Kernel
-	Modules []Module // those that BBR and pacing can need, by name
+	Modules map[string]Module // those that BBR and pacing can need
 
 	// Sysctl has the live values by their dotted names ("net.ipv4.tcp_congestion_control"),
-	// of the network namespace that was looked at. See Keys for those that are read.
+	// of the network namespace that was looked at. Keys lists those that are read.
 	Sysctl map[string]Known[string]
-	// Cong is what the two lists of congestion controls say, and the one in force.
+	// Cong is the two lists of congestion controls, and the one in force.
 	Cong Cong
 
 	Links   Known[[]Link] // of this network namespace
 	Sockets Known[Sockets]
-	// Spaces are the network namespaces that could be entered, this one not among them.
+	// Spaces are the other network namespaces that could be entered.
 	Spaces Known[[]Space]
 
-	// Files are the texts that decide what the host is like after a boot: sysctl.d,
+	// Files are the texts that decide the host's state after a boot: sysctl.d,
 	// modules-load.d, modprobe.d, networkd, NetworkManager, tuned.
 	Files Files
 
@@ -25,20 +25,23 @@ type Facts struct {
 	Loop Loop
 }
 
-// Known is a value, or the reason why it is not known.
+// Known is a value, or the reason why it is unknown.
 type Known[T any] struct {
 	Value T
 	Why   string // "" when Value is known: "permission denied: needs root", "no such file"
 }
 
-// Know is a known value.
+// Know returns a known value.
 func Know[T any](v T) Known[T] { return Known[T]{Value: v} }
 
-// Unknown says why there is no value.
+// Unknown returns an unknown one with the reason.
 func Unknown[T any](why string) Known[T] { return Known[T]{Why: why} }
 
 // OK reports whether the value is known.
 func (k Known[T]) OK() bool { return k.Why == "" }
+
+// No reports whether k is known, and false.
+func No(k Known[bool]) bool { return k.OK() && !k.Value }
 
 // System is what runs on the kernel, and what this program may do there.
 type System struct {
@@ -46,26 +49,28 @@ type System struct {
 	// Init is the first process's kind: "systemd", "openrc", "busybox", "sysvinit", "none"
 	// (a container whose first process is an application).
 	Init string
-	// Applier is what sets sysctls at boot: "systemd-sysctl", "procps", "openrc", "busybox"; "" where none was found.
+	// Applier is what sets sysctls at boot: "systemd-sysctl", "procps", "openrc", "busybox";
+	// "" if none was found.
 	Applier string
 	// Script is what the init runs at the end of a boot: RCLocal or LocalStart; "" for neither.
 	Script        string
-	ScriptAnyMode bool // handed to a shell, and so run whatever its mode is
-	// Container is its kind ("docker", "podman", "lxc", "systemd-nspawn", "kubernetes", "container"), "" for none.
+	ScriptAnyMode bool // passed to a shell, and so run whatever its mode is
+	// Container is its kind ("docker", "podman", "lxc", "systemd-nspawn", "kubernetes",
+	// "container"), "" for none.
 	Container string
 	UID       int
 	Caps      Caps // effective ones of this program
-	// InitUserNS: this program is in the first user namespace. Elsewhere its capabilities
-	// count for nothing with modules and with what is not its own.
+	// InitUserNS: this program is in the first user namespace. Elsewhere its capabilities do not cover
+	// modules or anything outside its namespace.
 	InitUserNS Known[bool]
 	// InitNetNS: this program is in the first network namespace, the only one that has default_qdisc.
 	InitNetNS Known[bool]
 	// ProcSysReadOnly: /proc/sys is mounted read-only, as container engines do.
 	ProcSysReadOnly Known[bool]
-	Cgroup2         string // where cgroup2 is mounted, "" where it is not
+	Cgroup2         string // where cgroup2 is mounted, "" if it is not
 }
 
-// Distro is from os-release; empty where there is none.
+// Distro is from os-release; empty without one.
 type Distro struct {
 	ID      string // "debian", "ubuntu", "amzn", "alpine", "poky"
 	Like    string // ID_LIKE
@@ -74,35 +79,34 @@ type Distro struct {
 }
 
 // Caps are the capabilities that matter here.
-type Caps struct{ NetAdmin, SysAdmin, SysModule, BPF bool }
+type Caps struct{ NetAdmin, SysModule bool }
 
 // Kernel is the running one.
 type Kernel struct {
 	Release string // "6.1.0-18-amd64"
 	Arch    string // "x86_64"
-	// Config has the options that are set, without CONFIG_ ("TCP_CONG_BBR": "m"). An option that is not set has no key.
+	// Config has the options that are set, without CONFIG_ ("TCP_CONG_BBR": "m"). Unset
+	// options have no key.
 	Config Known[map[string]string]
 	From   string // where Config was read: "/proc/config.gz", "/boot/config-6.1.0-18-amd64"
-	BTF    bool   // /sys/kernel/btf/vmlinux is there
+	BTF    bool   // /sys/kernel/btf/vmlinux exists
 }
 
-// ModuleState says how a module is there.
+// ModuleState is how a module is available.
 type ModuleState string
 
 // States of a module.
 const (
 	ModuleBuiltin  ModuleState = "builtin"
 	ModuleLoaded   ModuleState = "loaded"
-	ModuleLoadable ModuleState = "loadable" // a file of it lies below /lib/modules
+	ModuleLoadable ModuleState = "loadable" // its file is below /lib/modules
 	ModuleAbsent   ModuleState = "absent"
 )
 
-// Module is one that BBR or pacing can need.
+// Module is one that BBR or pacing may need.
 type Module struct {
-	Name    string // "tcp_bbr"
 	State   Known[ModuleState]
-	Version string            // of /sys/module/NAME/version; most modules have none
-	Params  map[string]string // of /sys/module/NAME/parameters, those that are readable
+	Version string // of /sys/module/NAME/version; most modules have none
 }
 
 // Cong is a network namespace's congestion controls.
@@ -114,26 +118,22 @@ type Cong struct {
 
 // Link is a network interface with its qdiscs.
 type Link struct {
-	Index    int
 	Name     string
 	Kind     string // of rtnetlink: "veth", "bridge", "dummy"; "" for a plain device
-	Driver   string // "virtio_net", "ena"; "" where there is none or it is unknown
-	Hardware bool   // it has a device below /sys/class/net/NAME/device, virtual NICs of a hypervisor among them
+	Hardware bool   // it has a device below /sys/class/net/NAME/device, as virtual NICs of a hypervisor do
 	Loopback bool
 	Up       bool
-	MTU      int // bytes
 	TxQueues int // 0: unknown
 	SpeedMb  int // megabits per second; 0: unknown
 	Qdiscs   []Qdisc
-	// Offloads by their ethtool names: "tso", "gso", "gro".
-	Offloads Known[map[string]bool]
+	Segments Known[bool] // segmentation is offloaded: tso or gso
 }
 
 // Qdisc is one of a link's tree.
 type Qdisc struct {
 	Kind           string
 	Handle, Parent uint32 // as the kernel has them: major<<16 | minor; Parent is ParentRoot, ParentIngress, or a class
-	Packets, Drops uint64
+	Packets        uint64
 	// FlowsPlimit is fq's count of packets dropped because one flow had too many in the queue.
 	FlowsPlimit uint64
 }
@@ -144,7 +144,7 @@ const (
 	ParentIngress = uint32(0xfffffff1)
 )
 
-// Root is the link's own qdisc; ok is false for a link without one.
+// Root returns the link's own qdisc; ok is false for a link without one.
 func (l Link) Root() (q Qdisc, ok bool) {
 	for _, q := range l.Qdiscs {
 		if q.Parent == ParentRoot {
@@ -154,8 +154,8 @@ func (l Link) Root() (q Qdisc, ok bool) {
 	return Qdisc{}, false
 }
 
-// Leaves are the qdiscs that packets wait in: the root itself, or the children of an
-// mq or mqprio root.
+// Leaves returns the qdiscs that packets wait in: the root itself, or the children of an mq
+// or mqprio root.
 func (l Link) Leaves() []Qdisc {
 	root, ok := l.Root()
 	if !ok {
@@ -167,8 +167,8 @@ func (l Link) Leaves() []Qdisc {
 	return l.Below(root.Handle)
 }
 
-// Below are the children of a qdisc. The kernel gives the leaves of a default mq the
-// parent 0:N, as mq itself has the handle 0: then.
+// Below returns the children of a qdisc. The kernel gives the leaves of a default mq the
+// parent 0:N, since mq itself then has the handle 0:.
 func (l Link) Below(handle uint32) (children []Qdisc) {
 	for _, q := range l.Qdiscs {
 		if q.Parent != ParentRoot && q.Parent != ParentIngress && q.Parent&0xffff0000 == handle&0xffff0000 && q.Parent != 0 {
@@ -178,10 +178,10 @@ func (l Link) Below(handle uint32) (children []Qdisc) {
 	return children
 }
 
-// Sockets counts this network namespace's live connections, loopback ones left out.
+// Sockets counts this network namespace's live connections except loopback ones.
 type Sockets struct {
 	ByCong map[string]int // established connections by congestion control
-	// Paced counts those of BBR that tell a pacing rate, and Unpaced those that do not.
+	// Paced counts those of BBR that report a pacing rate, and Unpaced the others of BBR.
 	Paced, Unpaced int
 	// Samples are a few connections to show, those of BBR first.
 	Samples []Socket
@@ -189,19 +189,13 @@ type Sockets struct {
 
 // Socket is one connection as evidence.
 type Socket struct {
-	Local, Remote string // address:port
-	Cong          string
-	PacingRate    uint64 // bytes per second; 0 or all ones: none
-	RttUs         uint32
-	Cwnd          uint32 // segments
-	BBR           *BBR   // nil for any other congestion control
-}
-
-// BBR is what struct tcp_bbr_info says.
-type BBR struct {
-	BwBytesPerS          uint64
-	MinRttUs             uint32
-	PacingGain, CwndGain uint32 // 256 is 1.0
+	Local       string `json:"local"` // address:port
+	Remote      string `json:"remote"`
+	Cong        string `json:"cong"`
+	State       string `json:"state"`                   // of BBR; "" for any other congestion control
+	PacingRate  uint64 `json:"pacing_rate_bytes_per_s"` // 0 or all ones: none
+	RttUs       uint32 `json:"rtt_us"`
+	CwndSegment uint32 `json:"cwnd_segments"`
 }
 
 // Space is another network namespace.
@@ -210,7 +204,7 @@ type Space struct {
 	Current string // congestion control of new connections
 }
 
-// CPU says how much of its processors the host gets.
+// CPU is how much of its processors the host gets.
 type CPU struct {
 	CPUs int
 	// StealShare is the hypervisor's share of all CPU time since boot, 0 to 1.
@@ -221,15 +215,15 @@ type CPU struct {
 	Pressure Known[float64]
 }
 
-// Loop is what the closed loop of `congctl up` finds on this kernel.
+// Loop is what `congctl up` finds on this kernel.
 type Loop struct {
 	Tier    Known[string] // "full", "good", "basic", "route", "observe"
 	Reasons []string
-	// Others are sock_ops programs that are loaded, ours not among them.
+	// Others are loaded sock_ops programs other than ours.
 	Others Known[[]Program]
 }
 
-// Program is an eBPF program of somebody.
+// Program is an eBPF program.
 type Program struct {
 	ID   uint32
 	Name string

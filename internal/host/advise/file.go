@@ -13,7 +13,7 @@ type Files []File
 type File struct {
 	Path string
 	Text string
-	Link string // what it points to where it is a symbolic link
+	Link string // the target, for a symbolic link
 	Why  string // why Text is unknown; "" when it is known
 	Exec bool   // its owner may run it
 }
@@ -27,7 +27,7 @@ func (fs Files) Get(name string) (File, bool) {
 	return fs[i], true
 }
 
-// In are the files right in a directory whose names end so.
+// In returns the files directly in a directory whose names have the suffix.
 func (fs Files) In(dir, suffix string) (in Files) {
 	for _, f := range fs {
 		if path.Dir(f.Path) == dir && strings.HasSuffix(f.Path, suffix) {
@@ -37,9 +37,9 @@ func (fs Files) In(dir, suffix string) (in Files) {
 	return in
 }
 
-// DropIns are the files of the same-named directories in the order that systemd, kmod
-// and procps share: the first directory that has a base name masks the others, and
-// those that remain come by base name, whatever their directories.
+// DropIns returns the files of the same-named directories in the order that systemd, kmod
+// and procps share: the first directory that has a base name masks the others, and the rest
+// come by base name, whatever their directories.
 func (fs Files) DropIns(dirs []string, suffix string) (order, masked Files) {
 	taken := map[string]bool{}
 	for _, dir := range dirs {
@@ -64,7 +64,7 @@ var (
 	NetworkdDirs    = []string{"/etc/systemd/network", "/run/systemd/network", "/usr/local/lib/systemd/network", "/usr/lib/systemd/network", "/lib/systemd/network"}
 )
 
-// SysctlConf is the file that came before sysctl.d; see Boot for who reads it.
+// SysctlConf is the file that came before sysctl.d; Boot knows what reads it.
 const SysctlConf = "/etc/sysctl.conf"
 
 // Names of the settings that choose a congestion control and its pacing, or spoil them.
@@ -74,8 +74,9 @@ const (
 	KeyAllowed   = "net.ipv4.tcp_allowed_congestion_control"
 	KeyAvailable = "net.ipv4.tcp_available_congestion_control"
 	KeyMetrics   = "net.ipv4.tcp_no_metrics_save"
+	KeyThreshold = "net.ipv4.tcp_no_ssthresh_metrics_save"
 	KeySendBytes = "net.ipv4.tcp_wmem"
 )
 
 // Keys are the live settings that are read.
-var Keys = []string{KeyCong, KeyQdisc, KeyAllowed, KeyAvailable, KeyMetrics, KeySendBytes}
+var Keys = []string{KeyCong, KeyQdisc, KeyAllowed, KeyAvailable, KeyMetrics, KeyThreshold, KeySendBytes}

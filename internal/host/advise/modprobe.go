@@ -45,21 +45,15 @@ func (f *Facts) barred(module string) (found []bar) {
 	return found
 }
 
-// KeptOut is the line of modprobe.d that lets nothing load a module; is is false for none.
+// KeptOut returns the line of modprobe.d that prevents loading a module; is is false without one.
 func (f *Facts) KeptOut(module string) (file, line string, is bool) {
-	b, is := hardBar(f.barred(module))
-	return b.file, b.line, is
+	for _, b := range f.barred(module) {
+		if b.hard {
+			return b.file, b.line, true
+		}
+	}
+	return "", "", false
 }
 
 // underscored: the kernel and modprobe take - and _ in a module's name as the same.
 func underscored(name string) string { return strings.ReplaceAll(name, "-", "_") }
-
-// hard is the first bar that nothing gets over; ok is false where there is none.
-func hardBar(bars []bar) (b bar, ok bool) {
-	for _, b := range bars {
-		if b.hard {
-			return b, true
-		}
-	}
-	return bar{}, false
-}

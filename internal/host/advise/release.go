@@ -1,55 +1,37 @@
 package advise
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
+
+	"github.com/congctl/congctl/internal/host/kconfig"
 )
 
 // Kernels that matter here.
 var (
-	kernelBBR     = version{4, 9}  // has BBR
-	kernelPacing  = version{4, 13} // TCP paces by itself: fq is no longer needed
-	kernelNetns   = version{4, 15} // a congestion control for each network namespace
-	kernelAliased = version{6, 8}  // asks modprobe for qdiscs by alias, which a blacklist stops
+	kernelBBR       = kconfig.Version{4, 9}  // has BBR
+	kernelPacing    = kconfig.Version{4, 13} // TCP paces by itself: fq is no longer needed
+	kernelNetns     = kconfig.Version{4, 15} // a congestion control for each network namespace
+	kernelThreshold = kconfig.Version{5, 6}  // does not remember slow start's threshold, unless told to
+	kernelAliased   = kconfig.Version{6, 8}  // asks modprobe for qdiscs by alias, which a blacklist stops
 )
 
-// version is MAJOR.MINOR.
-type version [2]int
-
-func (v version) String() string { return fmt.Sprintf("%d.%d", v[0], v[1]) }
-
-func (v version) before(o version) bool { return v[0] < o[0] || v[0] == o[0] && v[1] < o[1] }
-
-// parseRelease reads the two first numbers of a release like "4.4.0-210-generic".
-func parseRelease(release string) (v version, ok bool) {
-	major, rest, _ := strings.Cut(release, ".")
-	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		end = len(rest)
-	}
-	var err error
-	if v[0], err = strconv.Atoi(major); err != nil {
-		return v, false
-	}
-	v[1], err = strconv.Atoi(rest[:end])
-	return v, err == nil
-}
-
 // older reports whether the kernel is known to be older.
-func (f *Facts) older(than version) bool {
-	v, ok := parseRelease(f.Kernel.Release)
-	return ok && v.before(than)
+func (f *Facts) older(than kconfig.Version) bool {
+	v := kconfig.ParseVersion(f.Kernel.Release)
+	return v != (kconfig.Version{}) && v.Before(than)
 }
 
-// newerKernel is the distribution's own way to a kernel with BBR: always before a
-// rebuild, which nobody else keeps up to date.
+// NeedsFq reports whether nothing but fq paces: the kernel is known to be older than 4.13.
+func (f *Facts) NeedsFq() bool { return f.older(kernelPacing) }
+
+// newerKernel returns the distribution's own way to a kernel with BBR: always better than a
+// rebuild, which the user alone must keep up to date.
 func (f *Facts) newerKernel() (fix, undo string) {
 	if f.System.Container != "" {
-		return "ask who runs the machine: a container has its host's kernel", ""
+		return "ask the administrator of the host: a container uses the host's kernel", ""
 	}
 	d := f.System.Distro
-	back := "boot the old kernel from the boot loader's menu; it stays installed"
+	back := "boot the old kernel from the boot menu; it stays installed"
 	switch {
 	case d.ID == "ubuntu":
 		return "sudo apt install linux-generic-hwe-" + d.Version + " && sudo reboot", back

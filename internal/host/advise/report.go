@@ -3,9 +3,11 @@ package advise
 import (
 	"fmt"
 	"slices"
+
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
-// Report is the answer of a check.
+// Report is the result of a check.
 type Report struct {
 	Kernel   string    `json:"kernel"`
 	System   string    `json:"system"` // the distribution's name, "" where there is none
@@ -13,24 +15,27 @@ type Report struct {
 	Warns    int       `json:"warns"`
 	Unknown  int       `json:"unknown"`
 	Findings []Finding `json:"findings"`
-	// Next is the one command that fixes most of what was found; "" where there is none.
+	// Next is the one command that fixes most of what was found; "" without one.
 	Next string `json:"next,omitempty"`
 }
 
-// NewReport judges a host and counts.
+// NewReport judges a host and counts the findings.
 func NewReport(f *Facts) Report {
-	list := Check(f)
+	list, count := Check(f), map[Verdict]int{}
+	for _, found := range list {
+		count[found.Verdict]++
+	}
 	return Report{Kernel: f.Kernel.Release, System: f.System.Distro.Name, Findings: list,
-		Fails: Count(list, Fail), Warns: Count(list, Warn), Unknown: Count(list, Unclear), Next: f.next(list)}
+		Fails: count[Fail], Warns: count[Warn], Unknown: count[Unclear], Next: f.next(list)}
 }
 
-// enabled are the findings that `host enable bbr` is there for.
+// enabled are the findings that `host enable bbr` can fix.
 var enabled = []string{"bbr-module", "bbr-autoload", "cong-available", "cong-current", "default-qdisc", "live-qdiscs", "boot-cong", "boot-qdisc"}
 
 func (f *Facts) next(list []Finding) string {
 	m := f.Module("tcp_bbr").State
-	_, stopped := hardBar(f.barred("tcp_bbr"))
-	if m.Value == ModuleAbsent || stopped || !f.hasBBR() && !m.OK() || known(f.System.ProcSysReadOnly) == yes {
+	_, _, stopped := f.KeptOut("tcp_bbr")
+	if m.Value == ModuleAbsent || stopped || !f.hasBBR() && !m.OK() || f.System.ProcSysReadOnly.Value {
 		return ""
 	}
 	if slices.ContainsFunc(list, func(x Finding) bool {
@@ -44,12 +49,12 @@ func (f *Facts) next(list []Finding) string {
 // Evidence is what people show before and after a change: the two settings, the queue
 // of each interface, and some connections as their congestion controls see them.
 type Evidence struct {
-	Settings    []Value      `json:"settings"`
-	Qdiscs      []LinkQdisc  `json:"qdiscs"`
-	Connections []Connection `json:"connections"`
+	Settings    []Value     `json:"settings"`
+	Qdiscs      []LinkQdisc `json:"qdiscs"`
+	Connections []Socket    `json:"connections"`
 }
 
-// Value is a setting as it is now; Unknown says why it has no value.
+// Value is the present value of a setting; Unknown says why it has none.
 type Value struct {
 	Key     string `json:"key"`
 	Value   string `json:"value"`
@@ -64,20 +69,9 @@ type LinkQdisc struct {
 	Parent string `json:"parent"`
 }
 
-// Connection is a live one. State is what its congestion control tells, as ss prints it.
-type Connection struct {
-	Local       string `json:"local"`
-	Remote      string `json:"remote"`
-	Cong        string `json:"cong"`
-	State       string `json:"state"`
-	PacingRate  uint64 `json:"pacing_rate_bytes_per_s"`
-	RttUs       uint32 `json:"rtt_us"`
-	CwndSegment uint32 `json:"cwnd_segments"`
-}
-
-// NewEvidence picks it from the facts.
+// NewEvidence selects it from the facts.
 func NewEvidence(f *Facts) *Evidence {
-	e := &Evidence{}
+	e := &Evidence{Connections: f.Sockets.Value.Samples}
 	for _, key := range []string{KeyAvailable, KeyCong, KeyQdisc} {
 		v := f.Sysctl[key]
 		e.Settings = append(e.Settings, Value{key, v.Value, v.Why})
@@ -86,9 +80,6 @@ func NewEvidence(f *Facts) *Evidence {
 		for _, q := range l.Qdiscs {
 			e.Qdiscs = append(e.Qdiscs, LinkQdisc{l.Name, q.Kind, handle(q.Handle), parent(q.Parent)})
 		}
-	}
-	for _, s := range f.Sockets.Value.Samples {
-		e.Connections = append(e.Connections, Connection{s.Local, s.Remote, s.Cong, s.BBR.text(), s.PacingRate, s.RttUs, s.Cwnd})
 	}
 	return e
 }
@@ -105,11 +96,8 @@ func parent(p uint32) string {
 	return fmt.Sprintf("%x:%x", p>>16, p&0xffff)
 }
 
-// text is BBR's state as ss prints it; "" for another congestion control.
-func (b *BBR) text() string {
-	if b == nil {
-		return ""
-	}
+// BBRState is BBR's state as ss prints it.
+func BBRState(b inetdiag.BBRInfo) string {
 	return fmt.Sprintf("bbr:(bw:%s,mrtt:%.3g,pacing_gain:%.6g,cwnd_gain:%.6g)", bitRate(b.BwBytesPerS),
 		float64(b.MinRttUs)/1000, float64(b.PacingGain)/256, float64(b.CwndGain)/256)
 }

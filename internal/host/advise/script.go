@@ -18,7 +18,7 @@ type idleScript struct {
 	why, fix, undo string
 }
 
-// scripts are those that a boot runs, in their order, and those that it does not.
+// scripts returns those that a boot runs, in their order, and those that it does not.
 func (f *Facts) scripts() (run Files, idle []idleScript) {
 	all := append(f.Files.In(path.Dir(RCLocal), "/rc.local"), f.Files.In(path.Dir(LocalStart), ".start")...)
 	slices.SortStableFunc(all, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
@@ -38,8 +38,8 @@ func (f *Facts) scripts() (run Files, idle []idleScript) {
 	return run, idle
 }
 
-// scriptSets finds what a script sets a key to. A line that names the key and is not
-// plain is odd: only a shell can tell what it does.
+// scriptSets finds what a script sets a key to. A line that names the key and is not plain
+// is odd: only a shell knows what it does.
 func (f *Facts) scriptSets(file File, key string) (set []Setting) {
 	var b block
 	for _, c := range commands(file.Text) {
@@ -62,7 +62,7 @@ func (f *Facts) scriptSets(file File, key string) (set []Setting) {
 	return set
 }
 
-// uncertain is a setting of which it is open whether it is reached.
+// uncertain is a setting that may or may not be reached.
 func uncertain(found []Setting, c command, why string) Setting {
 	s := Setting{Odd: true, Value: strings.Join(c.words, " ") + why}
 	if last := found[len(found)-1]; !last.Odd {
@@ -71,10 +71,10 @@ func uncertain(found []Setting, c command, why string) Setting {
 	return s
 }
 
-// branching are operators behind which it is open whether anything runs.
+// branching are operators after which it is uncertain whether anything runs.
 var branching = []string{"&&", "||", ";;", "<", "2>", "&>", "2>&1", "(", ")"}
 
-// commandSets reads one command. A setting without a file is of the command's own line.
+// commandSets reads one command. A setting without a file is from the command's own line.
 func (f *Facts) commandSets(c command, key string) []Setting {
 	words := c.quiet()
 	if len(words) == 0 {
@@ -100,7 +100,7 @@ func (f *Facts) commandSets(c command, key string) []Setting {
 	return []Setting{{Key: key, Value: strings.Join(c.words, " "), Odd: true}}
 }
 
-// mentions tells whether a word has the key in it, with dots or slashes, and not only as
+// mentions reports whether a word has the key in it, with dots or slashes, and not only as
 // the beginning of another.
 func mentions(words []string, key string) bool {
 	for _, name := range []string{key, strings.ReplaceAll(key, ".", "/")} {
@@ -114,8 +114,8 @@ func mentions(words []string, key string) bool {
 	return false
 }
 
-// echoSets reads "echo value > /proc/sys/..." and "echo value | tee /proc/sys/...". What
-// is only said sets nothing.
+// echoSets reads "echo value > /proc/sys/..." and "echo value | tee /proc/sys/...". An echo to the
+// terminal sets nothing.
 func echoSets(words []string, key string) (set []Setting, ok bool) {
 	at := slices.IndexFunc(words, func(w string) bool { return w == ">" || w == ">>" || w == "|" })
 	if at < 0 {

@@ -113,7 +113,7 @@ var scripts = map[string]string{
 }
 
 // TestScriptSets: what is plain in a script is read, and of the rest that names the
-// setting it is said that nobody can tell.
+// setting is reported as uncertain.
 func TestScriptSets(t *testing.T) {
 	for script, want := range scripts {
 		f := &Facts{Files: Files{{Path: "/etc/rc.local", Text: script, Exec: true},
@@ -171,12 +171,12 @@ func TestWhoRunsScripts(t *testing.T) {
 		{"openrc, in order", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/b.start", Text: set, Exec: true},
 			{Path: "/etc/local.d/a.start", Text: "sysctl net.ipv4.tcp_congestion_control=reno", Exec: true}}, "bbr", ""},
 		{"odd", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "if true; then " + set + "fi"}},
-			"/etc/rc.local:1 may set net.ipv4.tcp_congestion_control, and what it does can only be told by running it: then sysctl -w net.ipv4.tcp_congestion_control=bbr", ""},
+			"/etc/rc.local:1 may set net.ipv4.tcp_congestion_control, but only running it would tell: then sysctl -w net.ipv4.tcp_congestion_control=bbr", ""},
 		{"odd, then plain", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "x && " + set + set}}, "bbr", ""},
 		{"perhaps, and the same", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/a.start", Text: set, Exec: true},
 			{Path: "/etc/local.d/b.start", Text: "x || exit\n" + set, Exec: true}}, "bbr", ""},
 		{"perhaps, and another", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "x || exit\n" + set}},
-			"/etc/rc.local:2 may set net.ipv4.tcp_congestion_control, and what it does can only be told by running it: sysctl -w net.ipv4.tcp_congestion_control=bbr (line 1 may have ended the script)", ""},
+			"/etc/rc.local:2 may set net.ipv4.tcp_congestion_control, but only running it would tell: sysctl -w net.ipv4.tcp_congestion_control=bbr (line 1 may end the script)", ""},
 		{"may not be read", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Why: "not permitted"}}, "/etc/rc.local: not permitted", ""},
 	} {
 		f := &Facts{System: c.system, Files: c.files}
@@ -188,6 +188,19 @@ func TestWhoRunsScripts(t *testing.T) {
 		_, idle := f.scripts()
 		if got := strings.Join(reasons(idle), ""); got != c.idle {
 			t.Errorf("%s: idle %q, want %q", c.name, got, c.idle)
+		}
+	}
+}
+
+// TestUnrunNamesTheSameLine: of two settings in a script that no boot runs, a report names the
+// congestion control, each time.
+func TestUnrunNamesTheSameLine(t *testing.T) {
+	f := &Facts{System: System{Init: "systemd"}, Files: Files{{Path: RCLocal, Exec: true,
+		Text: "sysctl -w net.core.default_qdisc=fq\nsysctl -w net.ipv4.tcp_congestion_control=bbr\n"}}}
+	for range 50 {
+		found, _ := f.unrun()
+		if want := "no boot runs /etc/rc.local:2 (tcp_congestion_control=bbr): systemd does not run it"; found.Fact != want {
+			t.Fatalf("%q, want %q", found.Fact, want)
 		}
 	}
 }

@@ -11,10 +11,10 @@ type Setting struct {
 	Line    int // from 1
 	Key     string
 	Value   string
-	Ignored bool   // with "-" before the key: a kernel that refuses it is not told of
+	Ignored bool   // with "-" before the key: the kernel's refusal is not reported
 	Glob    bool   // the key has a pattern
 	Odd     bool   // of a script: it names the key, and Value is the command, which only a shell can read
-	If      string // of an odd one: the value, where only whether the line is reached is open
+	If      string // of an odd one: the value, if only it is uncertain whether the line is reached
 }
 
 // SyntaxFault is a line of a sysctl file that does not do what its author meant.
@@ -25,10 +25,10 @@ type SyntaxFault struct {
 	Why  string
 }
 
-// ParseSysctl reads the text of a sysctl.d file or of sysctl.conf, as sysctl.d(5) and
-// sysctl.conf(5) agree on it: comments only as whole lines, "-" before a key whose
-// failure does not matter, patterns. A key is given with dots; where the first
-// separator is a slash, slashes and dots change their roles.
+// ParseSysctl reads a sysctl.d file or sysctl.conf, as sysctl.d(5) and sysctl.conf(5) agree
+// on it: comments only as whole lines, "-" before a key whose failure does not matter,
+// patterns. It returns keys with dots; if the first separator is a slash, slashes and dots
+// change their roles.
 func ParseSysctl(file, text string) (set []Setting, faults []SyntaxFault) {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -55,11 +55,20 @@ func ParseSysctl(file, text string) (set []Setting, faults []SyntaxFault) {
 		case s.Value == "":
 			fault("there is no value after \"=\"")
 		case strings.ContainsAny(s.Value, "#;"):
-			fault("a comment after the value is part of the value, and the kernel refuses it: put the comment on a line of its own")
+			fault("a comment after the value becomes part of it, and the kernel refuses it: put the comment on its own line")
 		case quoted(s.Value):
-			fault("quotes are part of the value: leave them out")
+			fault("quotes become part of the value: omit them")
 		}
 		set = append(set, s)
+	}
+	return set, faults
+}
+
+// settings reads all files, in their order.
+func settings(files Files) (set []Setting, faults []SyntaxFault) {
+	for _, f := range files {
+		s, wrong := ParseSysctl(f.Path, f.Text)
+		set, faults = append(set, s...), append(faults, wrong...)
 	}
 	return set, faults
 }

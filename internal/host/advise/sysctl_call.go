@@ -13,7 +13,7 @@ type sysctlCall struct {
 	args         []string
 }
 
-// parse reads the options. Of one that it does not know it says no: it may do anything.
+// parse reads the options. It returns false for an unknown one, which may do anything.
 func (s *sysctlCall) parse(words []string) bool {
 	for _, w := range words {
 		name, value, assigns := strings.Cut(w, "=")
@@ -38,7 +38,7 @@ func (s *sysctlCall) parse(words []string) bool {
 	return true
 }
 
-// cluster reads short options in one word: what follows a "p" in it is its file.
+// cluster reads short options in one word: what follows a "p" is its file.
 func (s *sysctlCall) cluster(letters string) bool {
 	for i, c := range letters {
 		switch {
@@ -85,8 +85,8 @@ func (f *Facts) sysctlSets(words []string, key string) (set []Setting, ok bool) 
 	return set, true
 }
 
-// anyKey tells whether a command has sysctl set what is not to be seen in it: what a file
-// or a variable says.
+// anyKey reports whether a command makes sysctl set what the text does not show: what a file
+// or a variable holds.
 func (c command) anyKey() bool {
 	in := false
 	for _, w := range c.words {
@@ -116,7 +116,7 @@ func (f *Facts) loaded(names []string, key string) (set []Setting) {
 	for _, name := range names {
 		file, ok := f.Files.Get(name)
 		if !ok && name != SysctlConf {
-			set = append(set, Setting{Key: key, Value: "sysctl -p " + name, Odd: true}) // nobody has read it
+			set = append(set, Setting{Key: key, Value: "sysctl -p " + name, Odd: true}) // its text was not read
 		}
 		all, _ := ParseSysctl(file.Path, file.Text)
 		for _, s := range all {

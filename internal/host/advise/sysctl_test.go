@@ -38,7 +38,7 @@ vm.swappiness =
 	}
 }
 
-// host gives facts whose only interest is in files.
+// host returns facts whose only interest is in files.
 func hostOf(applier string, files ...File) *Facts {
 	f := &Facts{Files: files}
 	f.System.Applier, f.System.Script = applier, RCLocal

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// tunedFiles are the profile in force and those that it includes, the included ones
-// first, as they are applied.
+// tunedFiles returns the profile in force and those that it includes, the included ones
+// first, in the order in which they are applied.
 func (f *Facts) tunedFiles() (profiles Files) {
 	for _, file := range f.Files {
 		if path.Base(file.Path) == "tuned.conf" {
@@ -40,8 +40,8 @@ type entry struct {
 	line                int
 }
 
-// parseINI is forgiving: a line that it does not know says nothing, and is somebody
-// else's to complain about. A section without lines is an entry without a key.
+// parseINI is forgiving: it skips a line that it does not know, since reporting it is
+// another program's task. A section without lines is an entry without a key.
 func parseINI(text string) (list []entry) {
 	section, n := "", 0
 	for line := range strings.Lines(text) {

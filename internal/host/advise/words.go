@@ -2,7 +2,6 @@ package advise
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -17,13 +16,19 @@ func some(list []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:shown], ", "), len(list)-shown)
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+// Counted counts words in the order of their first: "2 fq and 1 tbf".
+func Counted(words []string) string {
+	count, parts := map[string]int{}, []string{}
+	for _, w := range words {
+		count[w]++
 	}
-	return itoa(n) + " " + many
+	for _, w := range words {
+		if count[w] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[w], w))
+		}
+		delete(count, w)
+	}
+	return strings.Join(parts, " and ")
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
 const (
@@ -22,11 +22,11 @@ const (
 	mark = "# Written by \"congctl host enable bbr\"; \"congctl host disable\" takes it back."
 )
 
-// files makes it last. Each way that this host might go is tried on paper: the first
-// after which the boot is foretold to end with our values is planned.
+// files makes it permanent. It tries each way for this host on paper, and plans the first
+// after which the predicted boot ends with our values.
 func (p *planner) files() {
 	if p.f.System.Init == "none" || p.f.System.Init == "" {
-		p.note(AboutReboot, "nothing in here applies settings when it starts: whoever starts the container sets them (--sysctl "+advise.KeyCong+"=bbr)")
+		p.note(AboutReboot, "nothing in this container applies settings when it starts: pass them when you start it (--sysctl "+advise.KeyCong+"=bbr)")
 		return
 	}
 	keys := p.lacking(p.f)
@@ -59,7 +59,7 @@ func (p *planner) wanted() (list []advise.Setting) {
 	return append(list, advise.Setting{Key: advise.KeyCong, Value: Cong})
 }
 
-// lacking are the settings that a boot would not have.
+// lacking returns the settings that a boot would not have.
 func (p *planner) lacking(f *advise.Facts) (keys []string) {
 	for _, s := range p.wanted() {
 		if b := f.AfterBoot(s.Key); !b.OK() || b.Value.Value != s.Value {
@@ -69,7 +69,7 @@ func (p *planner) lacking(f *advise.Facts) (keys []string) {
 	return keys
 }
 
-// with is the host as it would be with these files in the place of its own.
+// with returns the host as it would be with these files in place of its own.
 func with(f *advise.Facts, files []advise.File) *advise.Facts {
 	g := *f
 	g.Files = slices.Clone(f.Files)
@@ -94,12 +94,12 @@ func (p *planner) byDropIn(name string) func() []advise.File {
 	}
 }
 
-// byConf goes by sysctl.conf where that is read last, or alone: at its end, and the
-// lines that are there stay.
+// byConf uses sysctl.conf if that is read last, or alone: it adds lines at the end and keeps those
+// that are there.
 func (p *planner) byConf() []advise.File {
 	f, ok := p.f.Files.Get(advise.SysctlConf)
 	if f.Link != "" || f.Why != "" {
-		return nil // a link is somebody's arrangement
+		return nil // somebody set up a link on purpose
 	}
 	if !ok && p.f.System.Applier != "busybox" {
 		return nil
@@ -107,8 +107,9 @@ func (p *planner) byConf() []advise.File {
 	return []advise.File{{Path: advise.SysctlConf, Text: ended(f.Text) + mark + "\n" + p.assignments("%s = %s\n")}}
 }
 
-// byScript goes by what the init runs last, where nothing else applies settings, or where
-// it sets others: before what may end it. A script that nobody runs is not made to run.
+// byScript uses what the init runs last, if nothing else applies settings or if it sets
+// others: it adds lines before anything that may end the script. It does not enable a script
+// that is not run.
 func (p *planner) byScript() []advise.File {
 	name := p.f.System.Script
 	if name == advise.LocalStart {
@@ -142,8 +143,8 @@ func (p *planner) isModule(name string) bool {
 	return s == advise.ModuleLoadable || s == advise.ModuleLoaded
 }
 
-// autoload loads the modules early. Setting the sysctl would load them, too, but a
-// blacklist or a stricter kernel may not let it.
+// autoload loads the modules early. Setting the sysctl would load them, too, but a blacklist or a
+// stricter kernel may prevent it.
 func (p *planner) autoload() {
 	if p.f.System.Init != "systemd" && p.f.System.Init != "openrc" {
 		return // those load them by the setting; systems with /etc/modules differ too much
@@ -160,15 +161,14 @@ func (p *planner) autoload() {
 		}
 	}
 	if n > 0 {
-		p.step(change.File, loadFile, change.FileText(text), "early in a boot")
+		p.step(change.File, loadFile, change.FileText(text), "early at boot")
 	}
 }
 
-// noWay: no file that congctl writes decides. What does is named, and BBR is on until
-// the next boot.
+// noWay: no file that congctl writes decides. It names what does; BBR is on until the next boot.
 func (p *planner) noWay(keys []string) {
 	if p.f.System.Applier == "" {
-		p.note(AboutReboot, "nothing on this host applies settings when it starts, so BBR is on until then only: switch on a service that does (OpenRC: sudo rc-update add sysctl boot), then \"congctl host enable bbr\" again")
+		p.note(AboutReboot, "nothing on this host applies settings at boot, so BBR is on only until then: enable a service that does (OpenRC: sudo rc-update add sysctl boot), then run \"congctl host enable bbr\" again")
 		return
 	}
 	for _, key := range keys {
@@ -177,7 +177,7 @@ func (p *planner) noWay(keys []string) {
 			p.note(AboutReboot, key+" is unknown: "+b.Why)
 			continue
 		}
-		p.note(AboutReboot, fmt.Sprintf("%s will be %s by %s, over any file that congctl would write: BBR is on until then only; change that place, or have your init run \"congctl host enable bbr\"",
+		p.note(AboutReboot, fmt.Sprintf("%s will be set to %s by %s, which overrides any file of congctl, so BBR is on only until then: change it there, or have your init run \"congctl host enable bbr\"",
 			key, b.Value.Value, b.Value.From))
 	}
 }

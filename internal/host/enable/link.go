@@ -1,16 +1,15 @@
 package enable
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
-// ordinary are the qdiscs that kernels and distributions attach without being told to:
-// queues without a rate, whose place fq can take without anybody missing a limit.
+// ordinary are the qdiscs that kernels and distributions attach by default: queues without a
+// rate, so that fq replaces them without losing a limit.
 var ordinary = []string{"pfifo_fast", "fq_codel", "pfifo", "bfifo", "sfq", "codel"}
 
 type verdict int
@@ -18,7 +17,7 @@ type verdict int
 const (
 	replace verdict = iota
 	fine            // it has fq, or no queue at all
-	custom          // somebody's shaper, or what cannot be put back
+	custom          // somebody's shaper, or one that cannot be restored
 )
 
 func (p *planner) links() {
@@ -26,7 +25,7 @@ func (p *planner) links() {
 		return
 	}
 	if !p.f.Links.OK() {
-		p.note("interfaces", "are left as they are: "+p.f.Links.Why)
+		p.note("interfaces", "are left unchanged: "+p.f.Links.Why)
 		return
 	}
 	for _, l := range p.f.Links.Value {
@@ -34,13 +33,13 @@ func (p *planner) links() {
 		case replace:
 			p.step(change.Qdisc, l.Name, tree, "connections on it, now")
 		case custom:
-			p.note(l.Name, "has "+kinds(l)+", which somebody chose: it stays (BBR paces inside TCP all the same)")
+			p.note(l.Name, "has "+kinds(l)+", which others set: it stays (TCP paces BBR by itself)")
 		}
 	}
 }
 
-// fairTree is the tree that a link is to have. A multi-queue link keeps its mq and gets
-// fq in each leaf: one fq at the root would put all queues behind one lock.
+// fairTree returns the tree that a link should have. A multi-queue link keeps its mq and gets fq in
+// each leaf: one fq at the root would put all queues behind one lock.
 func fairTree(l advise.Link) (tree change.Value, v verdict) {
 	root, ok := l.Root()
 	if !ok || l.Loopback || !l.Up || l.Kind == "ifb" || root.Kind == "noqueue" || root.Kind == "noop" {
@@ -77,25 +76,18 @@ func kinds(l advise.Link) string {
 	return strings.Join(list, " with ")
 }
 
-// Summary spells a tree for people: "mq with 4 fq".
+// Summary prints a tree for people: "mq with 4 fq".
 func Summary(v change.Value) string {
 	nodes, err := change.ParseTree(v.Text)
-	if err != nil || !v.Present {
+	if err != nil || len(nodes) == 0 {
 		return change.Brief(v)
 	}
 	if len(nodes) == 1 {
 		return nodes[0].Kind
 	}
-	count := map[string]int{}
-	var order []string
+	var kinds []string
 	for _, n := range nodes[1:] {
-		if count[n.Kind]++; count[n.Kind] == 1 {
-			order = append(order, n.Kind)
-		}
+		kinds = append(kinds, n.Kind)
 	}
-	var parts []string
-	for _, k := range order {
-		parts = append(parts, fmt.Sprintf("%d %s", count[k], k))
-	}
-	return nodes[0].Kind + " with " + strings.Join(parts, " and ")
+	return nodes[0].Kind + " with " + advise.Counted(kinds)
 }

@@ -4,26 +4,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
-// Cong is the congestion control that is planned for. Others need no pacing and no
-// plan: one setting does.
+// Cong is the congestion control to plan for. Others need no pacing and no plan: one setting
+// is enough.
 const Cong = "bbr"
 
-// Plan is what enabling comes to on a host.
+// Plan is how to enable BBR on a host.
 type Plan struct {
 	// Steps are the writes in their order, without their old values: live ones first,
 	// so that what the kernel refuses never becomes permanent.
 	Steps []change.Step
 	// Notes say what is left alone, and why.
 	Notes []Note
-	// Missing is why nothing at all can be done. Steps is empty then, unless root may do them.
+	// Missing is why nothing can be done. Steps is then empty, unless root may do them.
 	Missing []Missing
 }
 
-// Note is a thing that is left as it is.
+// Note is something left as it is.
 type Note struct {
 	About string `json:"about"` // "eth1", "fq"
 	Text  string `json:"text"`
@@ -35,12 +35,12 @@ const AboutReboot = "after a reboot"
 // Missing is a condition that this host or program lacks.
 type Missing struct {
 	What string `json:"what"`
-	Who  string `json:"who"` // can grant it, and how
+	Fix  string `json:"fix"` // how to get it
 	// Root lacks nothing: only this user does.
 	Root bool `json:"-"`
 }
 
-// For plans what turns BBR on. A host that has all of it gets a plan without steps.
+// For plans how to turn BBR on. A host that has everything gets a plan without steps.
 func For(f *advise.Facts) Plan {
 	p := &planner{f: f}
 	p.fair = p.hasFq()
@@ -50,7 +50,7 @@ func For(f *advise.Facts) Plan {
 	p.defaultQdisc()
 	p.files()
 	if len(p.Steps) == 0 {
-		return p.Plan // what is so already needs no right
+		return p.Plan // what holds already needs no privilege
 	}
 	p.Missing = missing(f)
 	if slices.ContainsFunc(p.Missing, func(m Missing) bool { return !m.Root }) {
@@ -71,7 +71,7 @@ func (p *planner) step(k change.Kind, target string, v change.Value, why string)
 
 func (p *planner) note(about, text string) { p.Notes = append(p.Notes, Note{about, text}) }
 
-// state is a module's, absent where it is not known.
+// state returns a module's state, absent if unknown.
 func (p *planner) state(module string) advise.ModuleState {
 	if s := p.f.Module(module).State; s.OK() {
 		return s.Value
@@ -82,18 +82,18 @@ func (p *planner) state(module string) advise.ModuleState {
 func (p *planner) hasFq() bool {
 	s := p.state("sch_fq")
 	if file, line, is := p.f.KeptOut("sch_fq"); is && s == advise.ModuleLoadable {
-		p.note("fq", file+" keeps its module out ("+line+"): BBR paces inside TCP all the same")
+		p.note("fq", file+" blocks its module ("+line+"): TCP paces BBR by itself")
 		return false
 	}
 	if s != advise.ModuleAbsent {
 		return true
 	}
-	p.note("fq", "this kernel has no fq: BBR paces inside TCP (since Linux 4.13), which costs a timer per connection and nothing else")
+	p.note("fq", "this kernel has no fq: TCP paces BBR by itself (since Linux 4.13), at the cost of a timer per connection")
 	return false
 }
 
-// modules loads what the next steps need. The kernel would load both by itself; as
-// steps of their own they are taken out again by an undo.
+// modules loads what the next steps need. The kernel would load both by itself; as separate
+// steps an undo unloads them again.
 func (p *planner) modules() {
 	if p.state("tcp_bbr") == advise.ModuleLoadable && !slices.Contains(p.f.Cong.Available.Value, Cong) {
 		p.step(change.Module, "tcp_bbr", change.Text("loaded"), "has BBR")
@@ -103,7 +103,7 @@ func (p *planner) modules() {
 	}
 }
 
-// wantsFq tells whether anything is going to get fq.
+// wantsFq reports whether any link needs fq.
 func (p *planner) wantsFq() bool {
 	if p.ownsDefaultQdisc() && p.f.Sysctl[advise.KeyQdisc].Value != "fq" {
 		return true
@@ -121,10 +121,10 @@ func (p *planner) settings() {
 	}
 }
 
-// allow writes what the next step has for a side effect: the kernel lets every program
-// choose what was a default once (tcp_set_default_congestion_control), and keeps that. As
-// a step of its own it is taken back. A module that is yet to be loaded comes allowed and
-// goes with it; only the first network namespace may write the list.
+// allow makes a side effect of the next step explicit: the kernel lets every program choose
+// what was once a default (tcp_set_default_congestion_control), and keeps that. As a
+// separate step it can be undone. A module yet to be loaded comes allowed and goes with it;
+// only the first network namespace may write the list.
 func (p *planner) allow() {
 	c := p.f.Cong
 	if !c.Allowed.OK() || slices.Contains(c.Allowed.Value, Cong) || !available(p.f) || !p.f.System.InitNetNS.OK() || !p.f.System.InitNetNS.Value {
@@ -134,11 +134,10 @@ func (p *planner) allow() {
 	list := slices.DeleteFunc(slices.Clone(c.Available.Value), func(name string) bool {
 		return name != Cong && !slices.Contains(c.Allowed.Value, name)
 	})
-	p.step(change.Sysctl, advise.KeyAllowed, change.Text(strings.Join(list, " ")), "what a default allows to everybody")
+	p.step(change.Sysctl, advise.KeyAllowed, change.Text(strings.Join(list, " ")), "a default must be allowed")
 }
 
-// ownsDefaultQdisc: the setting is the whole machine's, so only the first network
-// namespace has it.
+// ownsDefaultQdisc: the setting is the whole machine's, so only the first network namespace has it.
 func (p *planner) ownsDefaultQdisc() bool {
 	return p.fair && p.f.Sysctl[advise.KeyQdisc].OK() && (!p.f.System.InitNetNS.OK() || p.f.System.InitNetNS.Value)
 }
@@ -147,8 +146,8 @@ func (p *planner) defaultQdisc() {
 	switch {
 	case !p.fair:
 	case !p.ownsDefaultQdisc():
-		p.note(advise.KeyQdisc, "is the whole machine's, and this network namespace is not its first one")
+		p.note(advise.KeyQdisc, "belongs to the host's network namespace, and this is another")
 	case p.f.Sysctl[advise.KeyQdisc].Value != "fq":
-		p.step(change.Sysctl, advise.KeyQdisc, change.Text("fq"), "interfaces that come later")
+		p.step(change.Sysctl, advise.KeyQdisc, change.Text("fq"), "new interfaces")
 	}
 }

@@ -1,4 +1,4 @@
-package show
+package enable
 
 import (
 	"fmt"
@@ -6,31 +6,31 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/change"
-	"github.com/congctl/congctl/internal/core/enable"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/change"
 )
 
-// EnableView is the answer of host enable.
-type EnableView struct {
-	DryRun  bool             `json:"dry_run"`
-	Journal string           `json:"journal,omitempty"` // of this change, "" when nothing was written
-	Ended   []string         `json:"ended,omitempty"`   // interrupted changes that were ended first
-	Steps   []change.Step    `json:"steps"`
-	Notes   []enable.Note    `json:"notes"`
-	Missing []enable.Missing `json:"missing,omitempty"`
-	Proofs  []string         `json:"proofs,omitempty"` // what new connections report
-	Undo    string           `json:"undo,omitempty"`   // the command that takes it back
+// View is the answer of host
+type View struct {
+	DryRun  bool          `json:"dry_run"`
+	Journal string        `json:"journal,omitempty"` // of this change, "" if nothing was written
+	Ended   []string      `json:"ended"`             // interrupted changes that were ended first
+	Steps   []change.Step `json:"steps"`
+	Notes   []Note        `json:"notes"`
+	Missing []Missing     `json:"missing"`
+	Proofs  []string      `json:"proofs"`         // what new connections report
+	Undo    string        `json:"undo,omitempty"` // the command that undoes it
 }
 
-// Enable prints what is written, or would be, and what is left alone.
-func Enable(w io.Writer, v EnableView) error {
+// Write writes what is written, or would be, and what is left alone.
+func (v View) Write(w io.Writer) error {
 	for _, m := range v.Missing {
-		fmt.Fprintf(w, "missing: %s\n    %s\n", m.What, m.Who)
+		fmt.Fprintf(w, "missing: %s\n    %s\n", m.What, m.Fix)
 	}
 	for _, id := range v.Ended {
-		fmt.Fprintf(w, "ended the interrupted change %s\n", id)
+		fmt.Fprintf(w, "completed the interrupted change %s\n", id)
 	}
-	if err := Steps(w, v.Steps); err != nil {
+	if err := writeSteps(w, v.Steps); err != nil {
 		return err
 	}
 	for _, n := range v.Notes {
@@ -41,9 +41,9 @@ func Enable(w io.Writer, v EnableView) error {
 	case len(v.Steps) == 0 && len(v.Ended) == 0:
 		fmt.Fprintln(w, "BBR is on already"+lasting(v.Notes)+"; nothing to write")
 	case v.DryRun:
-		fmt.Fprintf(w, "%s would be written; nothing was\n", count(len(v.Steps), "value"))
+		fmt.Fprintf(w, "%s would be written; this is a dry run, nothing was written\n", answer.Count(len(v.Steps), "value"))
 	case v.Journal != "":
-		fmt.Fprintf(w, "%s written, journal %s; undo: %s\n", count(len(v.Steps), "value"), v.Journal, v.Undo)
+		fmt.Fprintf(w, "%s written, journal %s; undo: %s\n", answer.Count(len(v.Steps), "value"), v.Journal, v.Undo)
 	}
 	for _, p := range v.Proofs {
 		fmt.Fprintf(w, "a new connection to %s\n", p)
@@ -51,23 +51,16 @@ func Enable(w io.Writer, v EnableView) error {
 	return nil
 }
 
-// lasting is said where no note tells otherwise.
-func lasting(notes []enable.Note) string {
-	if slices.ContainsFunc(notes, func(n enable.Note) bool { return n.About == enable.AboutReboot }) {
+// lasting is printed unless a note says otherwise.
+func lasting(notes []Note) string {
+	if slices.ContainsFunc(notes, func(n Note) bool { return n.About == AboutReboot }) {
 		return ""
 	}
 	return ", now and after a reboot"
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// Steps prints the writes of a plan, and the lines that files get.
-func Steps(w io.Writer, steps []change.Step) error {
+// writeSteps writes the writes of a plan, and the lines that files get.
+func writeSteps(w io.Writer, steps []change.Step) error {
 	if len(steps) == 0 {
 		return nil
 	}
@@ -75,7 +68,7 @@ func Steps(w io.Writer, steps []change.Step) error {
 	for i, s := range steps {
 		rows = append(rows, []string{fmt.Sprint(i + 1), string(s.Kind), s.Target, cell(s.Kind, s.Old), cell(s.Kind, s.New), s.Why})
 	}
-	if err := table(w, "STEP KIND TARGET OLD NEW FOR", rows); err != nil {
+	if err := answer.Table(w, "STEP KIND TARGET OLD NEW FOR", rows); err != nil {
 		return err
 	}
 	for _, s := range steps {
@@ -94,16 +87,16 @@ func cell(k change.Kind, v change.Value) string {
 	case !v.Present:
 		return "absent"
 	case k == change.Qdisc:
-		return enable.Summary(v)
+		return Summary(v)
 	case k == change.File:
-		return count(strings.Count(v.Text, "\n"), "line")
+		return answer.Count(strings.Count(v.Text, "\n"), "line")
 	case k == change.Dir:
 		return "empty"
 	}
 	return v.Text
 }
 
-// added are the lines that are new: what old and new begin and end with is left out.
+// added returns the new lines: old and new without their common beginning and end.
 func added(from, to string) []string {
 	old, now := split(from), split(to)
 	head := 0
@@ -121,16 +114,10 @@ func split(text string) []string {
 	if text == "" {
 		return nil
 	}
-	return slices.Collect(func(yield func(string) bool) {
-		for l := range strings.Lines(text) {
-			if !yield(strings.TrimSuffix(l, "\n")) {
-				return
-			}
-		}
-	})
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// UndoView is the answer of a verb that takes changes back.
+// UndoView is the answer of a verb that undoes changes.
 type UndoView struct {
 	Restored []UndoneStep `json:"restored"`
 	Left     []UndoneStep `json:"left"`
@@ -138,16 +125,16 @@ type UndoView struct {
 	Failed   []UndoneStep `json:"failed"` // could not be written
 }
 
-// UndoneStep is one of them.
+// UndoneStep is one undone step.
 type UndoneStep struct {
 	Kind   change.Kind  `json:"kind"`
 	Target string       `json:"target"`
-	Value  change.Value `json:"value"` // that it had before
+	Value  change.Value `json:"value"` // the value before the change
 	Text   string       `json:"text,omitempty"`
 }
 
-// Undo prints what came back, what stays so, what somebody changed since, and what failed.
-func Undo(w io.Writer, v UndoView) error {
+// Write writes what was restored, what stays, what somebody else changed since, and what failed.
+func (v UndoView) Write(w io.Writer) error {
 	var rows [][]string
 	for _, g := range []struct {
 		result string
@@ -157,5 +144,5 @@ func Undo(w io.Writer, v UndoView) error {
 			rows = append(rows, []string{g.result, string(s.Kind), s.Target, cell(s.Kind, s.Value), s.Text})
 		}
 	}
-	return table(w, "RESULT KIND TARGET BEFORE REASON", rows)
+	return answer.Table(w, "RESULT KIND TARGET BEFORE REASON", rows)
 }

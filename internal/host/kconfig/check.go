@@ -6,10 +6,10 @@ import "fmt"
 const (
 	OK      = "ok"
 	Missing = "missing"
-	Unknown = "unknown" // the evidence does not reach so far
+	Unknown = "unknown" // the evidence does not go that far
 )
 
-// Report says of each feature whether a kernel has it.
+// Report lists for each feature whether a kernel has it.
 type Report struct {
 	Release  string          `json:"release"`
 	Sources  []Source        `json:"sources"`
@@ -25,11 +25,11 @@ type FeatureReport struct {
 	Symbols []SymbolReport `json:"symbols"`
 }
 
-// SymbolReport is one symbol that a feature asks for.
+// SymbolReport is one symbol that a feature needs.
 type SymbolReport struct {
 	Symbol  string `json:"symbol"` // with the prefix
 	Verdict string `json:"verdict"`
-	Have    Value  `json:"have"` // "" where unknown
+	Have    Value  `json:"have"` // "" if unknown
 	Want    string `json:"want"` // y, or "y or m"
 	Module  string `json:"module,omitempty"`
 	Since   string `json:"since,omitempty"` // of Linux
@@ -37,7 +37,7 @@ type SymbolReport struct {
 	Why     string `json:"why,omitempty"` // of a verdict other than ok
 }
 
-// Check holds the evidence against features.
+// Check compares the evidence with features.
 func Check(e *Evidence, list []Feature) Report {
 	r := Report{Release: e.Release, Sources: e.Sources, Features: []FeatureReport{}}
 	if r.Sources == nil {
@@ -49,7 +49,7 @@ func Check(e *Evidence, list []Feature) Report {
 	return r
 }
 
-// Verdict of all features: the worst of them, missing before unknown before ok.
+// Verdict returns the worst verdict of all features: missing before unknown before ok.
 func (r *Report) Verdict() string {
 	worst := OK
 	for _, f := range r.Features {
@@ -67,12 +67,12 @@ func worse(a, b string) string {
 	return OK
 }
 
-// feature looks at its own symbols alone: where one is on, so is what it needs, whatever a
-// later kernel has made of that.
+// feature looks only at its own symbols: if one is on, so is what it needs, whatever a later
+// kernel has made of that.
 func (e *Evidence) feature(f Feature) FeatureReport {
 	r := FeatureReport{Feature: f.Name, About: f.About, Verdict: OK, As: "built in"}
 	for _, name := range f.Symbols {
-		s := e.symbol(find(name))
+		s := e.either(name, f.Or[name])
 		r.Verdict = worse(r.Verdict, s.Verdict)
 		if s.Have == Module {
 			r.As = "module"
@@ -82,6 +82,19 @@ func (e *Evidence) feature(f Feature) FeatureReport {
 	if r.Verdict != OK {
 		r.As = ""
 	}
+	return r
+}
+
+// either looks at a symbol, and if that is absent at one that serves as well.
+func (e *Evidence) either(name, or string) SymbolReport {
+	r := e.symbol(find(name))
+	if r.Verdict == OK || or == "" {
+		return r
+	}
+	if other := e.symbol(find(or)); other.Verdict == OK {
+		return other
+	}
+	r.Why += "; " + Prefix + or + " would do as well"
 	return r
 }
 
@@ -99,7 +112,7 @@ func (e *Evidence) symbol(s *Symbol) SymbolReport {
 	switch {
 	case e.uninstalled(s):
 		r.Verdict = Missing
-		r.Why = fmt.Sprintf("the configuration has it as a module, and the modules of %s have no %s: install your distribution's package of further modules", e.Release, s.Module)
+		r.Why = fmt.Sprintf("the configuration has it as a module, but the modules of %s have no %s: install your distribution's package of extra modules", e.Release, s.Module)
 	case !have.On() || have == Module && s.Module == "":
 		r.Verdict, r.Why = Missing, e.missing(s)
 	}
@@ -111,26 +124,26 @@ func (e *Evidence) unknown(s *Symbol) string {
 	case e.Modules == nil:
 		return "no configuration and no list of modules was found"
 	case s.Module == "":
-		return "no module of its own, so that lists of modules do not tell: a configuration would"
+		return "not a module, so lists of modules do not tell; a configuration would"
 	}
-	return "no module of that name, and without both modules.builtin and modules.dep it may be there all the same"
+	return "no module of that name, but it may exist: modules.builtin or modules.dep is missing"
 }
 
-// missing says why a symbol is not there, the first reason that explains it.
+// missing returns why a symbol is absent: the first reason that explains it.
 func (e *Evidence) missing(s *Symbol) string {
-	if v := ParseVersion(e.Release); v != (Version{}) && v.before(s.Since) {
-		return fmt.Sprintf("Linux %s does not have it, %s is the first: install your distribution's newer kernel", v, s.Since)
+	if v := ParseVersion(e.Release); v != (Version{}) && v.Before(s.Since) {
+		return fmt.Sprintf("Linux %s does not have it, %s is the first that has: install a newer kernel of your distribution", v, s.Since)
 	}
 	if e.Config == nil {
 		return "neither built in nor a module"
 	}
 	if need := unmet(e.Config, s); need != "" {
-		return "not set, and needs " + need + ", which is not so either"
+		return "not set; it also needs " + need
 	}
 	return "not set"
 }
 
-// unmet names the first thing that s needs and c has not, from the ground up.
+// unmet returns the first thing that s needs and c lacks, from the bottom up.
 func unmet(c *Config, s *Symbol) string {
 	for _, need := range closure([]string{s.Name}) {
 		if need == s {

@@ -4,11 +4,11 @@ import "fmt"
 
 // Comparison verdicts, besides OK.
 const (
-	Dropped = "dropped" // asked for, and not there
-	Differs = "differs" // there, and not as asked
+	Dropped = "dropped" // requested, and absent
+	Differs = "differs" // present, but not as requested
 )
 
-// Difference is one line of a fragment beside what became of it.
+// Difference is one line of a fragment beside its result.
 type Difference struct {
 	Symbol  string `json:"symbol"` // with the prefix
 	Asked   Value  `json:"asked"`
@@ -17,8 +17,8 @@ type Difference struct {
 	Why     string `json:"why,omitempty"`
 }
 
-// Compare tells what became of a fragment's lines in the configuration that was built
-// with it, in the fragment's order. A module that came out built in is as good.
+// Compare reports what became of a fragment's lines in the configuration built with it, in
+// the fragment's order. A module that came out built in is as good.
 func Compare(fragment, result *Config, release string) (list []Difference) {
 	for _, name := range fragment.order {
 		d := Difference{Symbol: Prefix + name, Asked: fragment.Get(name), Got: result.Get(name), Verdict: OK}
@@ -27,11 +27,11 @@ func Compare(fragment, result *Config, release string) (list []Difference) {
 		case d.Asked == Module && d.Got == Yes:
 			d.Why = "built in, which is as good"
 		case d.Asked == No:
-			d.Verdict, d.Why = Differs, "something else that is set selects it, or a later fragment sets it"
+			d.Verdict, d.Why = Differs, "another symbol selects it, or a later fragment sets it"
 		case d.Got == No:
 			d.Verdict, d.Why = Dropped, dropped(result, name, release)
 		case d.Asked == Yes && d.Got == Module:
-			d.Verdict, d.Why = Differs, "a module: a later fragment sets it, or what it needs is a module itself"
+			d.Verdict, d.Why = Differs, "a module: a later fragment sets it, or a dependency is a module itself"
 		default:
 			d.Verdict, d.Why = Differs, "a later fragment sets it"
 		}
@@ -40,7 +40,7 @@ func Compare(fragment, result *Config, release string) (list []Difference) {
 	return list
 }
 
-// AllOK says that nothing was dropped and nothing differs.
+// AllOK reports whether nothing was dropped and nothing differs.
 func AllOK(list []Difference) bool {
 	for _, d := range list {
 		if d.Verdict != OK {
@@ -58,7 +58,7 @@ func dropped(result *Config, name, release string) string {
 	e := Evidence{Release: release, Config: result}
 	why := e.missing(s)
 	if why == "not set" {
-		return "what it is known to need is there: the fragment was not merged, or `make menuconfig`, then /, shows a further need"
+		return "its known dependencies are met: the fragment was not merged, or `make menuconfig`, then /, shows another dependency"
 	}
 	return why
 }

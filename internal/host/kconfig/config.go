@@ -10,8 +10,8 @@ import (
 // Prefix of every symbol in a configuration.
 const Prefix = "CONFIG_"
 
-// Value of a symbol: y, m, n, a number, or a quoted text, as it stands in the file. A
-// symbol that a file does not name is n: Kconfig leaves out what cannot be chosen.
+// Value of a symbol: y, m, n, a number, or a quoted text, as in the file. A symbol that a
+// file does not name is n: Kconfig leaves out what cannot be chosen.
 type Value string
 
 // The values of a tristate.
@@ -21,17 +21,17 @@ const (
 	No     Value = "n"
 )
 
-// On says that the symbol is in the kernel or beside it.
+// On reports whether the symbol is in the kernel or a module.
 func (v Value) On() bool { return v == Yes || v == Module }
 
 // Config is a .config file or a fragment of one.
 type Config struct {
-	Release string // of the kernel, as the head of a whole .config says; "": it does not
+	Release string // of the kernel, from the head of a whole .config; "" without one
 	values  map[string]Value
 	order   []string
 }
 
-// Get gives a symbol's value by its name without the prefix.
+// Get returns a symbol's value by its name without the prefix.
 func (c *Config) Get(symbol string) Value {
 	if v, ok := c.values[symbol]; ok {
 		return v
@@ -39,19 +39,13 @@ func (c *Config) Get(symbol string) Value {
 	return No
 }
 
-// Names says whether the file has a line on the symbol, "is not set" counted.
-func (c *Config) Names(symbol string) bool {
-	_, ok := c.values[symbol]
-	return ok
-}
-
 // Symbols of the file, without the prefix, in its order.
 func (c *Config) Symbols() []string { return slices.Clone(c.order) }
 
-// maxBytes of a configuration: the largest of a distribution has 300 kB.
+// maxBytes of a configuration: a distribution's largest has 300 kB.
 const maxBytes = 8 << 20
 
-// maxFaults that one error tells: the first ones show that a file is no configuration.
+// maxFaults is how many one error lists: the first ones show that a file is no configuration.
 const maxFaults = 10
 
 var (
@@ -61,9 +55,9 @@ var (
 	literal  = regexp.MustCompile(`^(?:[ymn]|-?[0-9]+|0[xX][0-9a-fA-F]+|"(?:[^"\\]|\\.)*")$`)
 )
 
-// Parse reads a configuration or a fragment. Of a symbol that stands twice the last line
-// holds, as for the kernel's own reader; a line that reader would only warn of is an error
-// here. The error names each line that is wrong.
+// Parse reads a configuration or a fragment. The last line on a symbol counts, as in the
+// kernel's own reader; a line that that reader would only warn of is an error here. The
+// error names each wrong line.
 func Parse(text []byte) (*Config, error) {
 	if len(text) > maxBytes {
 		return nil, fmt.Errorf("parse configuration: %d bytes; the largest of a kernel has some 300,000: name a .config file", len(text))
@@ -89,7 +83,7 @@ func Parse(text []byte) (*Config, error) {
 	return c, nil
 }
 
-// line takes one line in, or says what is wrong with it.
+// line reads one line, or returns what is wrong with it.
 func (c *Config) line(l string) (fault string) {
 	if m := unset.FindStringSubmatch(l); m != nil {
 		c.set(m[1], No)
@@ -115,7 +109,7 @@ func (c *Config) line(l string) (fault string) {
 }
 
 func (c *Config) set(symbol string, v Value) {
-	if !c.Names(symbol) {
+	if _, named := c.values[symbol]; !named {
 		c.order = append(c.order, symbol)
 	}
 	c.values[symbol] = v

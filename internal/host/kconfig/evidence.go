@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Evidence is what is known of one kernel.
+// Evidence is what is known about one kernel.
 type Evidence struct {
 	Release string   // `uname -r`, or the version that a configuration's head names; "": unknown
 	Config  *Config  // nil: none found
 	Modules *Modules // nil: none found
-	Sources []Source // all that were looked for, in order
+	Sources []Source // all places that were tried, in order
 }
 
-// Source is a place that was looked at.
+// Source is a place that was tried.
 type Source struct {
 	Path   string `json:"path"`
 	Used   bool   `json:"used"`
@@ -24,11 +24,11 @@ type Source struct {
 
 // Modules are those of a kernel, by name, "_" for "-".
 type Modules struct {
-	Builtin map[string]bool // nil: modules.builtin was not there, so what is no file may be built in
-	Files   map[string]bool // nil: modules.dep was not there
+	Builtin map[string]bool // nil: modules.builtin was missing, so what has no file may be built in
+	Files   map[string]bool // nil: modules.dep was missing
 }
 
-// ParseModules reads modules.builtin and modules.dep; nil: not there. Each line begins with
+// ParseModules reads modules.builtin and modules.dep; nil if missing. Each line begins with
 // the path of a module, below the release's folder.
 func ParseModules(builtin, dep []byte) (*Modules, error) {
 	b, err := moduleNames("modules.builtin", builtin)
@@ -57,14 +57,14 @@ func moduleNames(file string, text []byte) (map[string]bool, error) {
 		where, _, _ := strings.Cut(l, ":")
 		name, _, found := strings.Cut(path.Base(where), ".ko")
 		if !found || name == "" {
-			return nil, fmt.Errorf("parse %s: line %d: %q: no path of a module, kernel/.../name.ko", file, line, cut(l))
+			return nil, fmt.Errorf("parse %s: line %d: %q: not the path of a module, kernel/.../name.ko", file, line, cut(l))
 		}
 		names[strings.ReplaceAll(name, "-", "_")] = true
 	}
 	return names, nil
 }
 
-// have is a symbol's value as far as the evidence goes; known is false where it does not.
+// have returns a symbol's value as far as the evidence goes; known is false beyond it.
 func (e *Evidence) have(s *Symbol) (v Value, known bool) {
 	switch {
 	case e.Config != nil:
@@ -89,7 +89,7 @@ func (m *Modules) have(name string) (v Value, known bool) {
 	return No, m.Builtin != nil && m.Files != nil
 }
 
-// implied says that something is there which could not be without the symbol.
+// implied reports whether something exists that could not exist without the symbol.
 func (e *Evidence) implied(name string) bool {
 	for i := range symbols {
 		s := &symbols[i]
@@ -108,8 +108,7 @@ func (e *Evidence) implied(name string) bool {
 	return false
 }
 
-// uninstalled says that the configuration makes a module of s, and that this host has no
-// file of it.
+// uninstalled reports whether the configuration makes a module of s, and this host lacks its file.
 func (e *Evidence) uninstalled(s *Symbol) bool {
 	if e.Config == nil || e.Modules == nil || s.Module == "" || e.Config.Get(s.Name) != Module {
 		return false

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Fragment is what a kernel's configuration needs for the features, as lines for
-// merge_config.sh: what is needed stands before what needs it. What can be a module is one,
-// or else is built in.
+// Fragment returns the lines that the features need in a kernel's configuration, for
+// merge_config.sh: dependencies come first. What can be a module is one, otherwise it is
+// built in.
 //
 // No comment names a symbol with its prefix: merge_config.sh greps for whole words and
 // takes such a comment for a setting.
@@ -60,11 +60,11 @@ func wanted(list []Feature, builtin bool) []*Symbol {
 	return closure(own)
 }
 
-// modulesOf are the modules that the features become.
+// modulesOf are the modules that the features become, as packages have them.
 func modulesOf(list []Feature) (out []string) {
 	for _, s := range wanted(list, false) {
 		if s.Module != "" {
-			out = append(out, s.Module)
+			out = append(out, strings.ReplaceAll(s.Module, "_", "-"))
 		}
 	}
 	return out

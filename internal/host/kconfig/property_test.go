@@ -137,6 +137,16 @@ func TestTableIsSound(t *testing.T) {
 				t.Errorf("feature %s: no symbol %s", f.Name, s)
 			}
 		}
+		for s, or := range f.Or {
+			if !slices.Contains(f.Symbols, s) || !seen[or] {
+				t.Errorf("feature %s: %s or %s", f.Name, s, or)
+			}
+		}
+	}
+	for purpose, some := range purposes {
+		if list, err := Features([]string{purpose}, nil); err != nil || len(list) != len(some) {
+			t.Errorf("purpose %s: %v, %v", purpose, list, err)
+		}
 	}
 }
 

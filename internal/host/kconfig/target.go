@@ -2,11 +2,12 @@ package kconfig
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
 
-// Document is a fragment with what to do with it.
+// Document is a fragment with the steps to use it.
 type Document struct {
 	Target   string   `json:"target"`
 	Features []string `json:"features"`
@@ -30,18 +31,19 @@ type File struct {
 // target is a way to build a kernel.
 type target struct {
 	name    string
-	builtin bool // unless asked otherwise
-	steps   func(d *Document, list []Feature) []Step
-	files   func(fragment string) []File
+	builtin bool     // unless asked otherwise
+	files   []string // their places; all but the fragment are in the folder yocto
 }
 
 var targets = []target{
-	{"generic", false, genericSteps, oneFile},
-	{"debian", false, debianSteps, oneFile},
-	{"amazon-linux", false, amazonSteps, oneFile},
-	// An image has just the modules that its recipe names, so a module would often be built
-	// and stay behind.
-	{"yocto", true, yoctoSteps, yoctoFiles},
+	{"generic", false, []string{fragmentFile}},
+	{"debian", false, []string{fragmentFile}},
+	{"amazon-linux", false, []string{fragmentFile}},
+	// An image has only the modules that its recipe names, so a module would often be built
+	// and left out. The layer has the fragment, a description that the kernel tools of
+	// linux-yocto read, and an append to its recipe.
+	{"yocto", true, []string{"recipes-kernel/linux/files/" + fragmentFile, "recipes-kernel/linux/files/congctl.scc",
+		"recipes-kernel/linux/linux-yocto_%.bbappend", "conf/layer.conf"}},
 }
 
 // TargetNames are all ways to build a kernel.
@@ -64,18 +66,27 @@ func Write(name string, list []Feature, builtin *bool) (*Document, error) {
 		d.Builtin = *builtin
 	}
 	if !d.Builtin && slices.Contains(d.Features, defaultBBR) {
-		return nil, fmt.Errorf("feature %s: a module cannot be the kernel's default: ask for it built in", defaultBBR)
+		return nil, fmt.Errorf("feature %s: a module cannot be the kernel's default: build it in", defaultBBR)
 	}
-	d.Files = t.files(Fragment(list, d.Builtin))
-	d.Steps = t.steps(d, list)
-	return d, nil
+	for _, place := range t.files {
+		text := []byte(Fragment(list, d.Builtin))
+		var err error
+		if path.Base(place) != fragmentFile {
+			text, err = texts.ReadFile("yocto/" + path.Base(place))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("write files: %w", err)
+		}
+		d.Files = append(d.Files, File{place, string(text)})
+	}
+	var err error
+	d.Steps, err = steps(d, list)
+	return d, err
 }
 
 const fragmentFile = "congctl.cfg"
 
-func oneFile(fragment string) []File { return []File{{fragmentFile, fragment}} }
-
-// Text is the steps as comments and then the files. Of a document with one file it is
+// Text returns the steps as comments and then the files. For a document with one file it is
 // itself a fragment that can be merged.
 func (d *Document) Text() string {
 	var b strings.Builder

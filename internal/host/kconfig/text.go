@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/congctl/congctl/internal/answer"
 )
 
-// Table writes a report for people: where it is from, a line for each feature, then each
-// symbol that is not there with its reason.
+// Table prints a report for people: its source, a line for each feature, then each absent
+// symbol with the reason.
 func (r *Report) Table(w io.Writer) error {
 	for _, s := range r.Sources {
 		note := s.Proves
@@ -18,21 +19,12 @@ func (r *Report) Table(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s: %s\n", s.Path, note)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\nFEATURE\tVERDICT\tAS\tFOR")
-	for _, f := range r.Features {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Feature, f.Verdict, cmp.Or(f.As, "-"), f.About)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	return r.faults(w)
-}
-
-func (r *Report) faults(w io.Writer) error {
+	fmt.Fprintln(w)
+	var rows [][]string
 	var missing []string
 	var b strings.Builder
 	for _, f := range r.Features {
+		rows = append(rows, []string{f.Feature, f.Verdict, cmp.Or(f.As, "-"), f.About})
 		for _, s := range f.Symbols {
 			if s.Verdict != OK {
 				fmt.Fprintf(&b, "%s: %s %s (%s), wanted %s: %s\n", f.Feature, s.Symbol, s.Verdict, s.About, s.Want, s.Why)
@@ -45,19 +37,18 @@ func (r *Report) faults(w io.Writer) error {
 	if len(missing) > 0 {
 		fmt.Fprintf(&b, "try: congctl host kernel fragment --for generic --feature %s\n", strings.Join(missing, ","))
 	}
-	if b.Len() == 0 {
-		return nil
+	err := answer.Table(w, "FEATURE VERDICT AS FOR", rows)
+	if b.Len() > 0 {
+		fmt.Fprintf(w, "\n%s", &b)
 	}
-	_, err := io.WriteString(w, "\n"+b.String())
 	return err
 }
 
-// DifferenceTable writes a comparison for people.
+// DifferenceTable prints a comparison for people.
 func DifferenceTable(w io.Writer, list []Difference) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SYMBOL\tASKED\tGOT\tVERDICT\tWHY")
+	var rows [][]string
 	for _, d := range list {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", d.Symbol, d.Asked, d.Got, d.Verdict, cmp.Or(d.Why, "-"))
+		rows = append(rows, []string{d.Symbol, string(d.Asked), string(d.Got), d.Verdict, cmp.Or(d.Why, "-")})
 	}
-	return t.Flush()
+	return answer.Table(w, "SYMBOL ASKED GOT VERDICT WHY", rows)
 }

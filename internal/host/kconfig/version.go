@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Version of Linux: 4.9, or 2.6.14 where the third number tells. Zero is unknown, and
+// Version of Linux: 4.9, or 2.6.14 where the third number matters. Zero is unknown, and
 // before all others.
 type Version [3]int
 
@@ -30,7 +30,8 @@ func ParseVersion(release string) (v Version) {
 	return v
 }
 
-func (v Version) before(w Version) bool {
+// Before reports whether a version is older than another one.
+func (v Version) Before(w Version) bool {
 	for i := range v {
 		if c := cmp.Compare(v[i], w[i]); c != 0 {
 			return c < 0

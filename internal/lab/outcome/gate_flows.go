@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
-// finished: each connection that was asked for ended by its own rule, in time.
-// Anything else is part of a transfer, and the slowest part is missing.
+// finished: each requested connection ended by its own rule, in time. Anything else is
+// part of a transfer, without its slowest part.
 func finished(v *view) Gate {
 	g := Gate{Want: fmt.Sprintf("all flows ended by themselves within %s", micros(float64(v.c.LimitUs))),
-		Why: "the flow is slower than thought (send less, or raise limit), or its connection broke (is the way back up, does the receiver read, does the burst hold a packet?)"}
+		Why: "the flow is slower than expected (send less, or raise limit), or its connection broke (is the return path up, does the receiver read, does the burst hold a packet?)"}
 	if v.r.Error != "" {
-		g.Got, g.Why = v.r.Error, "the world broke, not the flow: mend that and run the cell again"
+		g.Got, g.Why = v.r.Error, "the world broke, not the flow: fix that and run the cell again"
 		return g
 	}
 	var faults []string
@@ -26,7 +26,7 @@ func finished(v *view) Gate {
 	return g
 }
 
-// unfinished says what of a flow is missing, "" if nothing.
+// unfinished returns what is missing of a flow, "" if nothing.
 func unfinished(asked *scenario.Flow, seen *FlowRun, limitUs uint64) string {
 	if seen == nil {
 		return "did not run"
@@ -50,7 +50,7 @@ func unfinished(asked *scenario.Flow, seen *FlowRun, limitUs uint64) string {
 	return ""
 }
 
-// flow gives the run of a flow by name, nil if it did not run.
+// flow returns the run of a flow by name, nil if it did not run.
 func (r *Run) flow(name string) *FlowRun {
 	for i := range r.Flows {
 		if r.Flows[i].Name == name {
@@ -107,10 +107,39 @@ func (v *view) limited(us func(*FlowRun) uint64) Gate {
 	return Gate{OK: worst <= limitedShare, Got: name + percent(worst) + " of the busy time", Want: "at most " + percent(limitedShare)}
 }
 
-// listed joins what was found, or gives the word for nothing.
+// listed joins what was found, or returns the word for nothing.
 func listed(found []string, none string) string {
 	if len(found) == 0 {
 		return none
 	}
 	return strings.Join(found, "; ")
+}
+
+// pacing: where nothing should pace, TCP's pacing rate is 0 in every sample of every
+// connection that would pace itself. TCP paces only by that rate, so packets waited for
+// any other value. Other pacing is the congestion control's choice.
+func pacing(v *view) Gate {
+	g := Gate{OK: true, Got: "as the congestion control sets it", Want: "pacing rate 0 only",
+		Why: "TCP paces BBR itself since Linux 4.13, with any qdisc: cap the rate at 0 (SO_MAX_PACING_RATE), and sample while the flow sends"}
+	for i := range v.c.Flows {
+		f := &v.c.Flows[i]
+		if !v.c.Unpaced(f.Cong) || !g.OK {
+			continue
+		}
+		seen, most := v.pacingRate(f.Name)
+		g.OK = seen > 0 && most == 0
+		g.Got = fmt.Sprintf("%s: %s in %d samples", f.Name, bits(8*float64(most)), seen)
+	}
+	return g
+}
+
+// pacingRate is the largest of a flow's samples.
+func (v *view) pacingRate(flow string) (samples int, mostBytesPerS uint64) {
+	for i := range v.r.Samples {
+		if s := &v.r.Samples[i]; s.Flow == flow {
+			samples++
+			mostBytesPerS = max(mostBytesPerS, s.PacingBytesPerS)
+		}
+	}
+	return samples, mostBytesPerS
 }

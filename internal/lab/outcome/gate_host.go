@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,9 +16,9 @@ const noMetrics = "net.ipv4.tcp_no_metrics_save"
 func cachedMetrics(v *view) Gate {
 	h := &v.r.Host
 	return Gate{OK: h.MetricsCached == 0 && h.Sysctls[noMetrics] == "1",
-		Got:  fmt.Sprintf("%d entries, tcp_no_metrics_save=%s", h.MetricsCached, word(h.Sysctls[noMetrics])),
+		Got:  fmt.Sprintf("%d entries, tcp_no_metrics_save=%s", h.MetricsCached, cmp.Or(h.Sysctls[noMetrics], "unknown")),
 		Want: "0 entries, tcp_no_metrics_save=1",
-		Why:  "the path's metrics are left from an earlier connection: set tcp_no_metrics_save=1 and flush tcp_metrics, or make a new namespace for each run"}
+		Why:  "metrics of an earlier connection on this path remain: set tcp_no_metrics_save=1 and flush tcp_metrics, or make a new namespace for each run"}
 }
 
 // sysctls: those of the cell are in force, as read back. White space is the kernel's own.
@@ -26,21 +27,14 @@ func sysctls(v *view) Gate {
 	for _, key := range slices.Sorted(maps.Keys(v.c.Sysctls)) {
 		asked, seen := fields(v.c.Sysctls[key]), fields(v.r.Host.Sysctls[key])
 		if asked != seen {
-			wrong = append(wrong, fmt.Sprintf("%s=%s, not %s", key, word(seen), asked))
+			wrong = append(wrong, fmt.Sprintf("%s=%s, not %s", key, cmp.Or(seen, "unknown"), asked))
 		}
 	}
-	return Gate{OK: len(wrong) == 0, Got: listed(wrong, fmt.Sprintf("%d as asked", len(v.c.Sysctls))), Want: "each as the cell asks",
+	return Gate{OK: len(wrong) == 0, Got: listed(wrong, fmt.Sprintf("%d as requested", len(v.c.Sysctls))), Want: "each as the cell sets it",
 		Why: "the kernel lacks it, refused the value, or it is not per namespace: set it in the sender's namespace before the first connection"}
 }
 
 func fields(value string) string { return strings.Join(strings.Fields(value), " ") }
-
-func word(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
-}
 
 // busyShare is how much of its CPU a world may use. Above four fifths packets wait
 // for the CPU, and the CPU becomes the bottleneck.
@@ -50,11 +44,11 @@ const busyShare = 0.80
 // its instructions too.
 func cpu(v *view) Gate {
 	return Gate{OK: v.r.Host.BusyShare <= busyShare, Got: percent(v.r.Host.BusyShare) + " busy", Want: "at most " + percent(busyShare),
-		Why: "the machine is the bottleneck: lower the rate, sample less often, or take super-packets where no packet is lost"}
+		Why: "the machine is the bottleneck: lower the rate, sample less often, or allow super-packets where no packet is lost"}
 }
 
-// linkDrops: devices and backlogs between the qdiscs lose nothing. Such a loss is in
-// no qdisc's counter, and TCP takes it for the path's.
+// linkDrops: devices and backlogs between the qdiscs lose nothing. No qdisc's counter
+// shows such a loss, and TCP takes it for the path's.
 func linkDrops(v *view) Gate {
 	var found []string
 	for _, l := range v.r.Links {
@@ -66,5 +60,5 @@ func linkDrops(v *view) Gate {
 		found = append(found, fmt.Sprintf("softnet: %d", n))
 	}
 	return Gate{OK: len(found) == 0, Got: listed(found, "0 packets"), Want: "0 packets dropped by links and softnet",
-		Why: "a burst is longer than the CPU's backlog, or a device takes no more: raise net.core.netdev_max_backlog, switch GRO off on the links"}
+		Why: "a burst is longer than the CPU's backlog, or a device accepts no more: raise net.core.netdev_max_backlog, switch GRO off on the links"}
 }

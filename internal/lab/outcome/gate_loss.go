@@ -5,17 +5,17 @@ import (
 	"math"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/scenario"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/lab/scenario"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
-// losses: as many packets were lost as asked. The share that was asked must lie in the
-// 99 % interval of the share that was seen (Clopper and Pearson), both ways.
+// losses: as many packets were lost as configured. The configured share must lie in the 99
+// % interval of the observed share (Clopper and Pearson), both ways.
 //
-// 99 % are those of the whole scenario, shared among its runs (Bonferroni): with 99 %
-// for each, one honest run in a hundred would be thrown away, and a sweep has hundreds.
-// It costs little: emulators err by factors, and for 1 % of ten thousand packets and
-// three hundred runs the interval grows from 0.76..1.29 % to 0.64..1.48 %.
+// The 99 % cover the whole scenario, shared among its runs (Bonferroni): with 99 % for
+// each, one honest run in a hundred would be discarded, and a sweep has hundreds. It costs
+// little: emulators err by factors, and for 1 % of ten thousand packets and three hundred
+// runs the interval grows from 0.76..1.29 % to 0.64..1.48 %.
 func losses(v *view) Gate {
 	g := v.lossThere()
 	if back := v.c.Path.Loss.BackPPM; g.OK && back > 0 {
@@ -37,7 +37,7 @@ func (v *view) lossThere() Gate {
 // compare holds what h lost at random against low to high; clusters of losses count as
 // fewer packets.
 func (v *view) compare(h *Hop, low, high, clusters float64) Gate {
-	g := Gate{Got: "no qdisc that loses packets", Want: percent(low), Why: "netem is missing: is the module loaded, and loss set where the cell wants it?"}
+	g := Gate{Got: "no qdisc that loses packets", Want: percent(low), Why: "netem is missing: is the module loaded, and is loss set where the cell wants it?"}
 	if h == nil {
 		return g
 	}
@@ -60,11 +60,11 @@ func whyLoss(lost, low, high float64) string {
 	case lost == 0:
 		return "nothing is lost: the loss is set on a qdisc that data does not cross, or rounded to zero"
 	case by(0.01):
-		return "a hundredth: per cent were taken for a share (netem wants 1 % as 0.01 x 2^32)"
+		return "a hundredth: a percentage was taken for a share (netem wants 1 % as 0.01 x 2^32)"
 	case by(100):
-		return "hundred times: a share was taken for per cent"
+		return "a hundred times: a share was taken for a percentage"
 	case by(2):
-		return "twice: it is set on two qdiscs, or both ways"
+		return "twice: it is set on two qdiscs, or in both directions"
 	}
 	return "packets are not lost one by one (see single_mtu), or something else drops at that qdisc, such as its limit"
 }
@@ -81,8 +81,7 @@ func (v *view) confidence() float64 {
 }
 
 func lossy(p *scenario.Path) bool {
-	inStep := func(s scenario.Step) bool { return s.LossPPM > 0 }
-	return p.ReorderPPM > 0 || p.Loss.PPM > 0 || p.Loss.Gilbert != nil || p.Loss.BackPPM > 0 || slices.ContainsFunc(p.Schedule, inStep)
+	return p.ReorderPPM > 0 || p.Loss.BackPPM > 0 || p.Loses()
 }
 
 // clustering is by how much the variance of the number of losses exceeds that of
@@ -104,18 +103,18 @@ func clustering(g *scenario.Gilbert) float64 {
 	return 1 + 2*b*(1-b)*spread*spread*l/((1-l)*m*(1-m))
 }
 
-// askedLoss is the mean loss, over the packets that were sent, which the cell asks for.
-// Where a schedule changes it, the packets of each span are taken from the receiver's
-// progress. That lags by what lies between the place of loss and the application: at
-// least nothing, at most a round trip, for the missing packet to come, and a full
-// queue. Several lags between give the range of what may have been asked.
+// askedLoss returns the cell's mean loss over the packets that were sent. If a schedule
+// changes it, the packets of each span come from the receiver's progress. That lags by the
+// way from the place of loss to the application: at least nothing, at most a round trip,
+// until the missing packet arrives, and a full queue. Several lags between give the range
+// of the configured loss.
 func (v *view) askedLoss() (low, high float64) {
-	list := spans(&v.c.Path)
+	list := v.c.Path.Spans()
 	low, high = math.Inf(1), math.Inf(-1)
 	longest := 0.0
 	for _, s := range list {
-		if s.rate > 0 {
-			longest = max(longest, s.rtt+float64(v.c.Path.BufferPacket)*v.frame()*8e6/s.rate)
+		if s.RateBitPerS > 0 {
+			longest = max(longest, s.RTTUs+float64(v.c.Path.BufferPacket)*v.frame()*8e6/s.RateBitPerS)
 		}
 	}
 	for part := range 5 {
@@ -128,23 +127,42 @@ func (v *view) askedLoss() (low, high float64) {
 	return low, high
 }
 
-func total(s span) bool { return s.loss >= 1 }
+func total(s scenario.Span) bool { return s.Loss >= 1 }
 
 // meanLoss weighs the spans' losses by their packets, with the receiver lag us behind.
-func (v *view) meanLoss(list []span, lag float64) float64 {
+func (v *view) meanLoss(list []scenario.Span, lag float64) float64 {
 	var mean stat.Mean
 	for _, s := range list {
 		arrived := 0.0
 		for i := range v.r.Flows {
 			f := &v.r.Flows[i]
-			arrived += f.arrivedAt(s.to+lag) - f.arrivedAt(s.from+lag)
+			arrived += f.arrivedAt(s.ToUs+lag) - f.arrivedAt(s.FromUs+lag)
 		}
 		if !total(s) {
-			mean.Add(s.loss, arrived/(1-s.loss))
+			mean.Add(s.Loss, arrived/(1-s.Loss))
 		}
 	}
 	if len(list) == 1 || mean.Weight() == 0 {
-		return list[0].loss
+		return list[0].Loss
 	}
 	return mean.Value()
+}
+
+// reordering: as many packets overtook as configured. netem puts such a packet at the head
+// of its queue and counts that as a requeue (netem_enqueue in net/sched/sch_netem.c); a
+// veth never requeues one. The interval is as for loss.
+func reordering(v *view) Gate {
+	asked := float64(v.c.Path.ReorderPPM) / 1e6
+	if asked == 0 {
+		return Gate{OK: true, Got: "none requested", Want: "none"}
+	}
+	g := Gate{Got: "no delay line", Want: percent(asked), Why: "packets skip the delay of a netem with reorder and gap 1: is it there, and on the data path?"}
+	h := v.hop(RoleDelay)
+	if h == nil {
+		return g
+	}
+	from, to := stat.Share(float64(h.Requeues), float64(h.Packets), v.confidence())
+	g.OK = from <= asked && asked <= to
+	g.Got = fmt.Sprintf("%s of %d packets, interval %s to %s", percent(float64(h.Requeues)/float64(max(h.Packets, 1))), h.Packets, percent(from), percent(to))
+	return g
 }

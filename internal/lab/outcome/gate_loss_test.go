@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/scenario"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/lab/scenario"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // lose draws a chain of n packets as netem's gemodel does; without g, independently.

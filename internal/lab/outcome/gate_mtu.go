@@ -19,7 +19,7 @@ import "fmt"
 // since TCP builds super-packets even for links that cannot send them (sk_setup_caps).
 func singleMTU(v *view) Gate {
 	g := Gate{Want: fmt.Sprintf("at most %s bytes a packet, each counted once", digits(v.frame())),
-		Why: "super-packets reach the place of loss: set gso_max_segs 1 on the sender's link, switch tso and gso off a hop before, gro off on veth"}
+		Why: "super-packets reach the place of loss: set gso_max_segs 1 on the sender's link, switch tso and gso off one hop before, and gro off on veth"}
 	h := v.hop(RoleLoss)
 	if h == nil && !v.c.Sender.SuperPackets {
 		h = v.hop(RoleBottleneck) // its queue counts packets
@@ -45,15 +45,15 @@ func singleMTU(v *view) Gate {
 	return g
 }
 
-// strays are packets that only one of two counters sees: neighbour discovery before
-// the qdisc was there, and what is on its way at the end. 0.01 % for long runs: of
-// 100,000 packets, ten merged to one show above it from 0.04 % loss on.
+// strays are packets that only one of two counters sees: neighbour discovery before the
+// qdisc existed, and packets in flight at the end. 0.01 % for long runs: of 100,000
+// packets, ten merged to one exceed it from 0.04 % loss on.
 func strays(n uint64) uint64 { return 20 + n/10_000 }
 
 func apart(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
-// into is the link by which packets towards the receiver come into the hop's node, for
-// the sender and an ingress qdisc the hop's own; nil if the world tells none.
+// into returns the link by which packets towards the receiver enter the hop's node, for
+// the sender and an ingress qdisc the hop's own; nil if the world reports none.
 func (v *view) into(h *Hop) *Link {
 	own := h.plays(RoleSender) || h.Qdisc == "ingress" || h.Qdisc == "clsact" || h.Qdisc == "police"
 	for i := range v.r.Links {

@@ -4,25 +4,25 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
-// qdiscs: the kinds that were asked for are those that ran. Which qdisc lies below
-// a token bucket is not seen from its counters.
+// qdiscs: the configured kinds are those that ran. A token bucket's counters do not show
+// which qdisc is below it.
 func qdiscs(v *view) Gate {
 	var wrong []string
-	sender, neck := v.hop(RoleSender), v.hop(RoleBottleneck)
+	sender, bottleneck := v.hop(RoleSender), v.hop(RoleBottleneck)
 	if asked := v.c.Sender.Qdisc; kind(sender) != asked && !(sender == nil && asked == "noqueue") {
 		wrong = append(wrong, fmt.Sprintf("sender %s, not %s", kind(sender), asked))
 	}
-	if asked := v.c.Path.Bottleneck; (asked == "netem" || asked == "tbf") && kind(neck) != asked {
-		wrong = append(wrong, fmt.Sprintf("bottleneck %s, not %s", kind(neck), asked))
+	if asked := v.c.Path.Bottleneck; (asked == "netem" || asked == "tbf") && kind(bottleneck) != asked {
+		wrong = append(wrong, fmt.Sprintf("bottleneck %s, not %s", kind(bottleneck), asked))
 	}
 	if h := v.hop(RoleLoss); h != nil && h.Node != lossNodes[v.c.Path.Loss.At] {
 		wrong = append(wrong, fmt.Sprintf("loss at %s, not %s", h.Node, v.c.Path.Loss.At))
 	}
-	return Gate{OK: len(wrong) == 0, Got: listed(wrong, "as asked"), Want: fmt.Sprintf("sender %s, bottleneck %s", v.c.Sender.Qdisc, v.c.Path.Bottleneck),
-		Why: "default_qdisc touches only links made later, and mq hides the real ones: replace the link's root qdisc"}
+	return Gate{OK: len(wrong) == 0, Got: listed(wrong, "as requested"), Want: fmt.Sprintf("sender %s, bottleneck %s", v.c.Sender.Qdisc, v.c.Path.Bottleneck),
+		Why: "default_qdisc affects only links made later, and mq hides the real ones: replace the link's root qdisc"}
 }
 
 // lossNodes are where packets are lost. On the other side of the bottleneck the same
@@ -39,16 +39,16 @@ func kind(h *Hop) string {
 // shapers delay by a rate, as netem does.
 var shapers = []string{"tbf", "htb", "hfsc", "cake"}
 
-// emulatorAtSender: the network is not emulated in the sender's own qdisc. There a
-// loss takes a whole super-packet, an overflow is told to TCP, which is no loss then,
-// and TCP small queues keep the emulated queue from filling: the sender's stack and
-// the network's are one. A shaper that the cell asks for is the sender's own.
+// emulatorAtSender: the network is not emulated in the sender's own qdisc. There a loss
+// takes a whole super-packet, TCP learns of an overflow, which is then no loss, and TCP
+// small queues keep the emulated queue from filling: the sender's stack and the network's
+// are one. A shaper that the cell requests is the sender's own.
 func emulatorAtSender(v *view) Gate {
 	h := v.hop(RoleSender)
 	emulates := kind(h) == "netem" || h.plays(RoleLoss) || h.plays(RoleDelay) ||
 		slices.Contains(shapers, kind(h)) && kind(h) != v.c.Sender.Qdisc
 	return Gate{OK: !emulates, Got: kind(h), Want: "no netem and no rate limit that the cell does not ask for",
-		Why: "emulated on the sender's root qdisc, losses hit super-packets and full queues push back: put netem a hop behind the sender"}
+		Why: "on the sender's root qdisc, losses hit super-packets and full queues push back: put netem a hop behind the sender"}
 }
 
 // burst: a token bucket holds at least one packet. A bucket that is smaller lets
@@ -70,11 +70,12 @@ func burst(v *view) Gate {
 	return g
 }
 
-// senderDrops: the sender's own qdisc loses nothing but what a netem there is asked
-// to. TCP is told of such a drop at once and sends again: no counter shows a loss.
+// senderDrops: the sender's own qdisc loses nothing except what a netem there is
+// configured to. TCP learns of such a drop at once and sends again: no counter shows a
+// loss.
 func senderDrops(v *view) Gate {
 	g := Gate{OK: true, Got: "0 packets", Want: "0 packets dropped by the sender's qdisc",
-		Why: "the queue is too short (fq: flow_limit 100 packets, tbf: limit): TCP is told, slows down and counts no loss; lengthen it"}
+		Why: "the queue is too short (fq: flow_limit 100 packets, tbf: limit): TCP learns of the drop, slows down and counts no loss; lengthen it"}
 	if h := v.hop(RoleSender); h != nil {
 		n := h.Drops
 		if h.plays(RoleLoss) {
@@ -85,8 +86,7 @@ func senderDrops(v *view) Gate {
 	return g
 }
 
-// limitDrops: a full queue drops at the bottleneck, whose length is part of the
-// cell, and nowhere else.
+// limitDrops: a full queue drops only at the bottleneck, whose length is part of the cell.
 func limitDrops(v *view) Gate {
 	var found []string
 	for i := range v.r.Hops {
@@ -102,6 +102,6 @@ func limitDrops(v *view) Gate {
 			found = append(found, fmt.Sprintf("%s %s %s: %d", h.Node, h.Link, h.Qdisc, n))
 		}
 	}
-	return Gate{OK: len(found) == 0, Got: listed(found, "0 packets"), Want: "0 packets dropped by full queues but the bottleneck's",
+	return Gate{OK: len(found) == 0, Got: listed(found, "0 packets"), Want: "0 packets dropped by full queues other than the bottleneck's",
 		Why: "netem's limit (1000 by default) counts what is in flight as well: give a delay line 1,000,000"}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 const (
@@ -13,9 +13,9 @@ const (
 	seenShare = 0.5   // see seldomEmpty
 )
 
-// neck is the rate limit that the cell measures: the bottleneck, or the sender's own
+// bottleneck is the rate limit that the cell measures: the bottleneck, or the sender's own
 // token bucket where that is narrower.
-type neck struct {
+type bottleneck struct {
 	hop   *Hop
 	rate  float64 // bit/s, of the cell's start
 	burst float64 // bytes that may pass at once
@@ -27,7 +27,7 @@ type neck struct {
 // then moves.
 const superBytes = 64 << 10
 
-func (v *view) neck() neck {
+func (v *view) bottleneck() bottleneck {
 	path, s, frame := v.c.Path, v.c.Sender, v.frame()
 	least := frame
 	if s.SuperPackets {
@@ -35,20 +35,20 @@ func (v *view) neck() neck {
 	}
 	if s.Qdisc == "tbf" && s.TbfBitPerS > 0 && (path.RateBitPerS == 0 || s.TbfBitPerS < path.RateBitPerS) {
 		path.RateBitPerS, path.Schedule = s.TbfBitPerS, nil
-		return neck{v.hop(RoleSender), float64(s.TbfBitPerS), max(float64(s.TbfBurst), least), float64(s.TbfLimit), path}
+		return bottleneck{v.hop(RoleSender), float64(s.TbfBitPerS), max(float64(s.TbfBurst), least), float64(s.TbfLimit), path}
 	}
-	return neck{v.hop(RoleBottleneck), float64(path.RateBitPerS), max(float64(path.BurstBytes), least), float64(path.BufferPacket) * frame, path}
+	return bottleneck{v.hop(RoleBottleneck), float64(path.RateBitPerS), max(float64(path.BurstBytes), least), float64(path.BufferPacket) * frame, path}
 }
 
 // rate: the bottleneck sends what it should: never more than its rate and one burst,
 // and its rate within 0.5 % while it had packets to send.
 func rate(v *view) Gate {
-	n := v.neck()
+	n := v.bottleneck()
 	g := Gate{OK: true, Got: "no rate limit", Want: "no rate limit"}
 	if n.rate == 0 {
 		return g
 	}
-	g.Want = fmt.Sprintf("at most %s, and that within %s while its queue lasts", bits(n.rate), percent(rateShare))
+	g.Want = fmt.Sprintf("at most %s, and within %s of it while its queue lasts", bits(n.rate), percent(rateShare))
 	if n.hop == nil {
 		g.OK, g.Got, g.Why = false, "no qdisc at the bottleneck", "the shaper is missing: was its qdisc refused?"
 		return g
@@ -72,7 +72,7 @@ func rate(v *view) Gate {
 // buffer: no more waits than the cell's buffer holds; one burst more, since a bucket's
 // limit is set with its burst in it.
 func buffer(v *view) Gate {
-	n, most := v.neck(), 0.0
+	n, most := v.bottleneck(), 0.0
 	for _, s := range v.r.Samples {
 		most = max(most, float64(s.QueueBytes))
 	}
@@ -84,13 +84,13 @@ func buffer(v *view) Gate {
 func whyRate(ratio float64) string {
 	switch {
 	case near(ratio, 8):
-		return "eight times the rate: bits for bytes; tc's bps, kbps and mbps are bytes a second, netlink's rate too"
+		return "eight times the rate: bits instead of bytes; tc's bps, kbps and mbps are bytes a second, netlink's rate too"
 	case near(ratio, 1.0/8):
-		return "an eighth of the rate: bytes for bits; tc's bit, kbit and mbit are bits a second"
+		return "an eighth of the rate: bytes instead of bits; tc's bit, kbit and mbit are bits a second"
 	case ratio > 1:
-		return "more passes than the rate allows: wrong unit, the wrong link, or super-packets that pass whole below a large burst"
+		return "more passes than the rate allows: a wrong unit, the wrong link, or super-packets that pass whole within a large burst"
 	}
-	return "the bottleneck idles although packets wait: the CPU is short, the clock is coarse, or the burst is below rate x timer period"
+	return "the bottleneck idles although packets wait: the CPU is too slow, the clock is coarse, or the burst is below rate x timer period"
 }
 
 // sending is what a bottleneck sent in some time, and could have sent at its rate.
@@ -106,17 +106,17 @@ func (s sending) ratio() float64 {
 	return s.sent / s.could
 }
 
-// counted is what the qdisc's counters say at the end: with the idle probes before,
-// and what was still queued when the last flow had all it needed.
-func (v *view) counted(n neck) sending {
+// counted returns the qdisc's final counters: with the idle probes before, and what was
+// still queued when the last flow was complete.
+func (v *view) counted(n bottleneck) sending {
 	idle := float64(len(v.r.Idle)) * float64(v.r.ProbeBytes)
 	all := stretch(wirePoint{}, wirePoint{at: float64(v.r.Host.DurationUs), sent: float64(n.hop.Bytes)}, n)
 	all.slack += idle + n.queue
 	return all
 }
 
-// sampled is what it sent from the first sample to the last.
-func (v *view) sampled(n neck) sending {
+// sampled returns what it sent from the first sample to the last.
+func (v *view) sampled(n bottleneck) sending {
 	points := v.wire()
 	if len(points) < 2 {
 		return sending{}
@@ -124,9 +124,9 @@ func (v *view) sampled(n neck) sending {
 	return stretch(points[0], points[len(points)-1], n)
 }
 
-// peak is the highest rate between two samples, as a multiple of the asked one: that of
-// a shaper shows there, also where TCP was mostly below it.
-func (v *view) peak(n neck) (ratio float64) {
+// peak returns the highest rate between two samples, as a multiple of the configured one:
+// a shaper's shows there even if TCP was mostly below it.
+func (v *view) peak(n bottleneck) (ratio float64) {
 	points := v.wire()
 	for i := range points[:max(len(points)-1, 0)] {
 		ratio = max(ratio, stretch(points[i], points[i+1], n).ratio())
@@ -138,24 +138,24 @@ func (v *view) peak(n neck) (ratio float64) {
 // us: sockets and qdisc are read one after another, with a scheduler between.
 const sampleLate = 1000
 
-// stretch is what it sent between two samples. Each change of a token bucket's rate
+// stretch returns what it sent between two samples. Each change of a token bucket's rate
 // fills the bucket (tbf_change in net/sched/sch_tbf.c).
-func stretch(from, to wirePoint, n neck) sending {
+func stretch(from, to wirePoint, n bottleneck) sending {
 	fills := 1 + float64(len(n.path.Schedule))
-	return sending{to.sent - from.sent, capacity(&n.path, from.at, to.at), n.burst*fills + n.rate*sampleLate/8e6}
+	return sending{to.sent - from.sent, n.path.Capacity(from.at, to.at) / 8e6, n.burst*fills + n.rate*sampleLate/8e6}
 }
 
-// busy adds up the times in which the bottleneck surely had packets: from one sample
-// to the next the backlog at the first is enough to last. Where no sample is that sure,
-// long rows of samples with any backlog stand in, with a wide margin. A schedule has
-// no such time: what waits was timed at the rate before.
-func (v *view) busy(n neck) (total sending, within float64) {
+// busy adds up the times in which the bottleneck surely had packets: from one sample to
+// the next the backlog at the first is enough to last. If no sample is that certain, long
+// rows of samples with any backlog stand in, with a wide margin. A schedule has no such
+// time: waiting packets were timed at the previous rate.
+func (v *view) busy(n bottleneck) (total sending, within float64) {
 	points := v.wire()
 	if len(v.c.Path.Schedule) > 0 {
 		return sending{}, 0
 	}
 	sure := func(i int) bool {
-		return points[i].queue >= capacity(&n.path, points[i].at, points[i+1].at)
+		return points[i].queue >= n.path.Capacity(points[i].at, points[i+1].at)/8e6
 	}
 	if total = add(points, n, 1, sure); total.could > 0 {
 		return total, rateShare
@@ -168,8 +168,8 @@ func (v *view) busy(n neck) (total sending, within float64) {
 // happen once in a million.
 const seldomEmpty = 20
 
-// add sums the rows of at least so many steps between points that hold.
-func add(points []wirePoint, n neck, atLeast int, holds func(int) bool) (total sending) {
+// add sums the rows of at least that many steps between points for which holds is true.
+func add(points []wirePoint, n bottleneck, atLeast int, holds func(int) bool) (total sending) {
 	for i := 0; i+1 < len(points); {
 		j := i
 		for j+1 < len(points) && holds(j) {

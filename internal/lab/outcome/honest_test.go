@@ -1,7 +1,7 @@
 package outcome
 
 import (
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // cell100 is 100 Mbit/s with 100 ms, 1 % lost after the bottleneck, 16 MB by BBR.

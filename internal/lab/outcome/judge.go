@@ -1,13 +1,15 @@
 package outcome
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
-// rules are all gates, in the order in which a result has them. A rule gives its
-// gate without name and exemption; Why may be set although it holds.
+// rules are all gates, in the order of a result. A rule returns its gate without name and
+// exemption; Why may be set although it holds.
 var rules = []struct {
 	name string
 	rule func(*view) Gate
@@ -34,17 +36,8 @@ var rules = []struct {
 	{"cpu", cpu},
 }
 
-// GateNames are the gates' names, in the order of a result: what a scenario may exempt.
-func GateNames() []string {
-	names := make([]string, len(rules))
-	for i, r := range rules {
-		names[i] = r.name
-	}
-	return names
-}
-
-// Judge says whether a run of c is worth a number, and which. A run that ended with
-// an error is judged by that alone: what it saw until then would only add wrong reasons.
+// Judge reports whether a run of c is valid, and its numbers. A run that ended with an
+// error is judged by that alone: what it saw until then would only add wrong reasons.
 func Judge(s *scenario.Scenario, c *scenario.Cell, r *Run) Result {
 	v := &view{s, c, r}
 	result := Result{Cell: c.ID, Seed: r.Seed, Valid: true}
@@ -69,14 +62,14 @@ func Judge(s *scenario.Scenario, c *scenario.Cell, r *Run) Result {
 	return result
 }
 
-// view is what a gate sees.
+// view is a gate's input.
 type view struct {
 	s *scenario.Scenario
 	c *scenario.Cell
 	r *Run
 }
 
-// hop gives the first one that plays the role, nil if none does.
+// hop returns the first one that plays the role, nil if none does.
 func (v *view) hop(role string) *Hop {
 	for i := range v.r.Hops {
 		if v.r.Hops[i].plays(role) {
@@ -92,3 +85,27 @@ func (h *Hop) plays(role string) bool { return h != nil && slices.Contains(h.Rol
 func (v *view) frame() float64 { return float64(v.c.Path.MTU) + ethernetBytes }
 
 const ethernetBytes = 14
+
+// Words for people: three or four digits, and the unit that makes them readable.
+
+func bits(perS float64) string {
+	return scaled(perS, []string{"bit/s", "kbit/s", "Mbit/s", "Gbit/s"})
+}
+
+func micros(us float64) string { return scaled(us, []string{"us", "ms", "s"}) }
+
+func percent(share float64) string { return digits(100*share) + " %" }
+
+func scaled(x float64, units []string) string {
+	i := 0
+	for ; i < len(units)-1 && x >= 1000; i++ {
+		x /= 1000
+	}
+	return digits(x) + " " + units[i]
+}
+
+// digits returns four of them, without an exponent.
+func digits(x float64) string {
+	short, _ := strconv.ParseFloat(fmt.Sprintf("%.4g", x), 64)
+	return strconv.FormatFloat(short, 'f', -1, 64)
+}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // variants of cell100 that an honest world runs, each of them valid.
@@ -40,22 +40,24 @@ func TestHonestRunsAreValid(t *testing.T) {
 				t.Errorf("%s: %s broken: %q, want %q (%s)", name, g.Name, g.Got, g.Want, g.Why)
 			}
 		}
-		if !r.Valid || r.Metrics == nil || len(r.Gates) != len(GateNames()) {
+		if !r.Valid || r.Metrics == nil || len(r.Gates) != len(rules) {
 			t.Errorf("%s: valid %v with %d gates", name, r.Valid, len(r.Gates))
 		}
 	}
 }
 
-// TestGateNames: what a scenario may exempt is a gate, and each has one name.
+// TestGateNames: a scenario may exempt from each gate and from nothing else, and each has
+// one name.
 func TestGateNames(t *testing.T) {
-	names := GateNames()
-	for _, n := range scenario.Gates {
-		if !slices.Contains(names, n) {
-			t.Errorf("scenarios may exempt %q, which is no gate", n)
-		}
+	var names []string
+	for _, r := range rules {
+		names = append(names, r.name)
+	}
+	if !slices.Equal(scenario.Gates, names) {
+		t.Errorf("a file may exempt from %q, the gates are %q", scenario.Gates, names)
 	}
 	slices.Sort(names)
-	if len(slices.Compact(names)) != len(GateNames()) {
+	if len(slices.Compact(names)) != len(rules) {
 		t.Error("two gates with one name")
 	}
 }
@@ -107,7 +109,7 @@ func TestGatesPage(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllSubmatch(page, -1) {
 		rows = append(rows, string(m[1]))
 	}
-	if !slices.Equal(rows, GateNames()) {
-		t.Errorf("docs/gates.md has %v, gates are %v", rows, GateNames())
+	if !slices.Equal(rows, scenario.Gates) {
+		t.Errorf("docs/gates.md has %v, gates are %v", rows, scenario.Gates)
 	}
 }

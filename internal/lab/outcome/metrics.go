@@ -3,21 +3,22 @@ package outcome
 import (
 	"math"
 	"slices"
+	"sort"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // Whole: payload bits received over the time in which at least one connection was
 // open, from its connect to its last byte.
 //
-// Steady: payload bits received from WarmUpUs after the first connect until the first
-// flow ends: while all are there, past their start. At least ten round trips, since
+// Steady: payload bits received from WarmUpUs after the first connect until the first flow
+// ends: while all flows are active, past their start. At least ten round trips, since
 // BBR's gain cycle alone takes eight; else 0.
 
 // steadyRTTs is the least steady time, in round trips.
 const steadyRTTs = 10
 
-// measure gives the numbers of a run that is worth them.
+// measure returns the numbers of a valid run.
 func measure(v *view) *Metrics {
 	m := &Metrics{Flows: []FlowMetrics{}}
 	from, to := v.steadyTime()
@@ -38,22 +39,24 @@ func measure(v *view) *Metrics {
 	m.GoodputBitPerS = perS(bytes, open(conns))
 	m.RetransShare = again / max(sent, 1)
 	if repeats {
-		m.ConnUs = spread(durations(conns))
+		var us []float64
+		for _, t := range conns {
+			us = append(us, float64(t.EndUs-t.StartUs))
+		}
+		m.ConnUs = spread(us)
 	}
 	m.Jain = fairness(m.Flows)
-	m.QueueUs, m.SrttQueueUs = v.probeQueue(), v.srttQueue()
+	m.QueueUs, m.SrttQueueUs = spread(v.r.QueueUs()), v.srttQueue()
 	m.PolicerShare = policerShare(v.r.Samples)
 	v.measureWire(m)
 	return m
 }
 
-// steadyTime gives the bounds in us; from = to where nothing is left.
+// steadyTime returns the bounds in us; from = to where nothing is left.
 func (v *view) steadyTime() (from, to float64) {
-	first := math.Inf(1)
-	to = math.Inf(1)
+	first, to := math.Inf(1), v.firstEnd()
 	for i := range v.r.Flows {
 		first = min(first, float64(v.r.Flows[i].start()))
-		to = min(to, float64(v.r.Flows[i].end()))
 	}
 	from = first + float64(v.c.WarmUpUs)
 	if math.IsInf(to, 0) || to-from < steadyRTTs*float64(v.c.Path.RTTUs) {
@@ -78,14 +81,7 @@ func received(conns []Transfer) (bytes float64) {
 	return bytes
 }
 
-func durations(conns []Transfer) (us []float64) {
-	for _, t := range conns {
-		us = append(us, float64(t.EndUs-t.StartUs))
-	}
-	return us
-}
-
-// fairness is Jain's index of the flows while all were there, or else of the whole.
+// fairness returns Jain's index of the flows while all were active, or else of the whole.
 func fairness(flows []FlowMetrics) float64 {
 	var steady, whole []float64
 	for _, f := range flows {
@@ -97,18 +93,18 @@ func fairness(flows []FlowMetrics) float64 {
 	return stat.Jain(whole)
 }
 
-// probeQueue is by how much probes took longer than the fastest on the idle path.
-func (v *view) probeQueue() Spread {
-	idle := replies(v.r.Idle)
+// QueueUs is by how much probes took longer than the fastest on the idle path.
+func (r *Run) QueueUs() []float64 {
+	idle := replies(r.Idle)
 	if len(idle) == 0 {
-		return Spread{}
+		return nil
 	}
 	least := slices.Min(idle)
-	us := replies(v.r.Probes)
+	us := replies(r.Probes)
 	for i := range us {
 		us[i] = max(us[i]-least, 0)
 	}
-	return spread(us)
+	return us
 }
 
 // srttQueue is what TCP itself could know of the queue.
@@ -122,7 +118,7 @@ func (v *view) srttQueue() Spread {
 	return spread(us)
 }
 
-// spread sorts us; all zero where there are none.
+// spread sorts us; all zero for an empty one.
 func spread(us []float64) Spread {
 	if len(us) == 0 {
 		return Spread{}
@@ -131,14 +127,14 @@ func spread(us []float64) Spread {
 	return Spread{stat.Sorted(us, 0.5), stat.Sorted(us, 0.95), stat.Sorted(us, 0.99)}
 }
 
-// measureWire adds what the bottleneck's own counters tell.
+// measureWire adds the bottleneck's own counters.
 //
-// WireBitPerS is that of a bucket which is empty: from the first sample of the steady
-// state at which more than a burst has passed until the last before a flow ends at
-// which packets wait: in slow start, and when all is sent, the sender asks for less than
-// the bucket gives.
+// WireBitPerS is that of an empty bucket: from the first sample of the steady state at
+// which more than a burst has passed until the last one with waiting packets before a flow
+// ends. In slow start, and when everything is sent, the sender uses less than the bucket's
+// rate.
 func (v *view) measureWire(m *Metrics) {
-	n := v.neck()
+	n := v.bottleneck()
 	if n.hop == nil || n.rate == 0 {
 		return
 	}
@@ -187,4 +183,59 @@ func (v *view) mss() float64 {
 		return 0
 	}
 	return mss
+}
+
+// arrivedAt returns how many payload bytes the receiver had at a time (us), on a straight
+// line between the marks around it.
+func (f *FlowRun) arrivedAt(us float64) float64 {
+	i := sort.Search(len(f.Arrived), func(i int) bool { return float64(f.Arrived[i].AtUs) > us })
+	before := Mark{AtUs: f.start()}
+	if i > 0 {
+		before = f.Arrived[i-1]
+	}
+	if i == len(f.Arrived) || us <= float64(before.AtUs) {
+		return float64(before.Bytes)
+	}
+	after := f.Arrived[i]
+	part := (us - float64(before.AtUs)) / float64(after.AtUs-before.AtUs)
+	return float64(before.Bytes) + part*float64(after.Bytes-before.Bytes)
+}
+
+// start is when the flow's first connection began.
+func (f *FlowRun) start() uint64 {
+	if len(f.Conns) == 0 {
+		return 0
+	}
+	return f.Conns[0].StartUs
+}
+
+// end is when its last byte arrived.
+func (f *FlowRun) end() (us uint64) {
+	for _, t := range f.Conns {
+		us = max(us, t.EndUs)
+	}
+	return us
+}
+
+// open is for how long at least one of the connections was open, in us: gaps between
+// connections are no one's time.
+func open(conns []Transfer) (us float64) {
+	conns = slices.Clone(conns)
+	slices.SortFunc(conns, func(a, b Transfer) int { return int(int64(a.StartUs) - int64(b.StartUs)) })
+	var until uint64
+	for _, t := range conns {
+		if from := max(t.StartUs, until); t.EndUs > from {
+			us += float64(t.EndUs - from)
+			until = t.EndUs
+		}
+	}
+	return us
+}
+
+// perS is bytes over us as bit/s; 0 where there was no time.
+func perS(bytes, us float64) float64 {
+	if us <= 0 || math.IsNaN(bytes) {
+		return 0
+	}
+	return bytes * 8e6 / us
 }

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/scenario"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/lab/scenario"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 func near9(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(b)) }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // Each mistake turns an honest run of cell100, or of its tbf sister, into what a world

@@ -1,20 +1,20 @@
 package outcome
 
-// BBRv1 takes two lossy intervals of equal rate for a token-bucket policer and then
-// sends at that rate, without probing, for 48 round trips: bbr_lt_bw_sampling() in
+// BBRv1 takes two lossy intervals of equal rate for a token-bucket policer and then sends
+// at that rate, without probing, for 48 round trips: bbr_lt_bw_sampling() in
 // net/ipv4/tcp_bbr.c, when at least 50/256 of the delivered packets were lost. inet_diag
-// has no field for it. But bbr_update_gains() gives such an episode away:
+// has no field for it. But bbr_update_gains() reveals such an episode:
 //
 //	PROBE_BW          pacing gain 1.25, 0.75, then six phases of 1, each a min_rtt; cwnd gain 2
 //	PROBE_BW, lt_bw   pacing gain 1 all the time, cwnd gain 2, and a rate that does not move
 //	PROBE_RTT         pacing gain 1, cwnd gain 1
 //
-// So an episode is a row of samples with gains 1 and 2 and one rate that is longer than
-// a cycle of eight phases. Samples that lie further apart than a min_rtt could step over
-// the other two phases; then a row must have as many samples as chance would give once
-// in a thousand rows, (6/8)^24, or belong to a connection that hardly probes: the phase
-// of 1.25 alone is an eighth of the time that is spent probing. An episode of 48 round
-// trips of a millisecond has too few samples of 10 ms in it for the first rule.
+// So an episode is a row of samples with gains 1 and 2 and one rate that is longer than a
+// cycle of eight phases. Samples further apart than a min_rtt could miss the other two
+// phases; then a row must have as many samples as chance would give once in a thousand
+// rows, (6/8)^24, or belong to a connection that hardly probes: the phase of 1.25 alone is
+// an eighth of the probing time. An episode of 48 round trips of a millisecond has too few
+// samples of 10 ms in it for the first rule.
 const (
 	unitGain   = 256 // BBR_UNIT
 	cyclePhase = 8   // CYCLE_LEN
@@ -29,7 +29,7 @@ const (
 	policedRow = 8
 )
 
-// bbrFlow is what the samples of one connection's BBR are made of.
+// bbrFlow summarises one connection's BBR samples.
 type bbrFlow struct {
 	all, cycling, probing int        // samples: of BBR, in PROBE_BW, of those with a gain that is not 1
 	rows                  [][]Sample // with gains 1 and 2 and one rate
@@ -90,7 +90,7 @@ func (f *bbrFlow) policed() (n int) {
 	return n
 }
 
-// episode tells whether a row is one, of at least so many samples where they are coarse.
+// episode reports whether a row is one, of at least that many samples if they are coarse.
 func episode(row []Sample, least int) bool {
 	if len(row) < 2 {
 		return false

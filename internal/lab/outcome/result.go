@@ -1,6 +1,6 @@
 package outcome
 
-import "github.com/congctl/congctl/internal/core/scenario"
+import "github.com/congctl/congctl/internal/lab/scenario"
 
 // Gate is one rule that a valid cell keeps. Got and Want are for people, with units.
 type Gate struct {
@@ -81,11 +81,11 @@ type Row struct {
 	// Ratio of this arm's goodput to that of the scenario's first arm, in the same group.
 	Ratio  *Interval `json:"ratio,omitempty"`
 	Paired bool      `json:"paired"` // of Ratio: losses were the same for both arms
-	Stop   string    `json:"stop"`   // why no more seeds: narrow enough, budget spent, asked for
+	Stop   string    `json:"stop"`   // why no more seeds: narrow enough, budget spent, requested
 	Theory *Theory   `json:"theory,omitempty"`
 }
 
-// Theory is the prediction beside a row; core/theory makes it.
+// Theory is the prediction beside a row; lab/theory makes it.
 type Theory struct {
 	BoundBitPerS float64 `json:"bound_bit_per_s"` // physics
 	LowBitPerS   float64 `json:"low_bit_per_s"`   // of the model's band
@@ -100,6 +100,18 @@ type Summary struct {
 	Rows     []Row             `json:"rows"` // in the order of the scenario's cells
 	Winners  []Winner          `json:"winners"`
 }
+
+// Invalid counts the rows without a result.
+func (s *Summary) Invalid() (n int) {
+	for i := range s.Rows {
+		if !s.Rows[i].valid() {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Row) valid() bool { return r.Runs > 0 && r.Invalid == 0 }
 
 // Winner is the arm with the best median goodput of a group; a difference under 5 % is a tie.
 type Winner struct {

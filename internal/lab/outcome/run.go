@@ -1,8 +1,8 @@
 package outcome
 
-// Run is what a world saw of one cell with one seed. Times are microseconds of the
-// world's own clock since the first flow was due, unless a name says otherwise; a
-// world that failed sets Error and whatever it has.
+// Run is what a world saw of one cell with one seed. Times are microseconds of the world's
+// own clock since the first flow was due, unless a name says otherwise; a world that
+// failed sets Error and whatever it has.
 type Run struct {
 	Schema int    `json:"schema"` // 1
 	Cell   string `json:"cell"`   // Cell.ID
@@ -60,7 +60,7 @@ type Mark struct {
 	Bytes uint64 `json:"bytes"`
 }
 
-// Sample is the sender's socket at a moment, from the product's own sampler.
+// Sample is the sender's socket at one time, from the product's own sampler.
 type Sample struct {
 	AtUs            uint64 `json:"at_us"`
 	Flow            string `json:"flow"`
@@ -75,13 +75,14 @@ type Sample struct {
 	Lost            uint32 `json:"lost"`
 	TotalRetrans    uint32 `json:"total_retrans"`
 	BytesAcked      uint64 `json:"bytes_acked"`
-	// BBR as inet_diag tells it, zero for others; gains are multiples of 1/256.
+	// BBR as inet_diag reports it, zero for others; gains are multiples of 1/256.
 	BBRBwBytesPerS uint64 `json:"bbr_bw_bytes_per_s,omitempty"`
 	BBRMinRTTUs    uint32 `json:"bbr_min_rtt_us,omitempty"`
 	BBRPacingGain  uint32 `json:"bbr_pacing_gain,omitempty"`
 	BBRCwndGain    uint32 `json:"bbr_cwnd_gain,omitempty"`
 	// QueueBytes is the backlog of the bottleneck, WireBytes what it has sent so far, as
-	// tc counts them. Where the sender's own tbf is narrower than the path, it is meant.
+	// tc counts them. If the sender's own tbf is narrower than the path, it is the
+	// bottleneck here.
 	QueueBytes uint32 `json:"queue_bytes"`
 	WireBytes  uint64 `json:"wire_bytes"`
 }
@@ -101,8 +102,8 @@ const (
 	RoleBack       = "back"       // the way back
 )
 
-// Hop is a qdisc at the end of the cell, as its own counters say. One qdisc may play
-// several roles. Sent packets are counted after drops.
+// Hop is a qdisc's own counters at the end of the cell. One qdisc may play several roles.
+// Sent packets are counted after drops.
 type Hop struct {
 	Node       string   `json:"node"`  // srv, pre, bn, wan, cli
 	Link       string   `json:"link"`  // device name

@@ -10,8 +10,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/congctl/congctl/internal/core/scenario"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/lab/scenario"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // table makes a scenario of groups x arms (cubic first) and its results from lines of
@@ -54,7 +54,7 @@ func TestSummarise(t *testing.T) {
 	datadriven.RunTest(t, "testdata/summary", func(t *testing.T, d *datadriven.TestData) string {
 		s, results := table(t, d.Input)
 		var b strings.Builder
-		sum := Summarise(s, results, Options{Paired: d.Cmd == "paired"})
+		sum := Summarise(s, results, d.Cmd == "paired")
 		for _, r := range sum.Rows {
 			fmt.Fprintf(&b, "%s: %d runs, %d invalid, goodput %s, ratio %s", r.Cell, r.Runs, r.Invalid, r.Goodput, r.Ratio)
 			if r.Paired {
@@ -82,7 +82,7 @@ b bbr 70 30 72 71
 func TestSummaryIsRepeatable(t *testing.T) {
 	s, results := table(t, sweep)
 	for _, paired := range []bool{true, false} {
-		want, err := json.Marshal(Summarise(s, results, Options{Paired: paired}))
+		want, err := json.Marshal(Summarise(s, results, paired))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestSummaryIsRepeatable(t *testing.T) {
 				j := r.Index(i + 1)
 				results[i], results[j] = results[j], results[i]
 			}
-			if got, _ := json.Marshal(Summarise(s, results, Options{Paired: paired})); string(got) != string(want) {
+			if got, _ := json.Marshal(Summarise(s, results, paired)); string(got) != string(want) {
 				t.Fatalf("not the same:\n%s\n%s", got, want)
 			}
 		}
@@ -101,14 +101,14 @@ func TestSummaryIsRepeatable(t *testing.T) {
 
 // TestNothingToSummarise can be written as JSON, with lists for lists.
 func TestNothingToSummarise(t *testing.T) {
-	b, err := json.Marshal(Summarise(&scenario.Scenario{}, nil, Options{}))
+	b, err := json.Marshal(Summarise(&scenario.Scenario{}, nil, false))
 	if err != nil || !strings.Contains(string(b), `"rows":[],"winners":[]`) {
 		t.Errorf("%s, %v", b, err)
 	}
 	s, _ := table(t, sweep)
 	for _, zero := range []string{"a cubic 0 0 0\na bbr 0 0 0\n", "a cubic 0\na bbr 5\n"} {
 		_, results := table(t, zero)
-		if _, err := json.Marshal(Summarise(s, results, Options{})); err != nil {
+		if _, err := json.Marshal(Summarise(s, results, false)); err != nil {
 			t.Errorf("%s: %v", zero, err)
 		}
 	}
@@ -133,24 +133,24 @@ func TestMoreSeeds(t *testing.T) {
 		n    int
 		why  string
 	}{
-		{func(int) float64 { return 100 }, 3, "narrow enough: half-width 0 % after 3 seeds, 5 % asked for"},
-		{func(i int) float64 { return 100 + 3*float64(i%2) }, 3, "narrow enough: half-width 1.456 % after 3 seeds, 5 % asked for"},
-		{func(i int) float64 { return 100 * float64(1+i%2) }, 8, "budget spent: half-width 33.33 % after 8 seeds, 5 % asked for"},
-		{func(int) float64 { return 0 }, 8, "budget spent: half-width unknown after 8 seeds, 5 % asked for"},
+		{func(int) float64 { return 100 }, 3, "narrow enough: half-width 0 % after 3 seeds, 5 % requested"},
+		{func(i int) float64 { return 100 + 3*float64(i%2) }, 3, "narrow enough: half-width 1.456 % after 3 seeds, 5 % requested"},
+		{func(i int) float64 { return 100 * float64(1+i%2) }, 8, "budget spent: half-width 33.33 % after 8 seeds, 5 % requested"},
+		{func(int) float64 { return 0 }, 8, "budget spent: half-width unknown after 8 seeds, 5 % requested"},
 	} {
 		if n, why := run(k.draw); n != k.n || why != k.why {
 			t.Errorf("%d seeds: %s; want %d: %s", n, why, k.n, k.why)
 		}
 	}
 	c.Seeds.HalfWidth = 0
-	if n, why := run(func(i int) float64 { return float64(i) }); n != 3 || why != "3 seeds, as asked for" {
+	if n, why := run(func(i int) float64 { return float64(i) }); n != 3 || why != "3 seeds, as requested" {
 		t.Errorf("%d seeds: %s", n, why)
 	}
 	if more, why := NeedsMore(&scenario.Scenario{}, &c, []Result{{Cell: c.ID}}); more || !strings.HasPrefix(why, "invalid") {
 		t.Errorf("after an invalid one: %v, %s", more, why)
 	}
 	c.Seeds.Count = 1
-	if n, why := run(func(i int) float64 { return float64(i) }); n != 1 || why != "one seed, as asked for" {
+	if n, why := run(func(i int) float64 { return float64(i) }); n != 1 || why != "one seed, as requested" {
 		t.Errorf("%d seeds: %s", n, why)
 	}
 	c.Seeds = scenario.Seeds{}

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// tie is by what share of the best goodput another arm may be behind and still be as
+// Tie is by what share of the best goodput another arm may be behind and still be as
 // good: below, emulators, seeds and versions of a kernel differ by as much.
-const tie = 0.05
+const Tie = 0.05
 
-// winners gives the best arm of each group that has several, in the rows' order.
+// winners returns the best arm of each group that has several, in the rows' order.
 func winners(rows []Row) []Winner {
 	list := []Winner{}
 	var order []string
@@ -45,7 +45,7 @@ func winner(group string, rows []Row) Winner {
 	best, next := rows[0], rows[1]
 	behind := 1 - next.Goodput.Median/best.Goodput.Median
 	alone := lone(best, next)
-	if !(behind >= tie) {
+	if !(behind >= Tie) {
 		w.Note = fmt.Sprintf("%s and %s tie", best.Arm, next.Arm)
 		if alone != "" {
 			w.Note += ", " + alone
@@ -54,7 +54,7 @@ func winner(group string, rows []Row) Winner {
 	}
 	w.Arm, w.Note = best.Arm, alone
 	if alone == "" && !beyondChance(best, next) {
-		w.Note = fmt.Sprintf("not sure: the intervals of %s and %s overlap", best.Arm, next.Arm)
+		w.Note = fmt.Sprintf("uncertain: the intervals of %s and %s overlap", best.Arm, next.Arm)
 	}
 	return w
 }
@@ -77,7 +77,7 @@ func lone(a, b Row) string {
 	return ""
 }
 
-// beyondChance tells whether chance hardly explains the difference: by the ratio's interval if
+// beyondChance reports whether chance hardly explains the difference: by the ratio's interval if
 // one of the two is what ratios are against, or else by intervals that do not touch.
 func beyondChance(best, next Row) bool {
 	switch {

@@ -1,5 +1,5 @@
 // Package plot draws small plots as SVG text: axes with sensible ticks, lines, steps,
-// bands, intervals, distributions, heat maps.
+// bands, intervals, distributions.
 //
 // It knows no congestion control and no colours: marks carry classes (c0 to c7, "band",
 // "line"), and Style has the rules that a page includes once, for light and dark.

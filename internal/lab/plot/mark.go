@@ -2,6 +2,7 @@ package plot
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -67,8 +68,8 @@ func (w Whisker) draw(c *canvas) {
 	c.element("path", "", "class", "mark whisker "+w.Class, "d", d)
 }
 
-// Dot is a value. Its shape repeats what the colour says: 0 circle, 1 square,
-// 2 triangle, 3 diamond, and again.
+// Dot is a value. Its shape repeats the colour's meaning: 0 circle, 1 square, 2 triangle,
+// 3 diamond, and again.
 type Dot struct {
 	X, Y         float64
 	Shape        int
@@ -86,7 +87,7 @@ func (d Dot) draw(c *canvas) {
 	c.element("path", d.Title, "class", "mark dot "+d.Class, "d", "M"+c.px(d.X)+" "+c.py(d.Y)+shapes[d.Shape%len(shapes)])
 }
 
-// Note is text beside X0 to X1: right of it where there is room, else left, else over it.
+// Note is text beside X0 to X1: right of it if there is room, else left, else over it.
 type Note struct {
 	X0, X1, Y float64
 	Text      string
@@ -106,4 +107,48 @@ func (n Note) draw(c *canvas) {
 		}
 	}
 	c.text(n.Text, side+n.Class, x, c.y(n.Y)+4)
+}
+
+// CDF returns the share of values that are at most x, as points for a step line. It
+// returns at most n: beyond that each n-th of the sorted values stands for those before
+// it.
+func CDF(values []float64, n int) []Point {
+	x := slices.Sorted(slices.Values(values))
+	if len(x) == 0 {
+		return nil
+	}
+	n = min(n, len(x))
+	out := []Point{{x[0], 0}}
+	for i := 1; i <= n; i++ {
+		k := i * len(x) / n
+		out = append(out, Point{x[k-1], float64(k) / float64(len(x))})
+	}
+	return out
+}
+
+// Thin keeps the lowest and the highest point of each of n slices of X, in their order:
+// unlike a mean it hides no spike, unlike each n-th point it misses none.
+func Thin(points []Point, n int) []Point {
+	if len(points) <= 2*n {
+		return points
+	}
+	lo, hi := points[0].X, points[len(points)-1].X
+	var out []Point
+	for i := 0; i < len(points); {
+		slice := int((points[i].X - lo) / (hi - lo) * float64(n))
+		low, high := i, i
+		for ; i < len(points) && int((points[i].X-lo)/(hi-lo)*float64(n)) == slice; i++ {
+			if points[i].Y < points[low].Y {
+				low = i
+			}
+			if points[i].Y > points[high].Y {
+				high = i
+			}
+		}
+		out = append(out, points[min(low, high)])
+		if low != high {
+			out = append(out, points[max(low, high)])
+		}
+	}
+	return out
 }

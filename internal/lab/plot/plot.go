@@ -13,13 +13,13 @@ type Plot struct {
 
 // Axis is one of the two. Without Ticks the scale chooses them.
 type Axis struct {
-	Label string // what and in which unit
+	Label string // what and in which unit; of X alone
 	Scale Scale
 	Ticks []Tick
 	Lines []float64 // separators instead of a grid at the ticks
 }
 
-// Entry says what a class means.
+// Entry is the meaning of a class.
 type Entry struct {
 	Label string
 	Class string
@@ -28,28 +28,36 @@ type Entry struct {
 
 const (
 	charLine    = 18 // of a line of text, pixels
-	leftMargin  = 16 // for the vertical label
 	rightMargin = 22 // half of the last tick's label
 	leastLeft   = 48 // so that plots below each other begin at the same place
 )
 
-// SVG draws it.
-func (p *Plot) SVG() string {
-	c := &canvas{xs: p.X.Scale, ys: p.Y.Scale, height: p.Height}
-	xTicks, yTicks := p.X.ticks(int(p.Width/80)), p.Y.ticks(max(3, int(p.Height/20)))
-	c.left = leastLeft
-	for _, t := range yTicks {
+// Total is the height of the whole drawing, pixels.
+func (p *Plot) Total() float64 {
+	c, _ := p.frame()
+	return c.top + p.Height + p.below()
+}
+
+// frame places the box between the axes, and the legend.
+func (p *Plot) frame() (c *canvas, legend []placed) {
+	c = &canvas{xs: p.X.Scale, ys: p.Y.Scale, height: p.Height, left: leastLeft}
+	for _, t := range p.yTicks() {
 		c.left = max(c.left, textWidth(t.Label)+10)
 	}
-	if p.Y.Label != "" {
-		c.left += leftMargin
-	}
 	c.width = p.Width - c.left - rightMargin
-	legend := layout(p.Legend, c.left, p.nameWidth(), p.Width)
+	legend = layout(p.Legend, c.left, p.nameWidth(), p.Width)
 	c.top = 8
 	if n := len(legend); n > 0 {
 		c.top = legend[n-1].y + 12
 	}
+	return c, legend
+}
+
+func (p *Plot) yTicks() []Tick { return p.Y.ticks(max(3, int(p.Height/20))) }
+
+// SVG draws it.
+func (p *Plot) SVG() string {
+	c, legend := p.frame()
 	c.begin(p.Title, "plot", p.Width, c.top+p.Height+p.below())
 	if p.Name != "" {
 		c.text(p.Name, "name", c.left, 16)
@@ -57,16 +65,16 @@ func (p *Plot) SVG() string {
 	for _, e := range legend {
 		e.draw(c)
 	}
-	c.grid(&p.X, &p.Y, xTicks, yTicks)
+	c.grid(&p.X, &p.Y, p.X.ticks(int(p.Width/80)), p.yTicks())
 	for _, m := range p.Marks {
 		m.draw(c)
 	}
-	c.labels(p.X.Label, p.Y.Label)
+	c.xLabel(p.X.Label)
 	c.WriteString("</svg>\n")
 	return c.String()
 }
 
-// nameWidth is what the name takes of the first line.
+// nameWidth returns how much of the first line the name takes.
 func (p *Plot) nameWidth() float64 {
 	if p.Name == "" {
 		return 0
@@ -119,13 +127,45 @@ func places(a *Axis, ticks []Tick) []float64 {
 	return at
 }
 
-func (c *canvas) labels(x, y string) {
-	if x != "" {
-		c.text(x, "label", c.left+c.width/2, c.top+c.height+2*charLine-2)
+func (c *canvas) xLabel(text string) {
+	if text != "" {
+		c.text(text, "label", c.left+c.width/2, c.top+c.height+2*charLine-2)
 	}
-	if y != "" {
-		at := px(c.top + c.height/2)
-		c.open("text", "class", "label", "transform", "translate(12 "+at+")rotate(-90)")
-		c.WriteString(escaper.Replace(y) + "</text>\n")
+}
+
+// placed is a legend's entry with its place.
+type placed struct {
+	Entry
+	x, y float64
+}
+
+// layout sets entries one after another from left on, the first line after a name, in
+// as many lines as it takes.
+func layout(entries []Entry, left, name, width float64) []placed {
+	out := make([]placed, 0, len(entries))
+	x, y := left+name, 12.0
+	for _, e := range entries {
+		w := 24 + textWidth(e.Label) + 16
+		if x > left && x+w > width {
+			x, y = left, y+charLine
+		}
+		out = append(out, placed{e, x, y})
+		x += w
 	}
+	return out
+}
+
+func (e placed) draw(c *canvas) {
+	at := "M" + px(e.x+9) + " " + px(e.y)
+	switch e.Shape {
+	case -1:
+		c.element("path", "", "class", "line "+e.Class, "d", at+"m-9 0h18")
+	case -2:
+		c.element("rect", "", "class", e.Class, "x", px(e.x), "y", px(e.y-5), "width", "18", "height", "10")
+	case -3:
+		c.element("rect", "", "class", e.Class, "x", px(e.x+8), "y", px(e.y-6), "width", "1.5", "height", "12")
+	default:
+		c.element("path", "", "class", "dot "+e.Class, "d", at+shapes[e.Shape%len(shapes)])
+	}
+	c.text(e.Label, "legend", e.x+24, e.y+4)
 }

@@ -19,7 +19,7 @@ const logFrom = 30
 // least is the smallest lower end of a logarithmic axis: below, its inverse overflows.
 const least = 1e-300
 
-// Fit gives an axis for values that holds them all and ends at a round one: from zero,
+// Fit returns an axis for values that holds them all and ends at a round one: from zero,
 // or logarithmic where all are positive and spread over more than a factor of 30.
 func Fit(values ...float64) Scale {
 	lo, hi := math.Inf(1), math.Inf(-1)
@@ -39,7 +39,7 @@ func Fit(values ...float64) Scale {
 	return Scale{math.Floor(lo/step) * step, math.Ceil(hi/step) * step, false}
 }
 
-// At is where v stands, within 0 and 1: what lies outside is drawn at the edge.
+// At returns the place of v, within 0 and 1: values outside are drawn at the edge.
 func (s Scale) At(v float64) float64 {
 	lo, hi := s.Lo, s.Hi
 	if s.Log {

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	_ "embed" // the style sheet
 	"math"
 	"strconv"
 	"strings"
@@ -53,8 +54,8 @@ func (c *canvas) text(s, class string, x, y float64) {
 	c.WriteString(escaper.Replace(s) + "</text>\n")
 }
 
-// begin opens the drawing, to stand in a page: a file of its own would need a name space.
-// Its title is what a screen reader says of it.
+// begin opens the drawing, for use in a page: a separate file would need a name space. A
+// screen reader reads its title.
 func (c *canvas) begin(title, class string, width, height float64) {
 	w, h := px(width), px(height)
 	c.open("svg", "class", class, "role", "img", "aria-label", title,
@@ -78,3 +79,8 @@ func textWidth(s string) float64 {
 	}
 	return w
 }
+
+// Style has the rules and colours of all plots, for a page to include once.
+//
+//go:embed style.css
+var Style string

@@ -1,58 +1,47 @@
-// Package proof says whether a kernel, booted in a machine, has shown that BBR can be
-// turned on there and is worth it.
+// Package proof judges whether a kernel, booted in a machine, has shown that BBR can be turned on there
+// and is worth it.
 //
-// It is no benchmark: one path with loss, one seed, two congestion controls. The lab has
-// the numbers.
+// It is not a benchmark: one path with loss, one seed, two congestion controls. The lab has the numbers.
 //
-// Its trap: "available" proves little. A kernel may list BBR, take the sysctl, and still
-// give a connection something else, so the connection itself is asked.
+// Its trap: "available" proves little. A kernel may list BBR, take the sysctl, and still give a
+// connection something else, so the connection itself is queried.
 package proof
 
 import (
+	"cmp"
+	_ "embed" // the scenario
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
-// Cong is what is proved.
+// Cong is the congestion control to prove.
 const Cong = "bbr"
 
-// Loss of 2 % as the scenario sets it: where the published tables begin to differ plainly,
-// and CUBIC still finishes in the time.
-const text = `
-name: verify-kernel
-about: CUBIC and BBR on one path with 2 % loss, the same seed
-arms: [cubic, bbr]
-matrix:
-  loss: [2%]
-path:
-  rate: 10mbit
-  rtt: 40ms
-  buffer: 1bdp
-  loss_at: before
-flows:
-  - {size: 5MB, duration: 30s}
-`
+//go:embed verify-kernel.yml
+var text []byte
 
-// Scenario that a machine is to run.
-func Scenario() (*scenario.Scenario, error) { return scenario.Parse("verify-kernel.yml", []byte(text)) }
+// Scenario returns what a machine must run.
+func Scenario() (*scenario.Scenario, error) { return scenario.Parse("verify-kernel.yml", text) }
 
-// Enabled is what came of making a congestion control the default: each step as it was
-// read back, "" where it was not reached.
+// Enabled is what came of making a congestion control the default: each step as read back, "" if it was
+// not reached.
 type Enabled struct {
 	Release   string `json:"release"`   // uname -r
 	Available string `json:"available"` // tcp_available_congestion_control
 	Before    string `json:"before"`    // the default, before
-	Default   string `json:"default"`   // read back after it was set
-	Conn      string `json:"conn"`      // of a new connection, by inet_diag
-	Internals bool   `json:"internals"` // inet_diag tells bandwidth and gains of it
+	Default   string `json:"default"`   // read back after the write
+	Conn      string `json:"conn"`      // of a new connection, as the kernel says
+	Internals bool   `json:"internals"` // the kernel shows its bandwidth and gains
 	Error     string `json:"error,omitempty"`
 }
 
-// Step is one thing to be proved.
+// Step is one step to prove.
 type Step struct {
 	Step string `json:"step"`
 	OK   bool   `json:"ok"`
@@ -64,10 +53,10 @@ type Report struct {
 	Release string   `json:"release"`
 	Proven  bool     `json:"proven"`
 	Steps   []Step   `json:"steps"`
-	Ratio   *float64 `json:"ratio"` // BBR's goodput divided by CUBIC's; null where they were not measured
+	Ratio   *float64 `json:"ratio"` // BBR's goodput divided by CUBIC's; null if they were not measured
 }
 
-// Judge says what a machine's facts prove. A step after one that failed is still told.
+// Judge returns what a machine's facts prove. It reports the steps after a failed one, too.
 func Judge(e Enabled, s *scenario.Scenario, runs []outcome.Run) Report {
 	r := Report{Release: e.Release, Proven: true}
 	r.add("available", slices.Contains(strings.Fields(e.Available), Cong), e.Available)
@@ -85,24 +74,19 @@ func Judge(e Enabled, s *scenario.Scenario, runs []outcome.Run) Report {
 }
 
 func (r *Report) add(step string, ok bool, saw string) {
-	if saw == "" {
-		saw = "nothing"
-	}
-	r.Steps = append(r.Steps, Step{step, ok, saw})
+	r.Steps = append(r.Steps, Step{step, ok, cmp.Or(saw, "nothing")})
 	r.Proven = r.Proven && ok
 }
 
-// race adds whether both cells are worth a number, and whether BBR was the faster.
+// race adds whether both cells are valid, and whether BBR was faster.
 func (r *Report) race(s *scenario.Scenario, runs []outcome.Run) {
 	var results []outcome.Result
 	for i := range runs {
-		for j := range s.Cells {
-			if s.Cells[j].ID == runs[i].Cell {
-				results = append(results, outcome.Judge(s, &s.Cells[j], &runs[i]))
-			}
+		if c := s.Cell(runs[i].Cell); c != nil {
+			results = append(results, outcome.Judge(s, c, &runs[i]))
 		}
 	}
-	sum := outcome.Summarise(s, results, outcome.Options{Paired: true})
+	sum := outcome.Summarise(s, results, true)
 	var faults, speeds []string
 	for _, row := range sum.Rows {
 		faults = append(faults, row.Reasons...)
@@ -127,4 +111,25 @@ func (r *Report) race(s *scenario.Scenario, runs []outcome.Run) {
 		saw += fmt.Sprintf(": %.1f times", *r.Ratio)
 	}
 	r.add("faster at 2 % loss", faster, saw)
+}
+
+// Table writes the report for people.
+func (r *Report) Table(w io.Writer) error {
+	var rows [][]string
+	for _, s := range r.Steps {
+		verdict := "ok"
+		if !s.OK {
+			verdict = "failed"
+		}
+		rows = append(rows, []string{s.Step, verdict, s.Saw})
+	}
+	if err := answer.Table(w, "STEP VERDICT SAW", rows); err != nil {
+		return err
+	}
+	verdict := "BBR can be turned on, and is faster than CUBIC when packets are lost"
+	if !r.Proven {
+		verdict = "not proven"
+	}
+	_, err := fmt.Fprintf(w, "\nLinux %s: %s.\n", r.Release, verdict)
+	return err
 }

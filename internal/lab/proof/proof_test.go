@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 func proven() Enabled {
@@ -116,7 +116,7 @@ func TestTable(t *testing.T) {
 	r := Report{Release: "6.1.0", Proven: true, Steps: []Step{{"available", true, "reno bbr"}}}
 	const rows = "STEP       VERDICT  SAW\navailable  ok       reno bbr\n\nLinux 6.1.0: "
 	var b bytes.Buffer
-	if err := r.Table(&b); err != nil || b.String() != rows+"BBR can be turned on and is faster than CUBIC where packets are lost.\n" {
+	if err := r.Table(&b); err != nil || b.String() != rows+"BBR can be turned on, and is faster than CUBIC when packets are lost.\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	b.Reset()

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/theory/model"
+	"github.com/congctl/congctl/internal/lab/theory/model"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write golden files")
@@ -16,17 +16,17 @@ var rewrite = flag.Bool("rewrite", false, "write golden files")
 // TestLossesAreFittedOnCubic: fitting again gives what is written down.
 func TestLossesAreFittedOnCubic(t *testing.T) {
 	fitted := 0
-	for _, c := range Calibrations() {
+	for _, c := range calibrations() {
 		if c.Fitted != "loss" {
 			continue
 		}
 		fitted++
 		table, _ := Find(c.Table)
-		goodput := table.Unit.bitPerS(table.published(c.Key, cubic))
+		goodput := bitPerS(table.Unit, table.published(c.Key, cubic))
 		if table.LinkBitPerS > 0 {
 			goodput *= c.Path.RateBitPerS / table.LinkBitPerS
 		}
-		if got := model.CalibrateLoss(c.Path, c.Transfer, goodput); math.Abs(got/c.Path.Loss-1) > 0.03 {
+		if got := calibrateLoss(c.Path, c.Transfer, goodput); math.Abs(got/c.Path.Loss-1) > 0.03 {
 			t.Errorf("%s: loss %.5g, written down %.5g", c.Key, got, c.Path.Loss)
 		}
 	}
@@ -39,7 +39,7 @@ func TestLossesAreFittedOnCubic(t *testing.T) {
 // CUBIC values better (least squares of the logarithms).
 func TestLANRoundTripIsFittedOnCubic(t *testing.T) {
 	misfit := func(rtt float64) (sum float64) {
-		for _, c := range Calibrations() {
+		for _, c := range calibrations() {
 			if c.Fitted == "round trip" {
 				c.Path.RTTSeconds = rtt
 				log := math.Log(c.predict(cubic, model.Cubic).Ratio)
@@ -62,7 +62,7 @@ func TestLANRoundTripIsFittedOnCubic(t *testing.T) {
 // TestPredictions writes what the models say of every calibrated row, for people.
 func TestPredictions(t *testing.T) {
 	var b strings.Builder
-	for _, p := range Predictions() {
+	for _, p := range predictions() {
 		what := "predicted"
 		if p.Fitted != "" {
 			what = "fitted: " + p.Fitted

@@ -2,9 +2,10 @@ package published
 
 import (
 	"fmt"
+	"sync"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // Comparison is one published value beside ours.
@@ -22,20 +23,16 @@ type Comparison struct {
 	unit Unit
 }
 
-// Compare sets each valid row of s beside the value that it reproduces, and says whether
-// the shape holds. Nothing where the scenario names no table.
+// Compare sets each valid row of s beside the value that it reproduces, and reports whether
+// the shape holds. It returns nothing if the scenario names no table.
 func Compare(s outcome.Summary) ([]Comparison, Shape) {
 	t, ok := Find(s.Scenario.Published)
 	if !ok {
 		return nil, Shape{}
 	}
-	cells := map[string]*scenario.Cell{}
-	for i := range s.Scenario.Cells {
-		cells[s.Scenario.Cells[i].ID] = &s.Scenario.Cells[i]
-	}
 	var list []Comparison
 	for i := range s.Rows {
-		if c, known := cells[s.Rows[i].Cell]; known {
+		if c := s.Scenario.Cell(s.Rows[i].Cell); c != nil {
 			list = t.add(list, c, &s.Rows[i])
 		}
 	}
@@ -59,7 +56,7 @@ func (t *Table) add(list []Comparison, c *scenario.Cell, r *outcome.Row) []Compa
 	})
 }
 
-// factor is the article's link / ours.
+// factor returns the article's link / ours.
 func (t *Table) factor(c *scenario.Cell) float64 {
 	if t.LinkBitPerS == 0 {
 		return 1
@@ -77,3 +74,40 @@ func (t *Table) note(v Value, why string) string {
 	}
 	return seen
 }
+
+// Why a published value differs: data/residuals.csv.
+
+type residual struct{ table, key, cong string }
+
+// reason is one text; trains means that it is the loss of whole super-packets.
+type reason struct {
+	trains bool
+	text   string
+}
+
+var residuals = sync.OnceValue(readResiduals)
+
+func readResiduals() map[residual]reason {
+	all := map[residual]reason{}
+	_, records := read("residuals.csv")
+	for _, r := range records[1:] {
+		all[residual{r[0], r[1], r[2]}] = reason{r[3] == "trains", r[4]}
+	}
+	return all
+}
+
+// why returns the reason for a difference. A cell that loses super-packets too no longer
+// differs from the article in that, but because TCP now paces BBR unless it is kept from it.
+func (t *Table) why(c *scenario.Cell, key, cong string) string {
+	r := residuals()[residual{t.Name, key, cong}]
+	switch alike := c.Sender.SuperPackets && c.Path.Loss.At == scenario.LossSender; {
+	case alike && cong == bbr && !c.Unpaced(bbr):
+		return pacedHere
+	case alike && (r.trains || cong == bbr):
+		return ""
+	}
+	return r.text
+}
+
+// pacedHere: tcp_bbr.c asks for pacing since 4.13, and netem does not report that it paces.
+const pacedHere = "BBR of 4.9 was not paced there; since Linux 4.13 TCP paces it itself where fq does not"

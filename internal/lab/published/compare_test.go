@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // sweep is a loss sweep at 100 Mbit/s whose goodputs are the published times, a tenth,
@@ -62,7 +62,7 @@ func TestContraryShapesAreNamed(t *testing.T) {
 		return 1
 	}))
 	// BBR loses at 16 %. Its order contradicts nothing: it was the slowest there already.
-	if shape.Holds || shape.Same != 48 || strings.Join(shape.Contrary, "|") != "loss=16%: there BBR is faster, here CUBIC is faster" {
+	if shape.Holds || shape.Same != 48 || strings.Join(shape.Contrary, "|") != "loss=16%: published BBR is faster, here CUBIC is faster" {
 		t.Errorf("%+v", shape)
 	}
 	_, shape = Compare(sweep(func(key, cong string) float64 {
@@ -71,7 +71,7 @@ func TestContraryShapesAreNamed(t *testing.T) {
 		}
 		return 1
 	}))
-	want := "loss=8%: there BBR is faster, here CUBIC is faster"
+	want := "loss=8%: published BBR is faster, here CUBIC is faster"
 	if shape.Holds || shape.Contrary[0] != want || !strings.Contains(shape.Text, "cubic: 4 is not faster than 8") {
 		t.Errorf("%+v", shape)
 	}

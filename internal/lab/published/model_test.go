@@ -1,12 +1,12 @@
 package published
 
 import (
-	"github.com/congctl/congctl/internal/core/theory/model"
+	"github.com/congctl/congctl/internal/lab/theory/model"
 )
 
-// Calibration. An article tells neither the loss of its paths nor, for its LAN, the
-// round trip. What is not told is fitted to the published CUBIC value with the CUBIC model
-// (model.CalibrateLoss), so that BBR's value is a prediction and can be wrong:
+// Calibration. An article reports neither the loss of its paths nor, for its LAN, the round
+// trip. What it does not report is fitted to the published CUBIC value with the CUBIC model
+// (calibrateLoss), so that BBR's value is a prediction and can be wrong:
 //
 //	loss-sweep  nothing is fitted: a gigabit, and 1 ms between two hosts of one region
 //	rtt-sweep   loss per site; link, round trip and size as published, rates a tenth
@@ -15,10 +15,10 @@ import (
 //
 // Fitted values are written down here, and a test fits them again.
 
-// Calibrated is a row of a table with the network that gives its CUBIC value.
-type Calibrated struct {
+// calibrated is a row of a table with the network that yields its CUBIC value.
+type calibrated struct {
 	Table, Key string
-	Fitted     string // what was: loss, rate, round trip; "" where nothing was left to fit
+	Fitted     string // what was fitted: loss, rate, round trip; "" if nothing was
 	Path       model.Path
 	Transfer   model.Transfer
 	AppBitPerS float64 // of a sender at a constant rate; 0: as fast as it goes
@@ -41,12 +41,11 @@ const (
 	lossOfSeattle = 0.00122
 	lossOfParis   = 0.00174
 
-	// The device asks for what CUBIC brought through without loss, 1126 kB/s.
+	// The device requests what CUBIC carried without loss, 1126 kB/s.
 	deviceBitPerS = 1126 * 8e3
 	deviceSeconds = 60
 
-	// LTE: 674 kB/s of payload is what this link carries; 50 ms and a second of buffer are
-	// usual there.
+	// LTE: this link carries 674 kB/s of payload; 50 ms and a second of buffer are usual there.
 	lteBitPerS = 674 * 8e3 * 1514 / 1448
 	lteRTT     = 0.050
 	lteBuffer  = 470
@@ -58,25 +57,25 @@ const (
 	lanBuffer  = 100
 )
 
-// Calibrations are those of all rows whose articles tell too little.
-func Calibrations() (list []Calibrated) {
+// calibrations returns those of all rows whose articles report too little.
+func calibrations() (list []calibrated) {
 	for _, l := range []struct {
 		key  string
 		loss float64
 	}{{"0", 0}, {"0.1", 0.001}, {"1", 0.01}, {"2", 0.02}, {"4", 0.04}, {"8", 0.08}, {"16", 0.16}} {
-		list = append(list, Calibrated{Table: "loss-sweep.csv", Key: l.key,
+		list = append(list, calibrated{Table: "loss-sweep.csv", Key: l.key,
 			Path: path(portBitPerS, portRTT, l.loss, portBuffer), Transfer: model.Transfer{Bytes: portBytes}})
 	}
 	for _, s := range []struct {
 		key       string
 		rtt, loss float64
 	}{{"tokyo", 0.006, lossOfTokyo}, {"seattle", 0.099, lossOfSeattle}, {"paris", 0.231, lossOfParis}} {
-		list = append(list, Calibrated{Table: "rtt-sweep.csv", Key: s.key, Fitted: "loss",
+		list = append(list, calibrated{Table: "rtt-sweep.csv", Key: s.key, Fitted: "loss",
 			Path:     path(siteBitPerS, s.rtt, s.loss, siteBitPerS*s.rtt/8/1514),
 			Transfer: model.Transfer{Bytes: siteBytes, Seconds: siteSeconds}})
 	}
 	device := func(key, fitted string, p model.Path) {
-		list = append(list, Calibrated{Table: "iot-uplink.csv", Key: key, Fitted: fitted, Path: p,
+		list = append(list, calibrated{Table: "iot-uplink.csv", Key: key, Fitted: fitted, Path: p,
 			Transfer: model.Transfer{Seconds: deviceSeconds}, AppBitPerS: deviceBitPerS})
 	}
 	device("lte_att_0dB", "rate", path(lteBitPerS, lteRTT, 0, lteBuffer))
@@ -95,27 +94,27 @@ func path(bitPerS, rtt, loss, buffer float64) model.Path {
 	return model.Path{RateBitPerS: bitPerS, RTTSeconds: rtt, Loss: loss, MTUBytes: mtu, BufferPackets: buffer}
 }
 
-// Prediction is what the models say of one published value, in its unit.
-type Prediction struct {
+// prediction is the models' value for one published value, in its unit.
+type prediction struct {
 	Table, Key, Cong    string
-	Fitted              string // "" for a prediction, else what was set by this very value
+	Fitted              string // "" for a prediction, else what was fitted to this very value
 	Published           float64
 	Low, Expected, High float64 // Low and High in the order of the rates
 	Ratio               float64 // Published / Expected
-	Why                 string  // the published value differs
+	Why                 string  // why the published value differs
 }
 
-// Predictions of every calibrated row, CUBIC's (which were fitted) and BBR's.
-func Predictions() (list []Prediction) {
-	for _, c := range Calibrations() {
+// predictions returns those of every calibrated row, CUBIC's (which were fitted) and BBR's.
+func predictions() (list []prediction) {
+	for _, c := range calibrations() {
 		list = append(list, c.predict(cubic, model.Cubic), c.predict(bbr, model.BBR))
 	}
 	return list
 }
 
-func (c Calibrated) predict(cong string, of func(model.Path, model.Transfer) model.Band) Prediction {
+func (c calibrated) predict(cong string, of func(model.Path, model.Transfer) model.Band) prediction {
 	t, _ := Find(c.Table)
-	p := Prediction{Table: c.Table, Key: c.Key, Cong: cong, Published: t.published(c.Key, cong), Why: residuals[residual{c.Table, c.Key, cong}]}
+	p := prediction{Table: c.Table, Key: c.Key, Cong: cong, Published: t.published(c.Key, cong), Why: residuals()[residual{c.Table, c.Key, cong}].text}
 	if cong == cubic {
 		p.Fitted = c.Fitted
 	}
@@ -125,8 +124,8 @@ func (c Calibrated) predict(cong string, of func(model.Path, model.Transfer) mod
 	return p
 }
 
-// scaled is a model's rate in the table's unit and on the table's link.
-func (c Calibrated) scaled(t Table, bitPerS float64) float64 {
+// scaled returns a model's rate in the table's unit and on the table's link.
+func (c calibrated) scaled(t Table, bitPerS float64) float64 {
 	if c.AppBitPerS > 0 {
 		bitPerS = min(bitPerS, c.AppBitPerS)
 	}
@@ -145,4 +144,12 @@ func (t *Table) published(key, cong string) float64 {
 		}
 	}
 	return 0
+}
+
+// bitPerS converts a value of a table back to bit/s.
+func bitPerS(u Unit, value float64) float64 {
+	if u.less {
+		return u.of(value)
+	}
+	return value / u.of(1)
 }

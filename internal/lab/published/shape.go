@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// The shape of a table is what its readers take from it:
+// The shape of a table is what its readers learn from it:
 //
 //	who wins     in each group with both congestion controls: CUBIC, BBR, or a tie
 //	which order  for each arm, every two rows of the table: the first better, or worse
 //
 // Where one of the two says "tie", an order is not contradicted; a winner is.
 
-// Shape says how much of it holds.
+// Shape is how much of it holds.
 type Shape struct {
 	Holds    bool     `json:"holds"`
 	Same     int      `json:"same"`
@@ -46,7 +46,7 @@ func shapeOf(list []Comparison, t Table) (s Shape) {
 	return s
 }
 
-// winners compares CUBIC with BBR where a group has both.
+// winners compares CUBIC with BBR if a group has both.
 func (s *Shape) winners(list []Comparison) {
 	for _, a := range list {
 		j := slices.IndexFunc(list, func(b Comparison) bool { return b.Group == a.Group && b.cong == bbr })
@@ -55,7 +55,7 @@ func (s *Shape) winners(list []Comparison) {
 		}
 		b := list[j]
 		there, here := a.unit.better(b.Published, a.Published), a.unit.better(b.Ours, a.Ours)
-		s.add(there == here, "%s: there %s, here %s", a.Group, winnerWords[there+1], winnerWords[here+1])
+		s.add(there == here, "%s: published %s, here %s", a.Group, winnerWords[there+1], winnerWords[here+1])
 	}
 }
 

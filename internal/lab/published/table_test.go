@@ -34,7 +34,7 @@ func TestTablesAreRead(t *testing.T) {
 
 // TestResidualsNameRows: a reason for a row that is not there would never be shown.
 func TestResidualsNameRows(t *testing.T) {
-	for r := range residuals {
+	for r := range residuals() {
 		table, ok := Find(r.table)
 		if !ok || table.published(r.key, r.cong) == 0 {
 			t.Errorf("%+v: no such value", r)
@@ -47,7 +47,7 @@ func TestResidualsNameRows(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	rate, time := perSecond("MB/s", 1e6), secondsFor("s", 2e9)
-	if rate.of(80e6) != 10 || rate.bitPerS(10) != 80e6 || time.of(160e6) != 100 || time.bitPerS(100) != 160e6 {
+	if rate.of(80e6) != 10 || bitPerS(rate, 10) != 80e6 || time.of(160e6) != 100 || bitPerS(time, 100) != 160e6 {
 		t.Error("units do not convert")
 	}
 	for _, k := range []struct {

@@ -118,7 +118,7 @@ func (b *browser) call(method string, params, result any) {
 	}
 }
 
-// visit opens a page and gives what went wrong with it: script errors, messages on the
+// visit opens a page and returns what went wrong with it: script errors, messages on the
 // console, refused content, and every request but that for the page itself.
 func (b *browser) visit(url string) (faults []string) {
 	b.t.Helper()

@@ -1,17 +1,20 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
 // column is one of the summary's table, the same in the terminal, the page and the
 // text: its unit is in its heading.
 type column struct {
 	head string
-	text func(group, line) string // "" where there is nothing to say
+	text func(*group, line) string // "" where there is nothing to say
 	// keep is the order in which a narrow terminal drops columns, the lowest first.
 	keep int
 }
@@ -19,8 +22,8 @@ type column struct {
 const always = 100
 
 var columns = []column{
-	{"group", func(g group, _ line) string { return or(g.name, "-") }, always},
-	{"arm", func(_ group, l line) string { return l.Arm }, always},
+	{"group", func(g *group, _ line) string { return cmp.Or(g.name, "-") }, always},
+	{"arm", func(_ *group, l line) string { return l.Arm }, always},
 	{"goodput Mbit/s", goodputText, always},
 	{"ratio", measured(1, func(l line) *outcome.Interval { return l.Ratio }), 70},
 	{"best", bestText, 80},
@@ -32,15 +35,15 @@ var columns = []column{
 	{"Jain", measured(1, jain), 45},
 	{"policer %", measured(cent, func(l line) *outcome.Interval { return positive(l.Policer) }), 15},
 	{"wire Mbit/s", measured(mbit, wire), 60},
-	{"steady Mbit/s", steadyText, 10},
-	{"runs", func(_ group, l line) string { return fmt.Sprint(l.Runs) }, 20},
+	{"steady Mbit/s", measured(mbit, steady), 10},
+	{"runs", func(_ *group, l line) string { return fmt.Sprint(l.Runs) }, 20},
 }
 
-// shown are the columns that have something to say of any row.
-func (v *view) shown() []column {
+// withValues returns the columns that have a value for any row.
+func (v *view) withValues() []column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
-		for _, g := range v.groups {
-			for _, l := range g.rows {
+		for _, g := range v.Groups {
+			for _, l := range g.Rows {
 				if c.text(g, l) != "" {
 					return false
 				}
@@ -51,8 +54,8 @@ func (v *view) shown() []column {
 }
 
 // measured is a column of numbers: empty in an invalid row.
-func measured(unit float64, of func(line) *outcome.Interval) func(group, line) string {
-	return func(_ group, l line) string {
+func measured(unit float64, of func(line) *outcome.Interval) func(*group, line) string {
+	return func(_ *group, l line) string {
 		if v := of(l); v != nil && valid(l.Row) {
 			return span(v, unit)
 		}
@@ -60,22 +63,17 @@ func measured(unit float64, of func(line) *outcome.Interval) func(group, line) s
 	}
 }
 
-func goodputText(_ group, l line) string {
+func goodputText(_ *group, l line) string {
 	if !valid(l.Row) {
 		return invalidWord(l.Row)
 	}
 	return span(l.Goodput, mbit)
 }
 
-// steadyText is left out where the transfer had no steady part.
-func steadyText(_ group, l line) string {
-	if !valid(l.Row) || positive(l.Steady) == nil {
-		return ""
-	}
-	return span(l.Steady, mbit)
-}
+// steady is left out where the transfer had no steady part.
+func steady(l line) *outcome.Interval { return positive(l.Steady) }
 
-func timeText(_ group, l line) string {
+func timeText(_ *group, l line) string {
 	switch {
 	case !valid(l.Row) || l.Completed == nil || !l.sized():
 		return ""
@@ -101,7 +99,7 @@ func queueP95(l line) *outcome.Interval {
 	return l.QueueP95
 }
 
-// wire is of cells whose rate is a bucket's: what tc's own counter says of it.
+// wire is for cells whose rate is a bucket's: it reads tc's own counter.
 func wire(l line) *outcome.Interval {
 	if l.cell.Sender.Qdisc != "tbf" && l.cell.Path.Bottleneck != "tbf" && l.cell.Path.Bottleneck != "policer" {
 		return nil
@@ -116,9 +114,9 @@ func positive(v *outcome.Interval) *outcome.Interval {
 	return v
 }
 
-func bestText(g group, l line) string {
+func bestText(g *group, l line) string {
 	switch {
-	case len(g.rows) < 2 || !g.complete() || !g.best(l):
+	case len(g.Rows) < 2 || !g.complete() || !g.best(l):
 		return ""
 	case g.winner.Arm == "":
 		return "tie"
@@ -128,7 +126,7 @@ func bestText(g group, l line) string {
 	return "best"
 }
 
-func theoryText(_ group, l line) string {
+func theoryText(_ *group, l line) string {
 	switch t := l.Theory; {
 	case t == nil || t.HighBitPerS <= 0:
 		return ""
@@ -139,7 +137,7 @@ func theoryText(_ group, l line) string {
 	}
 }
 
-func verdictText(_ group, l line) string {
+func verdictText(_ *group, l line) string {
 	switch {
 	case l.Invalid > 0:
 		return "broken: " + brokenGates(l.Row)
@@ -147,4 +145,32 @@ func verdictText(_ group, l line) string {
 		return ""
 	}
 	return l.Theory.Verdict
+}
+
+// Units for people: those of an access line, a stopwatch and a ping.
+const (
+	mbit   = 1e6  // bit/s
+	second = 1e6  // us
+	milli  = 1e3  // us
+	cent   = 0.01 // of a share
+	kilo   = 1e3  // bytes
+)
+
+// number has three significant digits, more than most intervals deserve, at most six
+// decimals and no exponent.
+func number(x float64) string {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64)
+	if err != nil || rounded == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	decimals := 2 - int(math.Floor(math.Log10(math.Abs(rounded))))
+	return strconv.FormatFloat(rounded, 'f', max(0, min(6, decimals)), 64)
+}
+
+// span is "4.87 [4.70, 5.01]": a median and its interval, or the value of a single run.
+func span(v *outcome.Interval, unit float64) string {
+	if v.Low == v.High {
+		return number(v.Median / unit)
+	}
+	return number(v.Median/unit) + " [" + number(v.Low/unit) + ", " + number(v.High/unit) + "]"
 }

@@ -1,13 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // same is how near to 1 both ends of a ratio's interval must be for two folders to
@@ -31,7 +34,8 @@ const (
 type Comparison struct {
 	Differences []string   `json:"differences"` // of the manifests: first, second
 	Rows        []Compared `json:"rows"`
-	Winners     []string   `json:"winners"` // groups with another winner, in words
+	Winners     []string   `json:"winners"`  // groups with another winner, in words
+	Verdicts    []string   `json:"verdicts"` // cells that theory judges otherwise, in words
 }
 
 // Compared is one cell: its goodput in both, and the second's divided by the first's.
@@ -46,10 +50,13 @@ type Compared struct {
 
 // Compare sets b against a.
 func Compare(a, b *Folder) *Comparison {
-	c := &Comparison{Differences: a.Manifest.Differences(&b.Manifest), Winners: []string{}, Rows: []Compared{}}
+	c := &Comparison{Differences: a.Manifest.Differences(&b.Manifest), Winners: []string{}, Verdicts: []string{}, Rows: []Compared{}}
 	pairs := a.paired() && b.paired()
 	for _, r := range a.Summary.Rows {
 		c.Rows = append(c.Rows, compared(r.Cell, a, b, pairs))
+		if other := b.row(r.Cell); other != nil && other.Theory != nil && r.Theory != nil && other.Theory.Verdict != r.Theory.Verdict && other.Theory.Verdict != "" && r.Theory.Verdict != "" {
+			c.Verdicts = append(c.Verdicts, fmt.Sprintf("%s: %s, %s", r.Cell, r.Theory.Verdict, other.Theory.Verdict))
+		}
 	}
 	for _, r := range b.Summary.Rows {
 		if a.row(r.Cell) == nil {
@@ -65,15 +72,27 @@ func Compare(a, b *Folder) *Comparison {
 	return c
 }
 
-// winnerText is a winner and what is to be said against it.
+// Apart counts the cells without a number or in which one folder is faster beyond doubt, and
+// those and the groups that are judged otherwise.
+func (c *Comparison) Apart() int {
+	n := len(c.Winners) + len(c.Verdicts)
+	for _, r := range c.Rows {
+		if r.Ratio == nil || r.Verdict == faster || r.Verdict == slower {
+			n++
+		}
+	}
+	return n
+}
+
+// winnerText is a winner and the reservations about it.
 func winnerText(w outcome.Winner) string {
 	if w.Note == "" {
 		return w.Arm
 	}
-	return fmt.Sprintf("%s (%s)", or(w.Arm, "none"), w.Note)
+	return fmt.Sprintf("%s (%s)", cmp.Or(w.Arm, "none"), w.Note)
 }
 
-// paired tells whether the folder's world drew the same losses for the same seed.
+// paired reports whether the folder's world drew the same losses for the same seed.
 func (f *Folder) paired() bool {
 	return slices.ContainsFunc(f.Summary.Rows, func(r outcome.Row) bool { return r.Paired })
 }
@@ -90,8 +109,8 @@ func (f *Folder) row(cell string) *outcome.Row {
 // goodputs are a cell's, by seed.
 func (f *Folder) goodputs(cell string) map[uint64]float64 {
 	out := map[uint64]float64{}
-	for _, r := range f.Results {
-		if r.Cell == cell && r.Metrics != nil {
+	for _, r := range f.of(cell) {
+		if r.Metrics != nil {
 			out[r.Seed] = r.Metrics.GoodputBitPerS
 		}
 	}
@@ -106,23 +125,22 @@ func compared(cell string, a, b *Folder, pairs bool) Compared {
 	}
 	c.A, c.B = ra.Goodput, rb.Goodput
 	x, y := a.goodputs(cell), b.goodputs(cell)
-	common := seedsOf(x, func(seed uint64) bool { _, ok := y[seed]; return ok })
-	all := func(uint64) bool { return true }
-	first, second := values(x, seedsOf(x, all)), values(y, seedsOf(y, all))
-	exact := len(common) == len(x) && len(common) == len(y) && slices.Equal(first, second)
+	seedsX, seedsY := slices.Sorted(maps.Keys(x)), slices.Sorted(maps.Keys(y))
+	first, second := values(x, seedsX), values(y, seedsY)
+	common := slices.DeleteFunc(seedsX, func(seed uint64) bool { return !slices.Contains(seedsY, seed) })
 	if c.Paired = pairs && len(common) > 0; c.Paired {
 		first, second = values(x, common), values(y, common)
-		c.Ratio = fromStat(stat.PairedRatio(second, first))
+		c.Ratio = outcome.NewInterval(stat.PairedRatio(second, first))
 	} else {
-		c.Ratio = fromStat(stat.Ratio(second, first))
+		c.Ratio = outcome.NewInterval(stat.Ratio(second, first))
 	}
-	if c.Verdict = identical; !exact {
+	if c.Verdict = identical; !maps.Equal(x, y) {
 		c.Verdict = verdict(c.Ratio, len(first), len(second))
 	}
 	return c
 }
 
-// missing says why a row has no number.
+// missing returns why a row has no number.
 func missing(which string, r *outcome.Row) []string {
 	switch {
 	case r == nil:
@@ -151,16 +169,6 @@ func verdict(r *outcome.Interval, first, second int) string {
 	return unclear
 }
 
-func seedsOf(m map[uint64]float64, keep func(uint64) bool) (seeds []uint64) {
-	for seed := range m {
-		if keep(seed) {
-			seeds = append(seeds, seed)
-		}
-	}
-	slices.Sort(seeds)
-	return seeds
-}
-
 func values(m map[uint64]float64, seeds []uint64) (out []float64) {
 	for _, seed := range seeds {
 		out = append(out, m[seed])
@@ -168,7 +176,7 @@ func values(m map[uint64]float64, seeds []uint64) (out []float64) {
 	return out
 }
 
-// Table prints it for a terminal of so many columns; 0: as wide as it takes.
+// Table prints it for a terminal of that many columns; 0: no limit.
 func (c *Comparison) Table(w io.Writer, width int) error {
 	var b strings.Builder
 	for _, d := range c.Differences {
@@ -177,7 +185,7 @@ func (c *Comparison) Table(w io.Writer, width int) error {
 	if len(c.Differences) > 0 {
 		b.WriteString("\n")
 	}
-	rows := [][]string{{"CELL", "FIRST-MBIT/S", "SECOND-MBIT/S", "RATIO", "VERDICT"}}
+	var rows [][]string
 	count := map[string]int{}
 	for _, r := range c.Rows {
 		if r.Ratio == nil {
@@ -187,14 +195,18 @@ func (c *Comparison) Table(w io.Writer, width int) error {
 		count[r.Verdict]++
 		rows = append(rows, []string{r.Cell, span(r.A, mbit), span(r.B, mbit), span(r.Ratio, 1), r.Verdict})
 	}
-	b.WriteString(align(rows) + "\n")
+	answer.Table(&b, "CELL FIRST-MBIT/S SECOND-MBIT/S RATIO VERDICT", rows)
+	b.WriteString("\n")
 	for _, v := range []string{identical, alikeWord, faster, slower, unclear, oneRun, oneFirst, oneSecond} {
 		if count[v] > 0 {
 			fmt.Fprintf(&b, "%d %s\n", count[v], v)
 		}
 	}
 	for _, g := range c.Winners {
-		b.WriteString("another winner in " + g + "\n")
+		b.WriteString("a different winner in " + g + "\n")
+	}
+	for _, v := range c.Verdicts {
+		b.WriteString("another verdict in " + v + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

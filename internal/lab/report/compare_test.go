@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // changed is the small folder as another kernel could have given it: CUBIC faster by half
@@ -25,7 +25,7 @@ func changed(t *testing.T) *Folder {
 			r.Metrics = &outcome.Metrics{GoodputBitPerS: 2e6}
 		}
 	}
-	f.Summary = outcome.Summarise(&f.Summary.Scenario, f.Results, outcome.Options{})
+	f.Summary = outcome.Summarise(&f.Summary.Scenario, f.Results, false)
 	return f
 }
 
@@ -138,11 +138,11 @@ func TestManifest(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if got := strings.Join(m.again(), "\n"); got != "congctl lab run scenario.yml --world vm --seed 1 --out again\ncongctl lab compare . again" {
+	if got := strings.Join(m.Again(), "\n"); got != "congctl lab run scenario.yml --world vm --seed 1 --out again\ncongctl lab compare . again" {
 		t.Error(got)
 	}
 	m.Seeds, m.Cells = scenario.Seeds{First: 7, Count: 3}, []string{"loss=0.1%/bbr", "loss=1%/bbr"}
-	if got := m.again()[0]; got != `congctl lab run scenario.yml --world vm --seed 7 --seeds 3 --cells '^(loss=0\.1%/bbr|loss=1%/bbr)$' --out again` {
+	if got := m.Again()[0]; got != `congctl lab run scenario.yml --world vm --seed 7 --seeds 3 --cells '^(loss=0\.1%/bbr|loss=1%/bbr)$' --out again` {
 		t.Error(got)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/congctl/congctl/internal/app/lab/plot"
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/plot"
 )
 
 const (
@@ -22,30 +22,15 @@ type distribution struct {
 }
 
 var distributions = []distribution{
-	{"Queue delay, as probes saw it", "ms", queueDelays},
+	{"Queue delay, as probes measured it", "ms", queueDelays},
 	{"Completion time of connections", "s", connTimes},
 }
 
-// queueDelays are probes' round trips less the shortest one on the idle path.
 func queueDelays(r *outcome.Run) (ms []float64) {
-	idle := replies(r.Idle)
-	if len(idle) == 0 {
-		return nil
-	}
-	least := slices.Min(idle)
-	for _, us := range replies(r.Probes) {
-		ms = append(ms, max(us-least, leastQueueMs*milli)/milli)
+	for _, us := range r.QueueUs() {
+		ms = append(ms, max(us/milli, leastQueueMs))
 	}
 	return ms
-}
-
-func replies(probes []outcome.Probe) (us []float64) {
-	for _, p := range probes {
-		if p.RTTUs > 0 {
-			us = append(us, float64(p.RTTUs))
-		}
-	}
-	return us
 }
 
 // connTimes are those of flows that repeat their connection.
@@ -62,11 +47,11 @@ func connTimes(r *outcome.Run) (s []float64) {
 
 // distributionFigure draws those of a group that have any values.
 func (f *Folder) distributionFigure(g *group) (figure, error) {
-	fig := figure{Title: "Distributions", Note: "All valid runs together. The line tells the share of values up to each one."}
+	fig := figure{Title: "Distributions", Note: "All valid runs together. The line shows the share of values up to each value."}
 	values := make([]map[string][]float64, len(distributions))
 	for i := range f.Results {
 		r := &f.Results[i]
-		at := slices.IndexFunc(g.rows, func(l line) bool { return l.Cell == r.Cell && valid(l.Row) })
+		at := slices.IndexFunc(g.Rows, func(l line) bool { return l.Cell == r.Cell && valid(l.Row) })
 		if at < 0 || !r.Valid {
 			continue
 		}
@@ -93,7 +78,7 @@ func (d *distribution) plot(g *group, values map[string][]float64) *plot.Plot {
 	var all []float64
 	p := &plot.Plot{Title: d.title + ", share of values up to each one", Name: d.title + ", " + d.unit, Width: narrow, Height: 160,
 		Y: plot.Axis{Scale: plot.Scale{Lo: 0, Hi: 1}}}
-	for _, l := range g.rows {
+	for _, l := range g.Rows {
 		if x := values[l.Cell]; len(x) > 1 {
 			all = append(all, x...)
 			p.Marks = append(p.Marks, plot.Line{Points: plot.CDF(x, cdfPoints), Class: class(l.arm), Title: l.Arm})

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
 // Every key of the folder's files stands on the format's page. The scenario has its own.
 func TestEveryKeyIsOnThePage(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/format/results.md")
+	page, err := os.ReadFile("../../../docs/format/results.md")
 	if err != nil {
 		t.Fatal(err)
 	}

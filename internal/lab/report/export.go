@@ -2,11 +2,14 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/csv"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
 // measures are the intervals of a row, with the units that their names carry.
@@ -25,8 +28,8 @@ var measures = []struct {
 	{"ratio", func(r *outcome.Row) *outcome.Interval { return r.Ratio }},
 }
 
-// summaryCSV is one line a row, for spreadsheets. What is not known is empty, and all
-// numbers of an invalid row are.
+// summaryCSV has one line per row, for spreadsheets. Unknown values are empty, as are all
+// numbers of an invalid row.
 func summaryCSV(f *Folder) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -59,3 +62,35 @@ func csvRow(r *outcome.Row) []string {
 }
 
 func plain(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// sampleLine is a sample with its origin.
+type sampleLine struct {
+	Cell string `json:"cell"`
+	Seed uint64 `json:"seed"`
+	outcome.Sample
+}
+
+// sampleLines returns all samples of valid runs, one per line: a notebook reads them at
+// once.
+func sampleLines(f *Folder) ([]byte, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	e := json.NewEncoder(z)
+	for i := range f.Results {
+		r := &f.Results[i]
+		if !r.Valid {
+			continue
+		}
+		run, err := f.Load(r.Cell, r.Seed)
+		if err != nil {
+			return nil, fmt.Errorf("samples of %s, seed %d: %w", r.Cell, r.Seed, err)
+		}
+		for _, s := range run.Samples {
+			if err := e.Encode(sampleLine{r.Cell, r.Seed, s}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	err := z.Close()
+	return b.Bytes(), err
+}

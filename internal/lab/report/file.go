@@ -17,7 +17,7 @@ func replace(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // gone already if all went well
+	defer os.Remove(tmp.Name()) // renamed already if all went well
 	err = write(tmp)
 	for _, step := range []func() error{func() error { return tmp.Chmod(0o644) }, tmp.Sync} {
 		if err == nil {

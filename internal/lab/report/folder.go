@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
 // Folder is the content of a results folder.
@@ -17,8 +17,18 @@ type Folder struct {
 	Manifest Manifest
 	Summary  outcome.Summary
 	Results  []outcome.Result // in the order of the scenario's cells, then by seed
-	// Load gives a run's raw facts, for its time series and samples.
+	// Load returns a run's raw facts, for its time series and samples.
 	Load func(cell string, seed uint64) (*outcome.Run, error)
+}
+
+// of are the results of one cell.
+func (f *Folder) of(cell string) (out []*outcome.Result) {
+	for i := range f.Results {
+		if f.Results[i].Cell == cell {
+			out = append(out, &f.Results[i])
+		}
+	}
+	return out
 }
 
 // Write writes everything that is made from finished runs; the runs themselves are
@@ -86,7 +96,8 @@ func WriteManifest(dir string, m Manifest) error {
 	return replaceBytes(filepath.Join(dir, "scenario.yml"), []byte(m.Scenario.Text))
 }
 
-// ReadManifest tells what a folder holds, finished or not; fs.ErrNotExist if nothing.
+// ReadManifest returns the manifest of a folder, finished or not; fs.ErrNotExist if it
+// holds nothing.
 func ReadManifest(dir string) (*Manifest, error) {
 	m := new(Manifest)
 	path := filepath.Join(dir, "manifest.json")

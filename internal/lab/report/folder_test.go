@@ -6,14 +6,16 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
 func TestRunNames(t *testing.T) {
@@ -34,21 +36,23 @@ func TestRunNames(t *testing.T) {
 	}
 }
 
-// Every cell has a name of its own that leads back to it, and no name leads elsewhere.
+// Every cell has a name of its own that leads back to it.
 func FuzzRunName(f *testing.F) {
-	f.Add("loss=1%,rtt=100ms/bbr", uint64(7), "loss=1%25.bbr.7.json.gz")
-	f.Add("/..", uint64(0), "%2e.x.1.json")
-	f.Fuzz(func(t *testing.T, cell string, seed uint64, name string) {
+	f.Add("loss=1%,rtt=100ms/bbr", uint64(7))
+	f.Add("/..", uint64(0))
+	f.Fuzz(func(t *testing.T, cell string, seed uint64) {
 		made := RunName(cell, seed)
 		if strings.ContainsAny(made, "/\\ *?:\"<>|\x00") {
 			t.Errorf("unsafe name %q", made)
 		}
-		back, s, err := ParseRunName(made)
-		if at := strings.IndexByte(cell, '/'); at >= 0 && (err != nil || back != cell || s != seed) {
-			t.Errorf("%q -> %q -> %q, seed %d, %v", cell, made, back, s, err)
+		if !strings.Contains(cell, "/") {
+			return
 		}
-		if c, s, err := ParseRunName(name); err == nil && RunName(c, s) != strings.TrimSuffix(name, ".gz") {
-			t.Errorf("%q read as %q, seed %d", name, c, s)
+		parts := strings.Split(made, ".")
+		n := len(parts) - 3 // the arm, before seed and "json"
+		back, err := url.PathUnescape(strings.Join(parts[:n], ".") + "/" + parts[n])
+		if err != nil || back != cell || parts[n+1] != strconv.FormatUint(seed, 10) {
+			t.Errorf("%q -> %q -> %q, %v", cell, made, back, err)
 		}
 	})
 }

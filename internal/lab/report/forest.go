@@ -2,14 +2,15 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
-	"github.com/congctl/congctl/internal/app/lab/plot"
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/plot"
 )
 
-// A forest: for each group a lane for each arm, in it the median, its interval, and
-// where there is one the model's band and the physical bound. Dots rather than bars:
-// a bar's length means nothing on a logarithmic axis, which most sweeps need.
+// A forest plot: for each group a lane for each arm, in it the median, its interval, and
+// if there is one the model's band and the physical bound. Dots rather than bars: a bar's
+// length means nothing on a logarithmic axis, which most sweeps need.
 
 const (
 	laneHeight = 17.0 // pixels: a line of text
@@ -30,12 +31,12 @@ func (v *view) forest(m measure) *plot.Plot {
 	lanes := 0
 	p := &plot.Plot{Title: m.title + " of each arm in each group, " + m.unit, Width: m.width,
 		Name: m.title + ", " + m.unit, X: plot.Axis{Scale: plot.Fit(v.values(m)...)}, Y: plot.Axis{Ticks: []plot.Tick{}}}
-	for _, g := range v.groups {
-		p.Y.Ticks = append(p.Y.Ticks, plot.Tick{At: float64(lanes) + float64(len(g.rows))/2 + 0.25, Label: g.label()})
-		for i, l := range g.rows {
+	for _, g := range v.Groups {
+		p.Y.Ticks = append(p.Y.Ticks, plot.Tick{At: float64(lanes) + float64(len(g.Rows))/2 + 0.25, Label: g.label()})
+		for i, l := range g.Rows {
 			p.Marks = append(p.Marks, m.lane(l, float64(lanes+i)+0.75, p.X.Scale)...)
 		}
-		lanes += len(g.rows)
+		lanes += len(g.Rows)
 		lanes++ // half a lane of air on both sides
 		p.Y.Lines = append(p.Y.Lines, float64(lanes)-0.25)
 	}
@@ -46,23 +47,26 @@ func (v *view) forest(m measure) *plot.Plot {
 	return p
 }
 
-// values are all that the axis must hold.
+// values returns everything that the axis must hold.
 func (v *view) values(m measure) (out []float64) {
-	for _, g := range v.groups {
-		for _, l := range g.rows {
+	for _, g := range v.Groups {
+		for _, l := range g.Rows {
 			if x := m.of(l); x != nil && valid(l.Row) {
 				out = append(out, x.Median/m.scale, x.Low/m.scale, x.High/m.scale)
 			}
-			if t := l.Theory; m.theory && t != nil {
-				for _, edge := range []float64{t.LowBitPerS, t.HighBitPerS, t.BoundBitPerS} {
-					if edge > 0 {
-						out = append(out, edge/m.scale)
-					}
-				}
-			}
+			low, high, bound := m.predicted(l)
+			out = append(out, slices.DeleteFunc([]float64{low, high, bound}, func(edge float64) bool { return edge <= 0 })...)
 		}
 	}
 	return out
+}
+
+// predicted are the model's band and the bound; 0 where there is none.
+func (m *measure) predicted(l line) (low, high, bound float64) {
+	if t := l.Theory; m.theory && t != nil {
+		return t.LowBitPerS / m.scale, t.HighBitPerS / m.scale, t.BoundBitPerS / m.scale
+	}
+	return 0, 0, 0
 }
 
 // lane draws one row.
@@ -88,10 +92,7 @@ func (m *measure) lane(l line, y float64, scale plot.Scale) []plot.Mark {
 
 // theoryMarks are the model's band and the bound, as far as there are any.
 func (m *measure) theoryMarks(l line, y float64) (marks []plot.Mark) {
-	if !m.theory || l.Theory == nil {
-		return nil
-	}
-	low, high, bound := l.Theory.LowBitPerS/m.scale, l.Theory.HighBitPerS/m.scale, l.Theory.BoundBitPerS/m.scale
+	low, high, bound := m.predicted(l)
 	if high > 0 {
 		marks = append(marks, plot.Box{X0: low, X1: high, Y0: y - 0.42, Y1: y + 0.42, Class: "band " + class(l.arm),
 			Title: fmt.Sprintf("%s, model: %s to %s %s (%s)", l.Cell, number(low), number(high), m.unit, l.Theory.Model)})
@@ -103,17 +104,15 @@ func (m *measure) theoryMarks(l line, y float64) (marks []plot.Mark) {
 	return marks
 }
 
-// taken is what a row's marks take of its lane; its text stands beside that.
+// taken returns how much of its lane a row's marks take; its text stands beside that.
 func (m *measure) taken(l line, scale plot.Scale) (low, high float64) {
 	x := m.of(l)
 	low, high = x.Low/m.scale, x.High/m.scale
-	if !m.theory || l.Theory == nil {
-		return low, high
+	bandLow, bandHigh, bound := m.predicted(l)
+	if bandHigh > 0 {
+		low, high = min(low, bandLow), max(high, bandHigh)
 	}
-	if t := l.Theory; t.HighBitPerS > 0 {
-		low, high = min(low, t.LowBitPerS/m.scale), max(high, t.HighBitPerS/m.scale)
-	}
-	if bound := l.Theory.BoundBitPerS / m.scale; scale.At(bound)-scale.At(high) < noteShare {
+	if bound > 0 && scale.At(bound)-scale.At(high) < noteShare {
 		high = max(high, bound)
 	}
 	return low, high

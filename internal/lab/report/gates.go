@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
 // States of a gate over a cell's runs.
@@ -26,18 +27,15 @@ type gateRow struct {
 	broken                      int
 }
 
-// gateRecords are those of a group, cell by cell.
-func (f *Folder) gateRecords(g *group) (out []gateRecord) {
-	for _, l := range g.rows {
+// Gates are a group's records, cell by cell.
+func (p page) Gates(g *group) (out []gateRecord) {
+	for _, l := range g.Rows {
 		r := gateRecord{Cell: l.Cell}
-		runs := 0
-		for i := range f.Results {
-			if f.Results[i].Cell == l.Cell {
-				runs++
-				r.add(&f.Results[i])
-			}
+		runs := p.Folder.of(l.Cell)
+		for _, result := range runs {
+			r.add(result)
 		}
-		r.conclude(runs)
+		r.conclude(len(runs))
 		if l.Stop != "" {
 			r.Words += "; " + l.Stop
 		}
@@ -46,7 +44,7 @@ func (f *Folder) gateRecords(g *group) (out []gateRecord) {
 	return out
 }
 
-// add takes in one run's gates. The first run's facts stand for all, until one breaks.
+// add takes one run's gates. The first run's facts stand for all, until one breaks.
 func (r *gateRecord) add(result *outcome.Result) {
 	for _, g := range result.Gates {
 		i := slices.IndexFunc(r.Rows, func(row gateRow) bool { return row.Name == g.Name })
@@ -71,7 +69,7 @@ func seen(g *outcome.Gate, seed uint64) string { return fmt.Sprintf("%s (seed %d
 
 // conclude says it in a few words.
 func (r *gateRecord) conclude(runs int) {
-	r.State, r.Words = kept, fmt.Sprintf("%d %s kept in %d %s", len(r.Rows), plural(len(r.Rows), "gate"), runs, plural(runs, "run"))
+	r.State, r.Words = kept, answer.Count(len(r.Rows), "gate")+" kept in "+answer.Count(runs, "run")
 	for _, state := range []string{exempt, failed} {
 		var names []string
 		for i := range r.Rows {

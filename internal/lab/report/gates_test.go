@@ -3,7 +3,7 @@ package report
 import (
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
 // Of several runs the first broken one is shown; broken outweighs exempt, exempt kept.
@@ -17,8 +17,8 @@ func TestGateRecords(t *testing.T) {
 		{Cell: "x/a", Seed: 3, Gates: []outcome.Gate{gate("loss", false, "", "l3"), gate("mtu", true, "", "m3")}},
 		{Cell: "x/b", Seed: 1, Gates: []outcome.Gate{gate("loss", true, "", "l4")}},
 	}}
-	g := &group{rows: []line{{Row: &outcome.Row{Cell: "x/a"}}, {Row: &outcome.Row{Cell: "x/b", Stop: "1 seed, as asked for"}}}}
-	got := f.gateRecords(g)
+	g := &group{Rows: []line{{Row: &outcome.Row{Cell: "x/a"}}, {Row: &outcome.Row{Cell: "x/b", Stop: "1 seed, as asked for"}}}}
+	got := page{Folder: f}.Gates(g)
 	if r := got[0]; r.State != failed || r.Words != "broken: loss in 2 of 3" {
 		t.Errorf("%+v", r)
 	}

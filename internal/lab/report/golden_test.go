@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
@@ -22,6 +23,11 @@ func TestGolden(t *testing.T) {
 	}
 	for name, write := range map[string]func(*Folder) ([]byte, error){
 		"table.txt": table(0), "table-80.txt": table(80), "report.md": markdown, "summary.csv": summaryCSV,
+		"heat.html": func(*Folder) ([]byte, error) {
+			var b bytes.Buffer
+			err := pageTemplate.ExecuteTemplate(&b, "heat", newView(&folder(t, matrixText).Summary).heat("bbr"))
+			return b.Bytes(), err
+		},
 		"compare.txt": func(*Folder) ([]byte, error) {
 			var b strings.Builder
 			err := Compare(f, changed(t)).Table(&b, 100)

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
-// headline is what a run found, in a few sentences: validity first, since without it
-// the rest means nothing; then who won, then whether theory and others agree.
-func (v *view) headline() []string {
-	return slices.DeleteFunc([]string{v.validity(), v.wins(), v.verdicts(), v.policed(), v.published.headline()}, func(s string) bool { return s == "" })
+// headline is what a run found, in a few sentences: validity first, since without it the
+// rest means nothing; then the winner, then whether theory and published values agree.
+func (v *view) Headline() []string {
+	return slices.DeleteFunc([]string{v.validity(), v.wins(), v.verdicts(), v.policed(), v.Published.Headline()}, func(s string) bool { return s == "" })
 }
 
 func (v *view) validity() string {
@@ -27,25 +28,24 @@ func (v *view) validity() string {
 			bad++
 		}
 	}
-	switch s := fmt.Sprintf("%d of %d cells valid", good, len(v.Rows)); {
-	case bad > 0 && open > 0:
-		return fmt.Sprintf("%s, %d INVALID, %d not run", s, bad, open)
-	case bad > 0:
-		return fmt.Sprintf("%s, %d INVALID", s, bad)
-	case open > 0:
-		return fmt.Sprintf("%s, %d not run", s, open)
-	case good > 1:
+	if good > 1 && good == len(v.Rows) {
 		return fmt.Sprintf("all %d cells valid", good)
-	default:
-		return s
 	}
+	s := fmt.Sprintf("%d of %d cells valid", good, len(v.Rows))
+	if bad > 0 {
+		s += fmt.Sprintf(", %d INVALID", bad)
+	}
+	if open > 0 {
+		s += fmt.Sprintf(", %d not run", open)
+	}
+	return s
 }
 
 // wins counts groups by their best arm, in the scenario's order of arms.
 func (v *view) wins() string {
 	count, alone := map[string]int{}, 0
-	for _, g := range v.groups {
-		if len(g.rows) > 1 && g.complete() {
+	for _, g := range v.Groups {
+		if len(g.Rows) > 1 && g.complete() {
 			count[g.winner.Arm]++
 			alone += strings.Count(g.winner.Note, outcome.OneRun)
 		}
@@ -57,19 +57,23 @@ func (v *view) wins() string {
 		}
 	}
 	if n := count[""]; n > 0 {
-		parts = append(parts, fmt.Sprintf("%s in %d", plural(n, "tie"), n))
+		word := "ties"
+		if n == 1 {
+			word = "tie"
+		}
+		parts = append(parts, fmt.Sprintf("%s in %d", word, n))
 	}
 	if parts == nil {
 		return ""
 	}
-	text := strings.Join(parts, ", ") + fmt.Sprintf(" of %d %s", len(v.groups), plural(len(v.groups), "group"))
+	text := strings.Join(parts, ", ") + " of " + answer.Count(len(v.Groups), "group")
 	if alone > 0 {
 		text += fmt.Sprintf("; %s in %d: no interval", outcome.OneRun, alone)
 	}
 	return text
 }
 
-// verdicts counts rows by what theory says, the most frequent first.
+// verdicts counts rows by theory's verdict, the most frequent first.
 func (v *view) verdicts() string {
 	count := map[string]int{}
 	var words []string
@@ -94,7 +98,7 @@ func (v *view) verdicts() string {
 }
 
 // policed says where BBR took loss for a policer: it then neither probes nor fills the
-// link, which its goodput alone does not tell. A narrow table leaves the column out.
+// link, which its goodput alone does not show. A narrow table leaves the column out.
 func (v *view) policed() string {
 	var cells []string
 	for i := range v.Rows {
@@ -108,18 +112,11 @@ func (v *view) policed() string {
 	return "BBR's policer detector, share of samples: " + strings.Join(cells, ", ")
 }
 
-// exemptions name the gates that the scenario breaks on purpose: its numbers are of
-// that mistake, and nobody may take them for others.
-func (v *view) exemptions() (out []string) {
+// exemptions names the gates that the scenario breaks on purpose: its numbers come from
+// that fault, and must not be taken for others.
+func (v *view) Exemptions() (out []string) {
 	for _, gate := range slices.Sorted(maps.Keys(v.Scenario.Exempt)) {
 		out = append(out, "exempt from gate "+gate+": "+v.Scenario.Exempt[gate])
 	}
 	return out
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }

@@ -1,20 +1,23 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // Format is the version of the folder; docs/format/results.md describes it.
 const Format = 1
 
-// Manifest is all that it takes to run a folder's scenario again and get the same
-// bytes. It has no wall times and no paths of a machine.
+// Manifest is everything needed to run a folder's scenario again and get the same bytes.
+// It has no wall times and no paths of a machine.
 type Manifest struct {
 	Format   int            `json:"format"`
 	Scenario Text           `json:"scenario"`
@@ -58,12 +61,29 @@ type Binary struct {
 	SHA256  string `json:"sha256"`
 }
 
-func hash(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+// ThisBinary describes the running program, which is also the guest's /init.
+func ThisBinary(version string) (b Binary, err error) {
+	b.Version = version
+	path, err := os.Executable()
+	if err != nil {
+		return b, fmt.Errorf("find own program: %w", err)
+	}
+	b.SHA256, err = HashFile(path)
+	return b, err
 }
 
-// Check says what makes the manifest useless for another machine.
+// HashFile returns a file's SHA-256.
+func HashFile(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("hash file: %w", err)
+	}
+	return hash(b), nil
+}
+
+func hash(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
+
+// Check returns what makes the manifest useless for another machine.
 func (m *Manifest) Check() error {
 	switch {
 	case m.Format != Format:
@@ -82,12 +102,12 @@ func (m *Manifest) Check() error {
 	return nil
 }
 
-// Differences names what is not the same in o, for people; none: both give the same bytes.
+// Differences names what differs in o, for people; none: both give the same bytes.
 func (m *Manifest) Differences(o *Manifest) []string {
 	var out []string
 	differ := func(what string, a, b any) {
 		if x, y := fmt.Sprint(a), fmt.Sprint(b); x != y {
-			out = append(out, fmt.Sprintf("%s: %s, %s", what, or(x, "none"), or(y, "none")))
+			out = append(out, fmt.Sprintf("%s: %s, %s", what, cmp.Or(x, "none"), cmp.Or(y, "none")))
 		}
 	}
 	differ("scenario", m.Scenario.Name+" "+short(m.Scenario.SHA256), o.Scenario.Name+" "+short(o.Scenario.SHA256))
@@ -113,9 +133,51 @@ func short(sum string) string {
 	return sum[:min(12, len(sum))]
 }
 
-func or(s, empty string) string {
-	if s == "" {
-		return empty
+// again returns the commands that run a folder's scenario again and compare.
+func (m *Manifest) Again() []string {
+	run := fmt.Sprintf("congctl lab run scenario.yml --world %s --seed %d", m.World, m.Seeds.First)
+	if m.Seeds.Max == 0 { // the command line set exactly that many
+		run += fmt.Sprintf(" --seeds %d", m.Seeds.Count)
+	}
+	if len(m.Cells) > 0 {
+		var names []string
+		for _, c := range m.Cells {
+			names = append(names, regexp.QuoteMeta(c))
+		}
+		run += " --cells '^(" + strings.Join(names, "|") + ")$'"
+	}
+	return []string{run + " --out again", "congctl lab compare . again"}
+}
+
+// fact is one requirement for getting the same bytes.
+type fact struct{ Name, Value string }
+
+func (m *Manifest) Facts() []fact {
+	kernel := []string{m.Kernel.Release, m.Kernel.Source}
+	if m.Kernel.SHA256 != "" {
+		kernel = append(kernel, "SHA-256 "+m.Kernel.SHA256)
+	}
+	facts := []fact{
+		{"congctl", m.Congctl.Version + ", SHA-256 " + m.Congctl.SHA256},
+		{"scenario", m.Scenario.Name + ", SHA-256 " + m.Scenario.SHA256},
+		{"seeds", seedWords(m)},
+		{"world", m.World},
+		{"kernel", strings.Join(slices.DeleteFunc(kernel, func(s string) bool { return s == "" }), ", ")},
+		{"HZ", fmt.Sprint(m.HZ)},
+	}
+	if len(m.Cells) > 0 {
+		facts = append(facts, fact{"cells", strings.Join(m.Cells, ", ")})
+	}
+	if m.QEMU != nil {
+		facts = append(facts, fact{"QEMU", m.QEMU.Version}, fact{"its options", strings.Join(m.QEMU.Options, " ")})
+	}
+	return facts
+}
+
+func seedWords(m *Manifest) string {
+	s := fmt.Sprintf("from %d, %d a cell", m.Seeds.First, m.Seeds.Count)
+	if m.Seeds.Max > m.Seeds.Count && m.Seeds.HalfWidth > 0 {
+		s += fmt.Sprintf(", then more, up to %d, until the interval's half-width is below %s %% of the median", m.Seeds.Max, number(m.Seeds.HalfWidth/cent))
 	}
 	return s
 }

@@ -3,9 +3,9 @@ package report
 import (
 	"fmt"
 
-	"github.com/congctl/congctl/internal/app/lab/plot"
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/published"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/plot"
+	"github.com/congctl/congctl/internal/lab/published"
 )
 
 // beside is an article's table beside this run. Published.json has it.
@@ -17,7 +17,7 @@ type beside struct {
 	Rows   []published.Comparison `json:"rows"`
 }
 
-// besidePublished is nil where the scenario names no table, or nothing valid is in it.
+// besidePublished returns nil if the scenario names no table, or has no valid row in it.
 func besidePublished(s *outcome.Summary) *beside {
 	t, ok := published.Find(s.Scenario.Published)
 	if !ok {
@@ -31,15 +31,15 @@ func besidePublished(s *outcome.Summary) *beside {
 }
 
 // headline is the shape in a few words.
-func (b *beside) headline() string {
+func (b *beside) Headline() string {
 	if b == nil || b.Shape.Of == 0 {
 		return ""
 	}
 	return fmt.Sprintf("against the published values: %d of %d winners and orders hold", b.Shape.Same, b.Shape.Of)
 }
 
-// table has a heading and a row for each value.
-func (b *beside) table() [][]string {
+// Table has a heading and a row for each value.
+func (b *beside) Table() [][]string {
 	out := [][]string{{"group", "arm", "published " + b.Unit, "measured", "ratio", "why they differ"}}
 	for _, r := range b.Rows {
 		measured := number(r.Ours)

@@ -5,17 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
-// packFrom is the size, in bytes, from which a run is compressed: smaller ones are
-// worth more as text, and 1 MiB is where an editor becomes slow.
+// packFrom is the size, in bytes, from which a run is compressed: smaller ones are more
+// useful as text, and 1 MiB is where an editor becomes slow.
 const packFrom = 1 << 20
 
 // RunName is the name of a run's file, "loss=1%25,rtt=100ms.bbr.7.json" of cell
@@ -25,26 +25,6 @@ func RunName(cell string, seed uint64) string {
 	at := strings.LastIndexByte(cell, '/')
 	group, arm := cell[:max(at, 0)], cell[at+1:]
 	return encode(group, "=,_-+.") + "." + encode(arm, "=,_-+") + "." + strconv.FormatUint(seed, 10) + ".json"
-}
-
-// ParseRunName is the way back from RunName.
-func ParseRunName(name string) (cell string, seed uint64, err error) {
-	stem, ok := strings.CutSuffix(strings.TrimSuffix(name, ".gz"), ".json")
-	parts := strings.Split(stem, ".")
-	n := len(parts)
-	if !ok || n < 3 {
-		return "", 0, fmt.Errorf("run %q: want GROUP.ARM.SEED.json", name)
-	}
-	if seed, err = strconv.ParseUint(parts[n-1], 10, 64); err != nil {
-		return "", 0, fmt.Errorf("run %q: seed: %w", name, err)
-	}
-	if cell, err = url.PathUnescape(strings.Join(parts[:n-2], ".") + "/" + parts[n-2]); err != nil {
-		return "", 0, fmt.Errorf("run %q: %w", name, err)
-	}
-	if RunName(cell, seed) != strings.TrimSuffix(name, ".gz") {
-		return "", 0, fmt.Errorf("run %q: is not how cell %q is named", name, cell)
-	}
-	return cell, seed, nil
 }
 
 func encode(s, plain string) string {
@@ -87,7 +67,7 @@ func WriteRun(dir string, r *outcome.Run) error {
 	return nil
 }
 
-// ReadRun gives a run that WriteRun kept; fs.ErrNotExist if there is none.
+// ReadRun returns a run that WriteRun kept; fs.ErrNotExist if there is none.
 func ReadRun(dir, cell string, seed uint64) (*outcome.Run, error) {
 	path := runPath(dir, cell, seed)
 	b, err := os.ReadFile(path)
@@ -108,4 +88,49 @@ func ReadRun(dir, cell string, seed uint64) (*outcome.Run, error) {
 		return nil, fmt.Errorf("read %s: holds cell %q, seed %d: the file was renamed", path, r.Cell, r.Seed)
 	}
 	return r, nil
+}
+
+// Wall is what a run cost in real time. It has its own file, the only one that differs
+// between two runs of the same thing.
+type Wall struct {
+	TotalS float64   `json:"total_s"` // from the first boot to the last result
+	Runs   []WallRun `json:"runs"`
+}
+
+// WallRun is one run's cost.
+type WallRun struct {
+	Cell     string  `json:"cell"`
+	Seed     uint64  `json:"seed"`
+	WallS    float64 `json:"wall_s"`
+	VirtualS float64 `json:"virtual_s"` // of the world's own clock
+	Packets  uint64  `json:"packets"`   // sent by the sender's hop
+}
+
+// Words returns what the whole run cost, concurrent machines counted once; "" if nothing
+// ran.
+func (w *Wall) Words() string {
+	if w.TotalS <= 0 {
+		return ""
+	}
+	var virtual, packets float64
+	for _, r := range w.Runs {
+		virtual += r.VirtualS
+		packets += float64(r.Packets)
+	}
+	return fmt.Sprintf("%s: %s s wall time, %s s virtual, %s x real time, %s packets per real second", answer.Count(len(w.Runs), "run"),
+		number(w.TotalS), number(virtual), number(virtual/w.TotalS), number(packets/w.TotalS))
+}
+
+// WriteWall keeps it beside the results.
+func WriteWall(dir string, w Wall) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return writeJSON(filepath.Join(dir, "wall.json"), w)
+}
+
+// ReadWall returns what WriteWall kept; fs.ErrNotExist if there is nothing.
+func ReadWall(dir string) (*Wall, error) {
+	w := new(Wall)
+	return w, readJSON(filepath.Join(dir, "wall.json"), w)
 }

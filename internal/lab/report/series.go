@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/congctl/congctl/internal/app/lab/plot"
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/plot"
 )
 
 const (
@@ -43,7 +43,7 @@ func pacing(s *outcome.Sample) float64 {
 	return math.NaN()
 }
 
-// known is NaN, a gap in a line, for what the kernel had not measured yet.
+// known returns NaN, a gap in a line, for what the kernel had not measured yet.
 func known(x float64) float64 {
 	if x == 0 {
 		return math.NaN()
@@ -86,7 +86,7 @@ func arrivals(r *outcome.Run, flow string) []plot.Point {
 	return append(points, plot.Point{X: float64(last.AtUs) / second, Y: math.NaN()})
 }
 
-// trace is a run that stands for its cell, with how its flows are drawn.
+// trace is a run that represents its cell, with how its flows are drawn.
 type trace struct {
 	line
 	run   *outcome.Run
@@ -97,12 +97,7 @@ type traceFlow struct{ name, label, class string }
 
 // trace picks the valid run with the median goodput, the lower of two.
 func (f *Folder) trace(v *view, l line) (*trace, error) {
-	var runs []*outcome.Result
-	for i := range f.Results {
-		if r := &f.Results[i]; r.Cell == l.Cell && r.Valid && r.Metrics != nil {
-			runs = append(runs, r)
-		}
-	}
+	runs := slices.DeleteFunc(f.of(l.Cell), func(r *outcome.Result) bool { return !r.Valid || r.Metrics == nil })
 	if len(runs) == 0 || !valid(l.Row) {
 		return nil, nil
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
 func TestArrivalsAreRates(t *testing.T) {
@@ -37,7 +37,7 @@ func TestSamplesWithoutAValue(t *testing.T) {
 func TestTraceIsTheMedianRun(t *testing.T) {
 	f := folder(t, smallText)
 	v := newView(&f.Summary)
-	for _, l := range []line{v.groups[0].rows[0], v.groups[2].rows[0]} {
+	for _, l := range []line{v.Groups[0].Rows[0], v.Groups[2].Rows[0]} {
 		tr, err := f.trace(v, l)
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/app/lab/plot"
+	"github.com/congctl/congctl/internal/lab/plot"
 )
 
 // alike is up to which factor runs of different length share a time axis: beyond, the
@@ -18,10 +18,11 @@ type figure struct {
 	Note  string
 	Wide  bool // one below the other across the page, else in two columns
 	SVG   []svg
+	Heat  *heat
 }
 
-// seriesFigure draws a group's runs over time: all arms in one plot where they took
-// about as long and have one flow each, else a plot for each, on the same vertical axis.
+// seriesFigure draws a group's runs over time: all arms in one plot if they took about as
+// long and have one flow each, otherwise a plot for each, on the same vertical axis.
 func seriesFigure(traces []*trace) figure {
 	f := figure{Title: "Over time", Note: "The run with the median goodput: " + seeds(traces) + "."}
 	for _, s := range allSeries {

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // A loss sweep as it could have come out: numbers near theory, series with the shapes
@@ -84,7 +84,7 @@ func folder(t testing.TB, text string) *Folder {
 			f.Results = append(f.Results, judge(c, run))
 		}
 	}
-	f.Summary = outcome.Summarise(s, f.Results, outcome.Options{})
+	f.Summary = outcome.Summarise(s, f.Results, false)
 	for i := range f.Summary.Rows {
 		predict(&f.Summary.Rows[i], &s.Cells[i])
 	}

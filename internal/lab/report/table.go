@@ -1,22 +1,22 @@
 package report
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"unicode/utf8"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
-// Table prints a summary for a terminal of so many columns; 0: as wide as it takes.
-// Where it is too narrow, what matters least is left out.
+// Table prints a summary for a terminal of that many columns; 0: no limit. If it is too
+// narrow, the least important columns are left out.
 func Table(w io.Writer, s *outcome.Summary, width int) error {
 	v := newView(s)
-	shown := v.shown()
+	shown := v.shown
 	text := v.table(shown)
 	for width > 0 && widest(text) > width {
 		least := slices.MinFunc(shown, func(a, b column) int { return a.keep - b.keep })
@@ -28,14 +28,14 @@ func Table(w io.Writer, s *outcome.Summary, width int) error {
 	}
 	var b strings.Builder
 	b.WriteString(text)
-	for _, sentence := range v.headline() {
+	for _, sentence := range v.Headline() {
 		b.WriteString("\n" + wrap(sentence, width, 2))
 	}
 	b.WriteString("\n")
-	for _, exemption := range v.exemptions() {
+	for _, exemption := range v.Exemptions() {
 		b.WriteString(wrap(exemption, width, 2) + "\n")
 	}
-	for _, r := range v.invalid() {
+	for _, r := range v.Broken() {
 		fmt.Fprintf(&b, "\nINVALID %s: %d of %d runs\n", r.Cell, r.Invalid, r.Runs)
 		for _, reason := range r.Reasons {
 			b.WriteString("  " + wrap(reason, width, 2) + "\n")
@@ -51,35 +51,26 @@ func (v *view) table(shown []column) string {
 	for i, head := range rows[0] {
 		rows[0][i] = strings.ReplaceAll(strings.ToUpper(head), " ", "-")
 	}
-	return align(rows)
+	var b strings.Builder // which does not fail
+	answer.Table(&b, strings.Join(rows[0], " "), rows[1:])
+	return b.String()
 }
 
-// rows are the table's heading and lines, with empty where there is nothing to say.
+// rows returns the table's heading and lines, with empty for missing values.
 func (v *view) rows(shown []column, empty string) [][]string {
 	row := func(text func(column) string) (parts []string) {
 		for _, c := range shown {
-			parts = append(parts, or(text(c), empty))
+			parts = append(parts, cmp.Or(text(c), empty))
 		}
 		return parts
 	}
 	rows := [][]string{row(func(c column) string { return c.head })}
-	for _, g := range v.groups {
-		for _, l := range g.rows {
+	for _, g := range v.Groups {
+		for _, l := range g.Rows {
 			rows = append(rows, row(func(c column) string { return c.text(g, l) }))
 		}
 	}
 	return rows
-}
-
-// align sets rows in columns the house's way, two spaces apart.
-func align(rows [][]string) string {
-	var b bytes.Buffer
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintln(t, strings.Join(r, "\t"))
-	}
-	t.Flush() // to a bytes.Buffer, which does not fail
-	return b.String()
 }
 
 func widest(text string) (n int) {
@@ -89,7 +80,7 @@ func widest(text string) (n int) {
 	return n
 }
 
-// wrap breaks a sentence at spaces; later lines are indented by so many more.
+// wrap breaks a sentence at spaces, and indents later lines.
 func wrap(s string, width, indent int) string {
 	if width < 40 {
 		return s
@@ -98,12 +89,10 @@ func wrap(s string, width, indent int) string {
 	at := indent
 	for i, word := range strings.Fields(s) {
 		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case at+1+n > width:
+		if i > 0 && at+1+n > width {
 			b.WriteString("\n" + strings.Repeat(" ", 2*indent))
 			at = 2 * indent
-		default:
+		} else if i > 0 {
 			b.WriteByte(' ')
 			at++
 		}
@@ -114,7 +103,7 @@ func wrap(s string, width, indent int) string {
 }
 
 // invalid are the rows that have reasons instead of numbers.
-func (v *view) invalid() (rows []*outcome.Row) {
+func (v *view) Broken() (rows []*outcome.Row) {
 	for i := range v.Rows {
 		if r := &v.Rows[i]; r.Invalid > 0 {
 			rows = append(rows, r)

@@ -1,24 +1,28 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // view is a summary made ready to be shown: rows by group, with their cells.
 type view struct {
 	*outcome.Summary
-	groups    []group
+	Groups    []*group
 	arms      map[string]int // place in the scenario, which is the arm's colour everywhere
-	published *beside        // nil: none
+	Published *beside        // nil: none
+	shown     []column
 }
 
 type group struct {
+	ID     string // within the page
 	name   string
-	rows   []line
+	Rows   []line
 	winner outcome.Winner
 }
 
@@ -30,54 +34,54 @@ type line struct {
 }
 
 func newView(s *outcome.Summary) *view {
-	v := &view{Summary: s, arms: map[string]int{}, published: besidePublished(s)}
+	v := &view{Summary: s, arms: map[string]int{}, Published: besidePublished(s)}
 	for i, a := range s.Scenario.Arms {
 		v.arms[a.Name] = i
 	}
-	cells := map[string]*scenario.Cell{}
-	for i := range s.Scenario.Cells {
-		cells[s.Scenario.Cells[i].ID] = &s.Scenario.Cells[i]
-	}
 	for i := range s.Rows {
 		r := &s.Rows[i]
-		at := slices.IndexFunc(v.groups, func(g group) bool { return g.name == r.Group })
+		at := slices.IndexFunc(v.Groups, func(g *group) bool { return g.name == r.Group })
 		if at < 0 {
-			at = len(v.groups)
-			v.groups = append(v.groups, group{name: r.Group})
+			at = len(v.Groups)
+			v.Groups = append(v.Groups, &group{ID: fmt.Sprintf("g%d", at+1), name: r.Group})
 		}
-		cell := cells[r.Cell]
+		cell := s.Scenario.Cell(r.Cell)
 		if cell == nil {
 			cell = new(scenario.Cell) // a summary of another scenario still shows
 		}
-		v.groups[at].rows = append(v.groups[at].rows, line{r, cell, v.arms[r.Arm]})
+		v.Groups[at].Rows = append(v.Groups[at].Rows, line{r, cell, v.arms[r.Arm]})
 	}
 	for _, w := range s.Winners {
-		if at := slices.IndexFunc(v.groups, func(g group) bool { return g.name == w.Group }); at >= 0 {
-			v.groups[at].winner = w
+		if at := slices.IndexFunc(v.Groups, func(g *group) bool { return g.name == w.Group }); at >= 0 {
+			v.Groups[at].winner = w
 		}
 	}
+	v.shown = v.withValues()
 	return v
 }
 
 // longName is from how many characters on a group's name takes too much of a plot.
 const longName = 24
 
+// Title is the group's name.
+func (g *group) Title() string { return cmp.Or(g.name, "all") }
+
 // label is the group's name, or its axes' values alone where it is long.
 func (g *group) label() string {
-	if len(g.name) < longName || len(g.rows[0].cell.Axes) == 0 {
-		return or(g.name, "all")
+	if len(g.name) < longName || len(g.Rows[0].cell.Axes) == 0 {
+		return g.Title()
 	}
 	var values []string
-	for _, a := range g.rows[0].cell.Axes {
+	for _, a := range g.Rows[0].cell.Axes {
 		values = append(values, a.Value)
 	}
 	return strings.Join(values, " ")
 }
 
-// valid tells whether a row may show a number.
+// valid reports whether a row may show a number.
 func valid(r *outcome.Row) bool { return r.Invalid == 0 && r.Goodput != nil }
 
-// invalidWord is what stands in the place of numbers.
+// invalidWord replaces the numbers of an invalid row.
 func invalidWord(r *outcome.Row) string {
 	if r.Runs == 0 {
 		return "not run"
@@ -95,7 +99,10 @@ func brokenGates(r *outcome.Row) string {
 	return strings.Join(names, ", ")
 }
 
-// ended tells whether a row's flows were ended by time although they had bytes left,
+// Class is the colour of a row's arm.
+func (l line) Class() string { return class(l.arm) }
+
+// ended reports whether a row's flows were ended by time although they had bytes left,
 // so that the time is a lower bound.
 func (l line) ended() bool {
 	return l.Completed != nil && slices.ContainsFunc(l.cell.Flows, func(f scenario.Flow) bool {
@@ -103,26 +110,23 @@ func (l line) ended() bool {
 	})
 }
 
-// sized tells whether a completion time says something: some flow has a size.
+// sized reports whether a completion time means something: some flow has a size.
 func (l line) sized() bool {
 	return slices.ContainsFunc(l.cell.Flows, func(f scenario.Flow) bool { return f.Bytes > 0 })
 }
 
-// best tells whether a row is as good as any of its group, or is told from it by less
+// best reports whether a row is as good as any of its group, or differs from it by less
 // than makes a winner.
 func (g *group) best(l line) bool {
-	for _, other := range g.rows {
-		if other.Goodput.Median*(1-tie) > l.Goodput.Median {
+	for _, other := range g.Rows {
+		if other.Goodput.Median*(1-outcome.Tie) > l.Goodput.Median {
 			return false
 		}
 	}
 	return true
 }
 
-// tie is the difference that makes no winner, as outcome.Summary's.
-const tie = 0.05
-
-// complete tells whether every row has a number.
+// complete reports whether every row has a number.
 func (g *group) complete() bool {
-	return !slices.ContainsFunc(g.rows, func(l line) bool { return !valid(l.Row) })
+	return !slices.ContainsFunc(g.Rows, func(l line) bool { return !valid(l.Row) })
 }

@@ -5,7 +5,7 @@ type Scenario struct {
 	Name  string `json:"name"`
 	About string `json:"about"` // one line, for `congctl lab list`
 	Notes string `json:"notes,omitempty"`
-	// Published names a table of published values that stands beside the results, "" for none.
+	// Published names a table of published values to compare with, "" for none.
 	Published string `json:"published,omitempty"`
 	Seeds     Seeds  `json:"seeds"` // of cells that have no other
 	Arms      []Arm  `json:"arms"`  // the first is the one that ratios are against
@@ -14,8 +14,26 @@ type Scenario struct {
 	Exempt map[string]string `json:"exempt,omitempty"`
 }
 
-// Seeds says how often each cell is run: Count seeds from First on, then more, one at a
-// time, until the interval's half-width is below HalfWidth of the median or Max were run.
+// Cell returns the cell of that name, nil if there is none.
+func (s *Scenario) Cell(id string) *Cell {
+	for i := range s.Cells {
+		if s.Cells[i].ID == id {
+			return &s.Cells[i]
+		}
+	}
+	return nil
+}
+
+// Runs returns the least number of runs: cells with seeds.
+func (s *Scenario) Runs() (n int) {
+	for i := range s.Cells {
+		n += s.Cells[i].Seeds.Count
+	}
+	return n
+}
+
+// Seeds is how often each cell runs: Count seeds from First on, then more, one at a time,
+// until the interval's half-width is below HalfWidth of the median or Max have run.
 type Seeds struct {
 	First     uint64  `json:"first"`
 	Count     int     `json:"count"`
@@ -23,15 +41,15 @@ type Seeds struct {
 	HalfWidth float64 `json:"half_width"` // share of the median; 0: never more than Count
 }
 
-// Arm is what is compared: a sender's qdisc with a congestion control.
+// Arm is the unit of comparison: a sender's qdisc with a congestion control.
 type Arm struct {
 	Name  string `json:"name"`
 	Cong  string `json:"cong"`
 	Qdisc string `json:"qdisc"`
 }
 
-// Cell is one point of the matrix with one arm: all that a world must know, with every
-// default filled in and every unit resolved.
+// Cell is one point of the matrix with one arm: all that a world needs, with every default
+// filled in and every unit resolved.
 type Cell struct {
 	ID   string      `json:"id"`   // "loss=1%,rtt=100ms/bbr": unique in its scenario
 	Axes []AxisValue `json:"axes"` // what the matrix varied, in the file's order; not the arm
@@ -70,7 +88,7 @@ type Sender struct {
 	TbfBitPerS   uint64 `json:"tbf_bit_per_s,omitempty"`
 	TbfBurst     uint32 `json:"tbf_burst_bytes,omitempty"`
 	TbfLimit     uint32 `json:"tbf_limit_bytes,omitempty"`
-	// Pacing: who spreads packets over time, see PacingAuto.
+	// Pacing is what spreads packets over time, see PacingAuto.
 	Pacing string `json:"pacing"`
 	ECN    bool   `json:"ecn,omitempty"`
 	// SndbufBytes and RcvbufBytes are tcp_wmem[2] and tcp_rmem[2].
@@ -152,3 +170,15 @@ type Flow struct {
 	Repeat      int    `json:"repeat,omitempty"`         // connections one after another; 0 and 1: one
 	GapUs       uint64 `json:"gap_us,omitempty"`         // between them
 }
+
+// Values of Sender.Pacing. Two parts of Linux can pace: fq, and TCP itself for a
+// congestion control that requests it if fq is not the sender's qdisc (since 4.13).
+const (
+	PacingAuto = "auto" // fq where there is fq, else TCP if it is asked to
+	PacingNone = "none" // neither
+)
+
+// Unpaced reports whether a connection must be kept from pacing itself. In Linux only BBR
+// asks TCP for pacing (bbr_init in net/ipv4/tcp_bbr.c); on other connections the same
+// measure would shorten super-packets and change nothing else.
+func (c *Cell) Unpaced(cong string) bool { return c.Sender.Pacing == PacingNone && cong == "bbr" }

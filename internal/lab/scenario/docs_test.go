@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/congctl/congctl/internal/strict"
 )
 
 // TestPageTellsEveryKey: docs/format/scenario.md names whatever a file may hold.
@@ -14,13 +16,13 @@ func TestPageTellsEveryKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(text)
-	for _, k := range slices.Concat(topKeys, names(pathKeys), names(senderKeys), names(flowKeys), names(stepKeys), names(lteKeys),
-		names(handoverKeys), []string{"rates", "rtts", "lte", "handover", "match"}, bottlenecks, qdiscs, Gates) {
+	for _, k := range slices.Concat(topKeys, strict.Names(pathKeys), strict.Names(senderKeys), strict.Names(flowKeys), strict.Names(stepKeys), strict.Names(lteKeys),
+		strict.Names(handoverKeys), []string{"rates", "rtts", "lte", "handover", "match"}, bottlenecks, qdiscs, Gates) {
 		if !strings.Contains(page, "`"+k+"`") && !strings.Contains(page, k+":") {
 			t.Errorf("the page lacks %s", k)
 		}
 	}
-	for section, keys := range map[string][]string{"measure": names(measureKeys), "seeds": names(seedKeys)} {
+	for section, keys := range map[string][]string{"measure": strict.Names(measureKeys), "seeds": strict.Names(seedKeys)} {
 		for _, k := range keys {
 			if !strings.Contains(page, "`"+section+"."+k+"`") {
 				t.Errorf("the page lacks %s.%s", section, k)

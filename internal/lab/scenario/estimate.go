@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// How long a cell is likely to take, from textbook rates. It serves defaults (how often
-// to sample, when to give up) and progress, never a verdict: theory has the models.
+// How long a cell is likely to take, from textbook rates. It serves defaults (sampling
+// interval, time limit) and what shipped scenarios may take, never a verdict: theory has the models.
 //
 //	cap     = rate x MSS / frame
 //	high    = MSS / RTT x max(sqrt(1.5 / p), 1.0538 (RTT / p)^(3/4))   Reno, CUBIC (RFC 9438, 5.1)
@@ -23,22 +23,28 @@ type Cost struct {
 }
 
 // Cost estimates c.
-func (c *Cell) Cost() (cost Cost) {
+func (c *Cell) Cost() Cost {
 	p := c.Path.Loss.MeanPPM() / ppm
 	frames := 0.0
 	for i := range c.Flows {
 		f := &c.Flows[i]
 		rate := c.share(f, likely)
-		active := f.time(c, rate)
-		cost.VirtualUs = max(cost.VirtualUs, toUs(seconds(f.StartUs)+active))
-		sent := rate * active / 8
+		sent := rate * f.time(c, rate) / 8
 		if f.Bytes > 0 {
 			sent = min(sent, float64(f.Bytes)*float64(max(f.Repeat, 1)))
 		}
 		frames += sent / c.mss() / (1 - min(p, 0.9))
 	}
-	cost.Packets = uint64(frames)
-	return cost
+	return Cost{c.ends(likely), uint64(frames)}
+}
+
+// ends is when the last flow ends, in us, if each goes as the outlook says.
+func (c *Cell) ends(o outlook) (us uint64) {
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		us = max(us, toUs(seconds(f.StartUs)+f.time(c, c.share(f, o))))
+	}
+	return us
 }
 
 type outlook int
@@ -94,13 +100,7 @@ func (c *Cell) meanRate() float64 {
 	if !known || len(c.Path.Schedule) == 0 || end == 0 {
 		return float64(c.Path.RateBitPerS)
 	}
-	sum, from, rate := 0.0, uint64(0), c.Path.RateBitPerS
-	for _, s := range c.Path.Schedule {
-		at := min(s.AtUs, end)
-		sum += float64(at-min(from, at)) * float64(rate)
-		from, rate = at, s.RateBitPerS
-	}
-	return (sum + float64(end-from)*float64(rate)) / float64(end)
+	return c.Path.Capacity(0, float64(end)) / float64(end)
 }
 
 // time that f takes at rate, in seconds: per connection a handshake, the rounds of slow

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/congctl/congctl/internal/strict"
 )
 
 // maxCells of a scenario: at ten real seconds each a thousand are three hours.
@@ -15,7 +17,7 @@ const maxCells = 1000
 const maxSteps = 1_000_000
 
 // expand makes the cells: the axes' values in the file's order, the last axis fastest,
-// then the arms, so that what is compared stands together.
+// then the arms, so that the arms to compare are adjacent.
 func (r *reader) expand(f *file) *Scenario {
 	s := &f.Scenario
 	s.Seeds = f.base.cell.Seeds.complete()
@@ -24,13 +26,13 @@ func (r *reader) expand(f *file) *Scenario {
 	}
 	r.checkWheres(f)
 	if n := f.size(); n > maxCells {
-		r.faults.add(Fault{Field: "matrix", Problem: fmt.Sprintf("more than %d cells; split the file", maxCells)})
+		r.Faults.AddOnce(strict.Fault{Field: "matrix", Problem: fmt.Sprintf("more than %d cells; split the file", maxCells)})
 	}
-	if len(r.faults) > 0 {
+	if len(r.Faults) > 0 {
 		return nil
 	}
 	r.walk(f, f.base, nil)
-	if r.faults = append(r.faults, f.wrong...); len(r.faults) == 0 {
+	if r.Faults = append(r.Faults, f.wrong...); len(r.Faults) == 0 {
 		r.checkUsed(f)
 		r.checkSame(s)
 	}
@@ -66,9 +68,9 @@ func (r *reader) walk(f *file, d draft, at []AxisValue) {
 		n += fl.count
 	}
 	if n > maxFlows {
-		r.faults.add(Fault{Line: d.line["flows"], Field: "flows", Problem: fmt.Sprintf("more than %d flows; write less", maxFlows)})
+		r.Faults.AddOnce(strict.Fault{Line: d.line["flows"], Field: "flows", Problem: fmt.Sprintf("more than %d flows; use fewer", maxFlows)})
 	}
-	if len(r.faults) == 0 {
+	if len(r.Faults) == 0 {
 		r.cells(f, &d, at)
 	}
 }
@@ -78,7 +80,7 @@ func (r *reader) cells(f *file, d *draft, at []AxisValue) {
 	for _, arm := range f.Arms {
 		c := d.resolve(f.Name, arm, at)
 		if f.steps += len(c.Path.Schedule); f.steps > maxSteps {
-			r.faults.add(Fault{Field: "schedule", Problem: fmt.Sprintf("more than %d steps in all cells; make them longer", maxSteps)})
+			r.Faults.AddOnce(strict.Fault{Field: "schedule", Problem: fmt.Sprintf("more than %d steps in all cells; make them longer", maxSteps)})
 			return
 		}
 		f.check(d, &c)
@@ -97,30 +99,29 @@ func (w where) matches(at []AxisValue) bool {
 
 // override applies a where: it may change what axes set.
 func (r *reader) override(d *draft, w where) {
-	for i := 0; i+1 < len(w.node.Content); i += 2 {
-		k, v := w.node.Content[i], w.node.Content[i+1]
-		if k.Value != "match" {
-			r.section(d, k.Value, k, v, append([]string{"match"}, overridable...))
+	r.Each(w.node, "where", func(key string, k, v *strict.Node) {
+		if key != "match" {
+			r.section(d, key, k, v, append([]string{"match"}, overridable...))
 		}
-	}
+	})
 }
 
 // check adds the cell's own faults, each at the line that set its field.
 func (f *file) check(d *draft, c *Cell) {
 	for _, key := range []string{"path.rate", "path.rtt"} {
 		if d.line[key] == 0 {
-			f.wrong.add(Fault{Cell: c.ID, Field: key, Problem: "missing; write it, or vary it in the matrix"})
+			f.wrong.AddOnce(strict.Fault{Part: "cell " + c.ID, Field: key, Problem: "missing; set it, or vary it in the matrix"})
 			return
 		}
 	}
 	for _, fault := range c.faults() {
-		fault.Cell, fault.Line = c.ID, d.line[fault.Field]
-		f.wrong.add(fault)
+		fault.Part, fault.Line = "cell "+c.ID, d.line[fault.Field]
+		f.wrong.AddOnce(fault)
 	}
 }
 
-// usedBy tells which cells heed a key; the others leave it out, so that an axis may go
-// over bottlenecks or arms of which not all have a bucket or a queue.
+// usedBy reports which cells use a key; the others leave it out, so that an axis may cover
+// bottlenecks or arms of which not all have a bucket or a queue.
 var usedBy = map[string]func(*Cell) bool{
 	"path.burst":       func(c *Cell) bool { return c.Path.BurstBytes > 0 },
 	"path.buffer":      func(c *Cell) bool { return c.Path.BufferPacket > 0 },
@@ -129,12 +130,12 @@ var usedBy = map[string]func(*Cell) bool{
 	"sender.tbf_limit": func(c *Cell) bool { return c.Sender.Qdisc == Tbf },
 }
 
-// checkUsed refuses what the file sets and no cell heeds.
+// checkUsed refuses a key that the file sets and no cell uses.
 func (r *reader) checkUsed(f *file) {
 	for _, field := range slices.Sorted(maps.Keys(usedBy)) {
 		line, heeds := f.base.line[field], func(c Cell) bool { return usedBy[field](&c) }
 		if line > 0 && !slices.ContainsFunc(f.Cells, heeds) {
-			r.faults.add(Fault{Line: line, Field: field, Problem: "no cell has a use for it; write the bottleneck or the arm that has, or remove it"})
+			r.Faults.AddOnce(strict.Fault{Line: line, Field: field, Problem: "no cell uses it; add the bottleneck or the arm that does, or remove it"})
 		}
 	}
 }
@@ -146,24 +147,24 @@ func (r *reader) checkSame(s *Scenario) {
 	for _, c := range s.Cells {
 		id := c.ID
 		if ids[id] {
-			r.faults.add(Fault{Cell: id, Problem: "a second cell of this name; name the arm or the points otherwise"})
+			r.Faults.AddOnce(strict.Fault{Part: "cell " + id, Problem: "a second cell of this name; rename the arm or the points"})
 		}
 		ids[id] = true
 		c.ID, c.Axes, c.Arm = "", nil, Arm{}
 		body, err := json.Marshal(c)
 		if err != nil {
-			r.faults.add(Fault{Cell: id, Problem: err.Error()})
+			r.Faults.AddOnce(strict.Fault{Part: "cell " + id, Problem: err.Error()})
 			return
 		}
 		if first, twice := seen[string(body)]; twice {
-			r.faults.add(Fault{Cell: id, Problem: fmt.Sprintf("the same as %s; one of the axes or arms has no effect here", first)})
+			r.Faults.AddOnce(strict.Fault{Part: "cell " + id, Problem: fmt.Sprintf("the same as %s; one of the axes or arms has no effect here", first)})
 			return
 		}
 		seen[string(body)] = id
 	}
 }
 
-// id is unique within a scenario and fit for a file name but for its one slash.
+// id is unique within a scenario and, apart from its one slash, fit for a file name.
 func id(scenario string, at []AxisValue, arm Arm) string {
 	var words []string
 	for _, v := range at {

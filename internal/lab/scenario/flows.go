@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/congctl/congctl/internal/strict"
 )
 
-// flows reads the list anew: an override replaces it as a whole.
-func (r *reader) flows(d *draft, n *yaml.Node) {
+// flows reads the list from scratch: an override replaces it whole.
+func (r *reader) flows(d *draft, n *strict.Node) {
 	r.touch(d, "flows", n)
 	d.flows = nil
-	for _, item := range r.list(n, "flows") {
+	for _, item := range r.List(n, "flows") {
 		f := flowDraft{Flow: Flow{Name: "flow"}, count: 1}
 		// The name comes first: the fields' own names have it.
 		for i := 0; i+1 < len(item.Content); i += 2 {
@@ -19,19 +19,14 @@ func (r *reader) flows(d *draft, n *yaml.Node) {
 				f.Name = item.Content[i+1].Value
 			}
 		}
-		r.each(item, "flows", func(key string, k, v *yaml.Node) {
-			field := "flows." + f.Name + "." + key
-			if s, ok := lookup(flowKeys, key); ok {
-				assign(r, d, &f, s, field, v)
-			} else {
-				r.unknown(k, field, names(flowKeys))
-			}
+		r.Each(item, "flows", func(key string, k, v *strict.Node) {
+			assign(r, d, &f, flowKeys, "flows."+f.Name+"."+key, key, k, v)
 		})
 		d.flows = append(d.flows, f)
 	}
 }
 
-// resolved gives the flows one by one: Count of a kind are numbered from 1.
+// resolved returns the flows one by one: Count of a kind are numbered from 1.
 func (f flowDraft) resolved(arm Arm) (out []Flow) {
 	for i := range f.count {
 		one := f.Flow
@@ -54,23 +49,23 @@ var ownedSysctls = map[string]string{
 	"net.ipv4.tcp_rmem":                         "write sender.rcvbuf",
 	"net.ipv4.tcp_wmem":                         "write sender.sndbuf",
 	"net.ipv4.tcp_ecn":                          "write sender.ecn",
-	"net.ipv4.tcp_no_metrics_save":              "a cell never remembers another one",
+	"net.ipv4.tcp_no_metrics_save":              "cells share no metrics",
 	"net.ipv4.tcp_allowed_congestion_control":   "write it in arms",
 	"net.ipv4.tcp_available_congestion_control": "it cannot be set",
 }
 
-func (r *reader) sysctl(d *draft, name string, v *yaml.Node) {
+func (r *reader) sysctl(d *draft, name string, v *strict.Node) {
 	field := "sysctls." + name
-	value, ok := r.scalar(v, field)
+	value, ok := r.Scalar(v, field)
 	switch {
 	case !ok:
 		return
 	case !strings.HasPrefix(name, "net.") || !word.MatchString(strings.ReplaceAll(name, ".", "")) || strings.Contains(name, ".."):
-		r.fault(v, field, "", "not a sysctl of a network namespace; write it as net.ipv4.tcp_...")
+		r.Fault(v, field, "", "not a sysctl of a network namespace; write it as net.ipv4.tcp_...")
 	case ownedSysctls[name] != "":
-		r.fault(v, field, "", "not set here; "+ownedSysctls[name])
+		r.Fault(v, field, "", "not set here; "+ownedSysctls[name])
 	case strings.ContainsAny(value, "\n\x00"):
-		r.fault(v, field, "", "more than one line; write one value")
+		r.Fault(v, field, "", "more than one line; write one value")
 	}
 	r.touch(d, field, v)
 	if d.cell.Sysctls == nil {

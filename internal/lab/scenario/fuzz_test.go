@@ -58,7 +58,7 @@ func checkCells(t fataler, s *Scenario) {
 	seen := map[string]bool{}
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		if err := c.Validate(); err != nil {
+		if err := c.faults().Err(); err != nil {
 			t.Fatalf("%s: %v", c.ID, err)
 		}
 		if seen[c.ID] {

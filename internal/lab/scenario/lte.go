@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"math"
 	"math/bits"
 )
 
@@ -47,8 +48,8 @@ func parseAttenuation(s string) (attenuation, error) {
 	return a, nil
 }
 
-// quantiles of rate / median in thousandths, at u in 65536ths. The ends go on as the
-// last pieces do, but for the lower one, which stops at half of p5.
+// quantiles of rate / median in thousandths, at u in 65536ths. The ends continue the last
+// pieces, except the lower one, which stops at half of p5.
 var quantiles = []struct{ u, permille uint64 }{
 	{0, 105}, {3277, 211}, {16384, 632}, {32768, 1000}, {49152, 1474}, {62259, 2000}, {65536, 2131},
 }
@@ -68,7 +69,8 @@ func (l *lte) steps(p *Path, spanUs uint64) (out []Step) {
 	leave := min(ppm, mulDiv(ppm, l.everyUs, meanOutageUs))
 	enter := mulDiv(leave, uint64(outage), uint64(ppm-min(outage, ppm-1)))
 	// A walk's spread grows with the root of time: the pace of steps does not change it.
-	stride := max(1, root(mulDiv(strideSecond*strideSecond, l.everyUs, 1e6)))
+	// A float's root is exact below 2^52; steps of a day have 2^44.
+	stride := max(1, uint64(math.Sqrt(float64(mulDiv(strideSecond*strideSecond, l.everyUs, 1e6)))))
 
 	r := random(l.seed)
 	u, silent := r.below(1<<16), r.below(ppm) < uint64(outage)
@@ -109,7 +111,7 @@ func fold(v int64) uint64 {
 	return uint64(v)
 }
 
-// random is SplitMix64 (Steele, Lea, Flood 2014): its own, so that a file gives the
+// random is SplitMix64 (Steele, Lea, Flood 2014). It is our own, so that a file gives the
 // same link with every release of Go.
 type random uint64
 
@@ -121,23 +123,8 @@ func (r *random) next() uint64 {
 	return z ^ z>>31
 }
 
-// below gives 0..n-1; the bias of 2^-40 and less is no matter here.
+// below returns 0..n-1; the bias of 2^-40 and less is no matter here.
 func (r *random) below(n uint64) uint64 {
 	hi, _ := bits.Mul64(r.next(), n)
 	return hi
-}
-
-// root is the whole part of the square root, by Newton's steps from above.
-func root(n uint64) uint64 {
-	if n == 0 {
-		return 0
-	}
-	x := uint64(1) << ((bits.Len64(n) + 1) / 2)
-	for {
-		y := (x + n/x) / 2
-		if y >= x {
-			return x
-		}
-		x = y
-	}
 }

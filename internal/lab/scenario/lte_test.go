@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // TestLTEQuantiles: a long walk has the measured distribution, whatever its pace, and

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/congctl/congctl/internal/strict"
 )
 
 // values are plausible for their keys, with a wrong one here and there: what a person
@@ -59,11 +61,11 @@ func drawFile(t *rapid.T) string {
 	}
 	line("path", "rate: 10mbit, rtt: 20ms, loss_at: "+at, []string{"jitter", "mtu", "bottleneck", "buffer", "burst", "loss", "loss_back", "gemodel"}, 2)
 	line("sender", tbf, []string{"super_packets", "pacing", "ecn", "sndbuf", "rcvbuf", "tbf_burst"}, 2)
-	line("measure", "", names(measureKeys), 1)
-	line("seeds", "", names(seedKeys), 1)
+	line("measure", "", strict.Names(measureKeys), 1)
+	line("seeds", "", strict.Names(seedKeys), 1)
 	fmt.Fprintf(&b, "flows:\n  - {name: main, %s}\n", strings.Trim("duration: 9s, "+draw(t, []string{"start", "size", "app_rate", "count", "stagger"}, 2), ", "))
 	if rapid.Bool().Draw(t, "second") {
-		fmt.Fprintf(&b, "  - {name: other, %s}\n", draw(t, names(flowKeys)[1:], 4))
+		fmt.Fprintf(&b, "  - {name: other, %s}\n", draw(t, strict.Names(flowKeys)[1:], 4))
 	}
 	if rapid.IntRange(0, 3).Draw(t, "changes") == 0 {
 		fmt.Fprintf(&b, "schedule: %s\n", rapid.SampledFrom(generators).Draw(t, "schedule"))

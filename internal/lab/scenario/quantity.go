@@ -24,7 +24,7 @@ var (
 	shareUnits = map[string]uint64{"%": 1e4}
 )
 
-// Bounds of what a lab can mean; beyond them products of two would overflow.
+// Bounds of meaningful lab values; beyond them products of two would overflow.
 const (
 	maxTimeUs   = 24 * 3600 * 1e6
 	maxRate     = 100e9 // bit/s
@@ -40,7 +40,7 @@ func parseTime(s string) (uint64, error) {
 	return quantity(s, timeUnits, maxTimeUs, "us, ms or s, as in 100ms")
 }
 
-func parseRate(s string) (uint64, error) {
+func ReadRate(s string) (uint64, error) {
 	num, unit := split(s)
 	switch lower := strings.ToLower(unit); {
 	case bare(s):
@@ -55,7 +55,7 @@ func parseRate(s string) (uint64, error) {
 	return quantity(s, rateUnits, maxRate, "bit, kbit, mbit, gbit, kB/s or MB/s, as in 100mbit")
 }
 
-func parseSize(s string) (uint64, error) {
+func ReadSize(s string) (uint64, error) {
 	num, unit := split(s)
 	switch lower := strings.ToLower(unit); {
 	case bare(s):
@@ -68,8 +68,8 @@ func parseSize(s string) (uint64, error) {
 	return quantity(s, sizeUnits, maxSize, "B, kB, MB, GB, KiB, MiB or GiB, as in 64MB")
 }
 
-// parseShare gives millionths.
-func parseShare(s string) (uint32, error) {
+// ReadShare returns millionths.
+func ReadShare(s string) (uint32, error) {
 	if bare(s) {
 		return 0, errors.New("a bare number; write a percentage, as in 1%")
 	}
@@ -77,7 +77,7 @@ func parseShare(s string) (uint32, error) {
 	return uint32(v), err
 }
 
-func parseCount(s string) (int, error) {
+func ReadCount(s string) (int, error) {
 	v, err := strconv.ParseUint(s, 10, 31)
 	if err != nil {
 		return 0, errors.New("not a whole number")
@@ -93,7 +93,7 @@ func parseSeed(s string) (uint64, error) {
 	return v, nil
 }
 
-func parseSwitch(s string) (bool, error) {
+func ReadSwitch(s string) (bool, error) {
 	switch s {
 	case "on", "true":
 		return true, nil
@@ -103,14 +103,14 @@ func parseSwitch(s string) (bool, error) {
 	return false, errors.New("neither on nor off; write one of them")
 }
 
-func parseWord(s string) (string, error) {
+func ReadWord(s string) (string, error) {
 	if !word.MatchString(s) {
 		return "", errors.New("not a name; write letters, digits and + - _ . % only, at most 40")
 	}
 	return s, nil
 }
 
-// word is what names things: it stands in cell ids and file names.
+// word matches names, which appear in cell ids and file names.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+_.%-]{0,39}$`)
 
 // quantity reads s exactly, in the units' smallest.
@@ -169,3 +169,63 @@ func mulDiv(a, b, c uint64) uint64 {
 	v, _ := bits.Div64(hi, lo, c)
 	return v
 }
+
+// length is that of a queue, in the unit of the file.
+type length struct {
+	unit string // "p", "bdp", "us", "bytes"; "" is unset
+	n    uint64 // of bdp: millionths
+}
+
+var (
+	packetUnits = map[string]uint64{"p": 1}
+	bdpUnits    = map[string]uint64{"bdp": ppm}
+)
+
+func parseBuffer(s string) (length, error) {
+	switch _, unit := split(s); unit {
+	case "p":
+		n, err := quantity(s, packetUnits, maxBuffer, "packets, as in 200p")
+		return length{"p", n}, err
+	case "bdp":
+		n, err := quantity(s, bdpUnits, 1000*ppm, "a multiple of rate x rtt, as in 1bdp")
+		return length{"bdp", n}, err
+	case "us", "ms", "s":
+		n, err := parseTime(s)
+		return length{"us", n}, err
+	}
+	_, err := quantity(s, nil, 0, "packets, a time or a multiple of rate x rtt, as in 200p, 50ms or 1bdp")
+	return length{}, err
+}
+
+// parseTbfLimit reads tc's limit (bytes) or latency (a time).
+func parseTbfLimit(s string) (length, error) {
+	if n, err := parseTime(s); err == nil {
+		return length{"us", n}, nil
+	}
+	n, err := ReadSize(s)
+	return length{"bytes", n}, err
+}
+
+// packets of full size that l is at rate and rtt, rounded up: a part of a packet would
+// be no queue.
+func (l length) packets(p *Path) uint64 {
+	frame := uint64(p.MTU + ethernet)
+	switch l.unit {
+	case "p":
+		return l.n
+	case "us":
+		return mulDiv(p.RateBitPerS, l.n, 8e6*frame)
+	case "bdp":
+		return mulDiv(bdp(p.RateBitPerS, p.RTTUs), l.n, ppm*frame)
+	}
+	return max(mulDiv(bdp(p.RateBitPerS, p.RTTUs), 1, frame), initialWindow)
+}
+
+// ethernet is the header that tc counts with each packet, in bytes.
+const ethernet = 14
+
+// initialWindow of Linux (RFC 6928), in packets: a default queue holds it.
+const initialWindow = 10
+
+// bdp is rate x time in bytes.
+func bdp(bitPerS, us uint64) uint64 { return mulDiv(bitPerS, us, 8e6) }

@@ -3,13 +3,12 @@ package scenario
 import (
 	"maps"
 	"math"
-	"slices"
 )
 
 const (
 	maxBuffer = 1_000_000 // packets: netem's own use of "no limit"
 	noProbe   = math.MaxUint64
-	// maxSocket is the largest window that TCP can tell (RFC 7323: 2^14 x 65535).
+	// maxSocket is the largest window that TCP can announce (RFC 7323: 2^14 x 65535).
 	maxSocket = 1 << 30
 )
 
@@ -50,7 +49,7 @@ func (d *draft) resolvePath(c *Cell) {
 	if p.Bottleneck != Policer { // it has no queue
 		p.BufferPacket = uint32(min(d.buffer.packets(p), maxBuffer+1))
 	}
-	if p.Loss.At == "" && !c.loses() {
+	if p.Loss.At == "" && !p.Loses() {
 		p.Loss.At = LossAfter // of nothing
 	}
 }
@@ -64,14 +63,7 @@ func (p *Path) largest() (rate, rttUs uint64) {
 	return rate, rttUs
 }
 
-// loses tells whether packets towards the receiver are ever lost at random.
-func (c *Cell) loses() bool {
-	inStep := func(s Step) bool { return s.LossPPM > 0 }
-	l := c.Path.Loss
-	return l.PPM > 0 || l.Gilbert != nil || slices.ContainsFunc(c.Path.Schedule, inStep)
-}
-
-// defaultBurst: what a millisecond brings, as small as two packets and as large as a
+// defaultBurst returns a millisecond's worth, at least two packets and at most a
 // super-packet. Smaller costs rate, larger lets whole trains through at line rate.
 func defaultBurst(rate uint64, mtu uint32) uint32 {
 	return uint32(min(max(2*uint64(mtu+ethernet), bdp(rate, 1000)), 64<<10))
@@ -94,9 +86,9 @@ func (d *draft) resolveTbf(c *Cell) {
 	s.TbfLimit = uint32(min(limit, math.MaxUint32))
 }
 
-// resolveSockets keeps sockets out of the way: 8 BDP for a window that doubles, for
-// what the kernel counts on top of each packet and for what waits out of order at 16 %
-// loss, four times the queue, and 4 MiB for short paths.
+// resolveSockets makes sockets large enough not to matter: 8 BDP for a window that
+// doubles, for the kernel's overhead per packet and for packets out of order at 16 % loss,
+// four times the queue, and 4 MiB for short paths.
 func (c *Cell) resolveSockets() {
 	rate, rtt := c.Path.largest()
 	queue := uint64(c.Path.BufferPacket) * uint64(c.Path.MTU+ethernet)
@@ -107,4 +99,66 @@ func (c *Cell) resolveSockets() {
 	if c.Sender.RcvbufBytes == 0 {
 		c.Sender.RcvbufBytes = enough
 	}
+}
+
+const (
+	// samples of a cell at most: enough for a plot as wide as a page.
+	samples = 600
+	// Sampling finer than a millisecond would cost the guest more than the traffic;
+	// coarser than a second would miss whole cycles of BBR.
+	minSampleUs, maxSampleUs = 1_000, 1_000_000
+	// probeFrame is a probe's size on the link, in bytes, and probeShare the part of the
+	// link that probes may take, in thousandths.
+	probeFrame, probeShare = 100, 5
+	// slack: a flow that went slower than the slowest model by this factor, and then
+	// graceUs more, has hung.
+	slack   = 4
+	graceUs = 60_000_000
+	// warmRounds until the steady state: BBR's STARTUP takes about 13 at 231 ms.
+	warmRounds = 20
+)
+
+// resolveMeasure fills in how the cell is watched and when it is ended.
+func (c *Cell) resolveMeasure() {
+	if c.SampleUs == 0 {
+		c.SampleUs = min(max(round125(c.ends(likely)/samples), minSampleUs), maxSampleUs)
+	}
+	switch c.ProbeUs {
+	case noProbe:
+		c.ProbeUs = 0
+	case 0:
+		sparse := mulDiv(probeFrame*8*1000*1e6, 1, probeShare*max(c.Path.RateBitPerS, 1))
+		c.ProbeUs = max(c.SampleUs, round125(sparse))
+	}
+	if c.WarmUpUs == 0 {
+		c.WarmUpUs = min(warmRounds*min(c.Path.RTTUs, maxTimeUs), c.ends(fastest)/3)
+	}
+	if c.LimitUs == 0 {
+		c.LimitUs = c.latest()
+	}
+}
+
+// latest end of the last flow, in whole seconds.
+func (c *Cell) latest() (us uint64) {
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		end, known := f.endUs()
+		if !known {
+			end = toUs(seconds(f.StartUs) + slack*f.time(c, c.share(f, slowest)))
+		}
+		us = max(us, end)
+	}
+	return min((us+graceUs+999_999)/1_000_000*1_000_000, maxTimeUs)
+}
+
+// round125 rounds up to 1, 2 or 5 times a power of ten.
+func round125(n uint64) uint64 {
+	for ten := uint64(1); ten < 1e18; ten *= 10 {
+		for _, m := range []uint64{1, 2, 5} {
+			if m*ten >= n {
+				return m * ten
+			}
+		}
+	}
+	return n
 }

@@ -3,7 +3,7 @@ package theory
 import (
 	"math"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // Physical bound of all flows together, in payload bit/s, over the time in which a
@@ -13,9 +13,10 @@ import (
 //	bytes to send      no earlier than the integral of R reaches them
 //	a time to send in  the mean of R over it
 //
-// and never more than the applications ask for. A bucket's burst is for free, once for
-// each connection, since gaps refill it. Less than the receiver's request, its answer, the
-// answer's acknowledgement and the way of the first byte, 2 round trips, no transfer takes.
+// and never more than the applications request. A bucket's burst is free, once for each
+// connection, since gaps refill it. No transfer takes less than 2 round trips: the
+// receiver's request, its answer, the answer's acknowledgement and the way of the first
+// byte.
 
 // BoundBitPerS is the physical bound of the cell.
 func BoundBitPerS(c *scenario.Cell) float64 {
@@ -32,7 +33,7 @@ func BoundBitPerS(c *scenario.Cell) float64 {
 	return min((carried(c, lasts)+free)/lasts, w.rate)
 }
 
-// want is what the applications ask for.
+// want is the applications' demand.
 type want struct {
 	bits    float64 // of all flows; 0 where one has no end but time
 	conns   float64 // one after another
@@ -68,44 +69,40 @@ func orInf(x float64) float64 {
 // burst is the largest bucket on the way, in bytes as tc counts them.
 func burst(c *scenario.Cell) uint32 { return max(c.Path.BurstBytes, c.Sender.TbfBurst) }
 
-// stretch is a time in which the path stays as it is.
-type stretch struct{ from, to, bitPerS float64 }
-
-func stretches(c *scenario.Cell) []stretch {
+// boundIn is the path's bound in one of its spans.
+func boundIn(c *scenario.Cell, s scenario.Span) (bitPerS float64) {
 	p := pathOf(c)
-	list := []stretch{{0, math.Inf(1), p.BoundBitPerS()}}
-	for _, s := range c.Path.Schedule {
-		p.RateBitPerS, p.RTTSeconds, p.Loss = float64(s.RateBitPerS), seconds(s.RTTUs), float64(s.LossPPM)/1e6
-		list[len(list)-1].to = seconds(s.AtUs)
-		list = append(list, stretch{seconds(s.AtUs), math.Inf(1), p.BoundBitPerS()})
+	if s.FromUs >= 0 {
+		p.RateBitPerS, p.RTTSeconds, p.Loss = s.RateBitPerS, s.RTTUs/1e6, s.Loss
 	}
-	return list
+	return p.BoundBitPerS()
 }
 
 func fastest(c *scenario.Cell) (bitPerS float64) {
-	for _, s := range stretches(c) {
-		bitPerS = max(bitPerS, s.bitPerS)
+	for _, s := range c.Path.Spans() {
+		bitPerS = max(bitPerS, boundIn(c, s))
 	}
 	return bitPerS
 }
 
 // carried bits of payload until then.
 func carried(c *scenario.Cell, until float64) (bits float64) {
-	for _, s := range stretches(c) {
-		if lasts := min(s.to, until) - s.from; lasts > 0 {
-			bits += s.bitPerS * lasts
+	for _, s := range c.Path.Spans() {
+		if lasts := min(s.ToUs/1e6, until) - max(s.FromUs/1e6, 0); lasts > 0 {
+			bits += boundIn(c, s) * lasts
 		}
 	}
 	return bits
 }
 
-// timeFor so many bits of payload.
+// timeFor returns the time for that many bits of payload.
 func timeFor(c *scenario.Cell, bits float64) float64 {
-	for _, s := range stretches(c) {
-		if bits <= s.bitPerS*(s.to-s.from) {
-			return s.from + bits/s.bitPerS
+	for _, s := range c.Path.Spans() {
+		from, rate := max(s.FromUs/1e6, 0), boundIn(c, s)
+		if bits <= rate*(s.ToUs/1e6-from) {
+			return from + bits/rate
 		}
-		bits -= s.bitPerS * (s.to - s.from)
+		bits -= rate * (s.ToUs/1e6 - from)
 	}
 	return math.Inf(1)
 }

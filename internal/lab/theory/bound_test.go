@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // TestBoundByHand: each value follows from the rule on paper.

@@ -1,7 +1,7 @@
-// Package theory predicts what a cell of the lab can give, and judges what was measured
-// by it: the physical bound, the band of a model, a verdict in words.
+// Package theory predicts the goodput of a cell of the lab, and judges measurements by it:
+// the physical bound, the band of a model, a verdict in words.
 //
-// It has no models of its own (core/theory/model) and sees no run: a prediction is of
+// It has no models of its own (lab/theory/model) and sees no run: a prediction depends on
 // the cell alone.
 //
 // Its trap: "no model" is no excuse for a number above the bound. Physics holds for

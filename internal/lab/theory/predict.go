@@ -1,9 +1,11 @@
 package theory
 
 import (
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
-	"github.com/congctl/congctl/internal/core/theory/model"
+	"strings"
+
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
+	"github.com/congctl/congctl/internal/lab/theory/model"
 )
 
 // Names of the models, as results have them.
@@ -12,8 +14,8 @@ const (
 	bbrModel   = "BBRv1, fluid rounds (gains 1.25/0.75/6x1, 1 % margin, policer detector)"
 )
 
-// Predict gives the bound, and the band where a model fits. The verdict is empty until
-// something was measured, but for a cell without a model.
+// Predict returns the bound, and the band if a model fits. The verdict stays empty until
+// something is measured, except for a cell without a model.
 func Predict(c *scenario.Cell) outcome.Theory {
 	t := outcome.Theory{BoundBitPerS: BoundBitPerS(c)}
 	if Unmodelled(c) != "" {
@@ -59,7 +61,7 @@ func bandOf(c *scenario.Cell) model.Band {
 // probeBytes is what one of the lab's own probes takes of the link, as tc counts it.
 const probeBytes = 100
 
-// probeShare is what the probes take, which a full link then lacks.
+// probeShare returns the share of a full link that the probes take.
 func probeShare(c *scenario.Cell) float64 {
 	if c.ProbeUs == 0 {
 		return 0
@@ -84,3 +86,79 @@ func pathOf(c *scenario.Cell) model.Path {
 }
 
 func seconds(us uint64) float64 { return float64(us) / 1e6 }
+
+const (
+	bbr   = "bbr"
+	cubic = "cubic"
+)
+
+// Unmodelled returns why no model fits the cell, "" if one does. The models cover one
+// connection on an unchanging path, with a tail-drop queue and independent loss.
+func Unmodelled(c *scenario.Cell) string {
+	for _, k := range []struct {
+		holds bool
+		why   string
+	}{
+		{len(c.Flows) != 1, "several flows share the path"},
+		{len(c.Path.Schedule) > 0, "the path changes over time"},
+		{c.Path.Bottleneck == scenario.Policer, "a policer drops what others queue"},
+		{c.Path.Bottleneck == "fq_codel" || c.Path.Bottleneck == "fq", "the queue drops by its own rule"},
+		{c.Path.Loss.Gilbert != nil, "losses come in bursts"},
+		{c.Path.Loss.BackPPM > 0, "acknowledgements are lost"},
+		{c.Path.JitterUs > 0, "jitter reorders packets"},
+		{c.Path.ReorderPPM > 0, "packets overtake each other"},
+		{c.Sender.SuperPackets && c.Path.Loss.MeanPPM() > 0, "super-packets are lost as a whole"},
+		{c.Sender.Pacing == "none", "the sender does not pace"},
+	} {
+		if k.holds {
+			return k.why
+		}
+	}
+	if cong := c.Flows[0].Cong; cong != cubic && cong != bbr {
+		return "no model of " + cong
+	}
+	return ""
+}
+
+// The verdicts.
+const (
+	AsPredicted = "as predicted"
+	Above       = "above the model: suspect the emulator"
+	Below       = "below: investigate"
+	NoModel     = "no model"
+)
+
+// When a measurement is a finding. A model's error and a run's luck must not be one, so
+// the edges have room; physics needs only what the clock and the last packets blur.
+const (
+	// aboveBound, ratio to the physical bound: 1 % is what a handshake and a burst add to
+	// the shortest transfers of the shipped scenarios.
+	aboveBound = 1.01
+	// aboveHigh, ratio to the upper edge. The closed responses and the rounds differ by up
+	// to a fifth. Losing super-packets as a whole, the mistake to find, gives 2 to 9.
+	aboveHigh = 1.25
+	// bbrBelow, ratio to the lower edge: what short buffers, a busy CPU or the policer
+	// detector take from BBR is more than a tenth.
+	bbrBelow = 0.9
+	// bbrClear, share of packets: up to it BBR's model has no cliff. The detector trips at
+	// 16.3 %, by chance much earlier where few packets make an interval.
+	bbrClear = 0.08
+	// cubicBelow, ratio to the lower edge, which has PFTK's timeouts in it already.
+	cubicBelow = 0.8
+)
+
+// Verdict compares a measurement with t. The loss is the path's, as a share.
+func Verdict(t outcome.Theory, measuredBitPerS float64, cong string, loss float64) string {
+	switch {
+	case measuredBitPerS > t.BoundBitPerS*aboveBound:
+		return Above
+	case t.Model == "":
+		return NoModel
+	case measuredBitPerS > t.HighBitPerS*aboveHigh:
+		return Above
+	case strings.HasPrefix(cong, bbr) && loss <= bbrClear && measuredBitPerS < t.LowBitPerS*bbrBelow,
+		cong == cubic && measuredBitPerS < t.LowBitPerS*cubicBelow:
+		return Below
+	}
+	return AsPredicted
+}

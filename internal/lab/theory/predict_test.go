@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // cell is 64 MB of one flow over 100 Mbit/s and 100 ms, lost before the bottleneck.

@@ -3,7 +3,7 @@ package theory
 import (
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
 func TestVerdictAtEachThreshold(t *testing.T) {
@@ -31,7 +31,7 @@ func TestVerdictAtEachThreshold(t *testing.T) {
 	}
 }
 
-// TestPhysicsHoldsWithoutAModel: nobody is excused from the bound.
+// TestPhysicsHoldsWithoutAModel: no cell is excused from the bound.
 func TestPhysicsHoldsWithoutAModel(t *testing.T) {
 	bare := outcome.Theory{BoundBitPerS: 100, Verdict: NoModel}
 	for measured, want := range map[float64]string{1: NoModel, 101: NoModel, 101.1: Above} {

@@ -1,6 +1,6 @@
 // Package cgroup finds the cgroup2 hierarchy of this host.
 //
-// It makes and moves nothing: see kernel/netns for cgroups of our own.
+// It makes and moves nothing: linux/netns has cgroups of our own.
 //
 // Its trap: on a hybrid host /sys/fs/cgroup is a tmpfs full of version 1
 // hierarchies and cgroup2 is mounted below it, so the path is never a constant.
@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNone says that no cgroup2 file system is mounted.
+// ErrNone means that no cgroup2 file system is mounted.
 var ErrNone = errors.New("no cgroup2 in /proc/mounts; mount one: mount -t cgroup2 none /sys/fs/cgroup/unified")
 
-// Root gives the directory where the cgroup2 hierarchy is mounted.
+// Root returns the directory where the cgroup2 hierarchy is mounted.
 func Root() (string, error) {
 	b, err := os.ReadFile("/proc/mounts")
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package clock reads this host's two clocks at one moment: the wall clock, by
-// which windows and blocks are named, and CLOCK_BOOTTIME, by which the kernel
-// programs keep arms and expiries.
+// Package clock reads this host's two clocks at the same time: the wall clock, which names
+// windows and blocks, and CLOCK_BOOTTIME, by which the kernel programs keep arms and
+// expiries.
 //
 // It schedules nothing.
 //
-// Its trap: the difference of the two is not a constant. It moves with each step
-// of the wall clock, and whoever keeps it must ask again.
+// Its trap: the difference of the two is not a constant. It moves with each step of the
+// wall clock, so read it again each time.
 package clock
 
 import (
@@ -16,10 +16,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Now gives Unix and CLOCK_BOOTTIME nanoseconds of the same moment, to within
+// Now returns Unix and CLOCK_BOOTTIME nanoseconds of the same moment, to within
 // the time of two system calls.
 func Now() (unixNs, bootNs int64) {
 	var w, b unix.Timespec
@@ -29,7 +29,7 @@ func Now() (unixNs, bootNs int64) {
 	return w.Nano(), b.Nano()
 }
 
-// BootText gives /proc/sys/kernel/random/boot_id, a UUID, as it is written there.
+// BootText returns /proc/sys/kernel/random/boot_id, a UUID, as it is written there.
 func BootText() (string, error) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -38,7 +38,7 @@ func BootText() (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// BootID gives the same in 16 bytes.
+// BootID returns the same in 16 bytes.
 func BootID() (record.BootID, error) {
 	var id record.BootID
 	text, err := BootText()

@@ -20,7 +20,7 @@ type Offload struct {
 	get, set uint32
 }
 
-// The offloads that matter to what a qdisc sees.
+// The offloads that affect what a qdisc sees.
 var (
 	TSO = Offload{"tso", 0x1e, 0x1f}
 	GSO = Offload{"gso", 0x23, 0x24}
@@ -29,7 +29,7 @@ var (
 
 func (o Offload) String() string { return o.name }
 
-// On tells whether an offload of a link is on. The error is the kernel's: EOPNOTSUPP for a
+// On reports whether an offload of a link is on. The error is the kernel's: EOPNOTSUPP for a
 // link that has no such switch.
 func (o Offload) On(link string) (bool, error) {
 	v := value{cmd: o.get}

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrRunning says that another process holds the lock.
-var ErrRunning = errors.New("another congctl runs on this state directory")
+// ErrRunning means that another process holds the lock.
+var ErrRunning = errors.New("another congctl is using this state directory")
 
 // Lock is held until it is released or the process ends.
 type Lock struct{ f *os.File }

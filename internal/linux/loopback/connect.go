@@ -1,10 +1,10 @@
-// Package loopback makes a real connection from this host to itself and asks the
-// kernel what congestion control it got, which a setting alone does not prove.
+// Package loopback makes a real connection from this host to itself and reads its
+// congestion control from the kernel, which a setting alone does not prove.
 //
 // It measures no speed: the loopback interface has no queue and no loss.
 //
-// Its trap: a route with a congestion control of its own, or a program on sock_ops,
-// can give loopback another one than the rest of the world.
+// Its trap: a route with its own congestion control, or a sock_ops program, can set
+// another one for loopback than for the rest of the world.
 package loopback
 
 import (
@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Proof is what the kernel says about one connection.
+// Proof is the kernel's view of one connection.
 type Proof struct {
 	Addr string `json:"addr"` // "127.0.0.1", "::1"
 	Cong string `json:"cong"`
@@ -39,7 +39,7 @@ func (p Proof) String() string {
 const (
 	// patience is for a host that is short of CPU: a connection to itself takes 0.1 ms.
 	patience = 5 * time.Second
-	// sample is what is sent to have the kernel measure something: some round trips' worth.
+	// sample is what is sent for the kernel to measure: some round trips' worth.
 	sample = 64 << 10
 )
 

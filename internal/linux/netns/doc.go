@@ -1,9 +1,8 @@
 // Package netns makes network namespaces and small networks of them: veth pairs,
-// addresses, routes, token buckets, a child cgroup, processes inside. [Rig] is
-// an edge with its client networks, for root tests and for the demo.
+// addresses, routes. For root tests and the lab.
 //
 // It measures nothing and carries no traffic, and it changes nothing outside the
-// namespaces and cgroups that it made: no sysctl, qdisc or route of the host.
+// namespaces that it made: no route of the host.
 //
 // Its trap: a namespace belongs to a thread, not to a goroutine. Inside [NS.Do]
 // only what runs on that very goroutine is in the namespace; goroutines that it

@@ -10,20 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handle is a route netlink socket inside the namespace. Close it.
-func (n *NS) handle() (*netlink.Handle, error) {
+// with runs fn with a route netlink socket of the namespace.
+func (n *NS) with(fn func(*netlink.Handle) error) error {
 	h, err := netlink.NewHandleAt(vnetns.NsHandle(n.file.Fd()), unix.NETLINK_ROUTE)
 	if err != nil {
-		return nil, fmt.Errorf("open netlink in namespace %s: %w", n.Name, err)
-	}
-	return h, nil
-}
-
-// with runs fn with a netlink socket of the namespace.
-func (n *NS) with(fn func(*netlink.Handle) error) error {
-	h, err := n.handle()
-	if err != nil {
-		return err
+		return fmt.Errorf("open netlink in namespace: %w", err)
 	}
 	defer h.Close()
 	return fn(h)
@@ -57,19 +48,15 @@ func Veth(a *NS, nameA string, b *NS, nameB string) error {
 	})
 }
 
-// AddAddr gives a link an address with the length of its network. IPv6 skips
-// duplicate address detection (nodad), which would hold it back for a second. With
-// route false the kernel adds no route to the network.
-func (n *NS) AddAddr(link string, addr netip.Prefix, route bool) error {
+// AddAddr adds an address to a link, with the length of its network. IPv6 skips
+// duplicate address detection (nodad), which would hold it back for a second.
+func (n *NS) AddAddr(link string, addr netip.Prefix) error {
 	return n.with(func(h *netlink.Handle) error {
 		l, err := h.LinkByName(link)
 		if err == nil {
 			a := &netlink.Addr{IPNet: ipNet(addr)}
 			if addr.Addr().Is6() {
 				a.Flags |= unix.IFA_F_NODAD
-			}
-			if !route {
-				a.Flags |= unix.IFA_F_NOPREFIXROUTE
 			}
 			err = h.AddrAdd(l, a)
 		}
@@ -80,10 +67,9 @@ func (n *NS) AddAddr(link string, addr netip.Prefix, route bool) error {
 	})
 }
 
-// Route is a route out of a link: directly, or by way of Via.
+// Route is a route directly out of a link.
 type Route struct {
 	To   netip.Prefix
-	Via  netip.Addr
 	Src  netip.Addr
 	Cong string // congestion control of connections on this route (`congctl`)
 }
@@ -94,16 +80,13 @@ func (n *NS) AddRoute(link string, r Route) error {
 		l, err := h.LinkByName(link)
 		if err == nil {
 			nr := &netlink.Route{LinkIndex: l.Attrs().Index, Dst: ipNet(r.To), Congctl: r.Cong, Scope: netlink.SCOPE_LINK}
-			if r.Via.IsValid() {
-				nr.Gw, nr.Scope = r.Via.AsSlice(), netlink.SCOPE_UNIVERSE
-			}
 			if r.Src.IsValid() {
 				nr.Src = r.Src.AsSlice()
 			}
 			err = h.RouteAdd(nr)
 		}
 		if err != nil {
-			return fmt.Errorf("add route to %s by %s: %w", r.To, link, err)
+			return fmt.Errorf("add route to %s through %s: %w", r.To, link, err)
 		}
 		return nil
 	})
@@ -112,3 +95,9 @@ func (n *NS) AddRoute(link string, r Route) error {
 func ipNet(p netip.Prefix) *net.IPNet {
 	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
+
+// Service addresses of an edge: documentation ranges (RFC 5737, RFC 3849).
+var (
+	EdgeAddr4 = netip.MustParseAddr("192.0.2.1")
+	EdgeAddr6 = netip.MustParseAddr("2001:db8:ffff::1")
+)

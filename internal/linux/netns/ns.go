@@ -1,37 +1,41 @@
 package netns
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
-	"path/filepath"
+	"os/exec"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/kernel/nsthread"
+	"github.com/congctl/congctl/internal/linux/nsthread"
+	"github.com/congctl/congctl/internal/tcp/record"
 	"golang.org/x/sys/unix"
 )
 
-// Dir is where iproute2 looks for named namespaces.
-const Dir = "/run/netns"
-
 // NS is a network namespace, held by an open file. Close it.
-type NS struct {
-	Name string // below Dir; "" is anonymous
-	file *os.File
-	made bool // the name is ours to remove
-}
+type NS struct{ file *os.File }
 
 // Anonymous makes a namespace without a name: it ends with the last descriptor,
 // socket or process in it, so that even a killed test leaves nothing behind.
-func Anonymous() (*NS, error) { return create("") }
-
-// Create makes a namespace that `ip netns exec` can enter. It outlives this
-// process unless it is closed.
-func Create(name string) (*NS, error) {
-	if name == "" || filepath.Base(name) != name || name[0] == '.' {
-		return nil, fmt.Errorf("create network namespace %q: not a plain name", name)
+func Anonymous() (*NS, error) {
+	n := &NS{}
+	err := nsthread.Keep(func() error {
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("create network namespace: %w (needs root)", err)
+		}
+		f, err := os.Open(nsthread.Own)
+		if err != nil {
+			return fmt.Errorf("create network namespace: %w", err)
+		}
+		n.file = f
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, n.Close())
 	}
-	return create(name)
+	return n, nil
 }
 
 // Current opens the namespace of the calling process.
@@ -43,76 +47,18 @@ func Current() (*NS, error) {
 	return &NS{file: f}, nil
 }
 
-func create(name string) (*NS, error) {
-	n := &NS{Name: name, made: name != ""}
-	err := nsthread.Keep(func() error {
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("create network namespace: %w (needs root)", err)
-		}
-		f, err := os.Open(nsthread.Own)
-		if err != nil {
-			return fmt.Errorf("create network namespace: %w", err)
-		}
-		n.file = f
-		if name == "" {
-			return nil
-		}
-		return pin(name)
-	})
-	if err != nil {
-		n.made = false
-		return nil, errors.Join(err, n.Close())
-	}
-	return n, nil
-}
-
-// pin gives the calling thread's namespace a name, as `ip netns add` does.
-func pin(name string) error {
-	if err := os.MkdirAll(Dir, 0o755); err != nil {
-		return fmt.Errorf("name network namespace: %w", err)
-	}
-	path := filepath.Join(Dir, name)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o444)
-	if err != nil {
-		return fmt.Errorf("name network namespace: %w", err)
-	}
-	f.Close()
-	if err := unix.Mount(nsthread.Own, path, "none", unix.MS_BIND, ""); err != nil {
-		return errors.Join(fmt.Errorf("name network namespace %s: mount: %w", name, err), os.Remove(path))
-	}
-	return nil
-}
-
-func unpin(name string) error {
-	path := filepath.Join(Dir, name)
-	if err := unix.Unmount(path, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("remove network namespace %s: unmount: %w", name, err)
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove network namespace: %w", err)
-	}
-	return nil
-}
-
-// Close lets go of the namespace and removes its name if Create gave it. The
-// kernel ends it when no process and no socket is left inside. Idempotent.
-func (n *NS) Close() (err error) {
-	if n.made {
-		n.made = false
-		err = unpin(n.Name)
-	}
+// Close lets go of the namespace. The kernel ends it when no process and no socket
+// is left inside. Idempotent.
+func (n *NS) Close() error {
 	if n.file != nil {
 		n.file.Close()
 		n.file = nil
 	}
-	return err
+	return nil
 }
 
 // Path is an absolute path at which the namespace can be opened by this process.
 func (n *NS) Path() string {
-	if n.made {
-		return filepath.Join(Dir, n.Name)
-	}
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.file.Fd())
 }
 
@@ -143,12 +89,37 @@ func (n *NS) ID() (id record.NetnsID, err error) {
 	return id, nil
 }
 
-// inode is the number of a namespace file; 0 when the file is none.
-func (n *NS) inode() uint64 {
-	var fs unix.Statfs_t
-	var st unix.Stat_t
-	if unix.Fstatfs(int(n.file.Fd()), &fs) != nil || fs.Type != unix.NSFS_MAGIC || unix.Fstat(int(n.file.Fd()), &st) != nil {
-		return 0
+// Start starts cmd inside the namespace.
+func (n *NS) Start(cmd *exec.Cmd) error {
+	if err := n.Do(cmd.Start); err != nil {
+		return fmt.Errorf("start %s in network namespace: %w", cmd.Path, err)
 	}
-	return st.Ino
+	return nil
+}
+
+// Listen announces on an address of the namespace; the listener and its connections can be
+// used from anywhere. lc may be nil.
+func (n *NS) Listen(ctx context.Context, lc *net.ListenConfig, addr netip.AddrPort) (l net.Listener, err error) {
+	if lc == nil {
+		lc = &net.ListenConfig{}
+	}
+	err = n.Do(func() (err error) {
+		l, err = lc.Listen(ctx, "tcp", addr.String())
+		return err
+	})
+	return l, err
+}
+
+// Dial connects from the namespace. local may be the zero value: any address. The address
+// is a literal, which avoids the resolver and its goroutines.
+func (n *NS) Dial(ctx context.Context, local netip.Addr, to netip.AddrPort) (c net.Conn, err error) {
+	var d net.Dialer
+	if local.IsValid() {
+		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(local, 0))
+	}
+	err = n.Do(func() (err error) {
+		c, err = d.DialContext(ctx, "tcp", to.String())
+		return err
+	})
+	return c, err
 }

@@ -1,7 +1,7 @@
 // Package nsthread runs functions on a thread of another network namespace: the
 // only place of the project that moves a thread.
 //
-// It makes no namespace and finds none: see kernel/netns and kernel/sample.
+// It makes no namespace and finds none: see linux/netns and linux/sample.
 //
 // Its trap: only what runs on that very goroutine is in the namespace; goroutines
 // that fn starts are not. What fn opens stays bound to the namespace.
@@ -20,7 +20,7 @@ import (
 // thread's.
 const Own = "/proc/thread-self/ns/net"
 
-// ErrLeft says that the function never came back.
+// ErrLeft means that the function never returned.
 var ErrLeft = errors.New("function ended its goroutine inside the namespace (t.Fatal or runtime.Goexit)")
 
 // Run runs fn on a thread in the network namespace of the open file fd. It needs
@@ -34,11 +34,11 @@ func Run(fd int, fn func() error) error {
 	})
 }
 
-// Keep runs fn, which may move its thread to another namespace, and puts the
-// thread's own back. A thread that cannot be put back is not unlocked: the runtime
-// ends it with its goroutine, so that no other goroutine ever runs in a foreign
-// namespace. Ending every thread would be simpler, but a child process with a
-// death signal dies with the thread that started it.
+// Keep runs fn, which may move its thread to another namespace, and restores the thread's
+// own. A thread that cannot be restored is not unlocked: the runtime ends it with its
+// goroutine, so that no other goroutine ever runs in a foreign namespace. Ending every
+// thread would be simpler, but a child process with a death signal dies with the thread
+// that started it.
 func Keep(fn func() error) (err error) {
 	done := make(chan any, 1)
 	err = ErrLeft

@@ -1,8 +1,10 @@
 package qdisc
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/vishvananda/netlink/nl"
 	vnetns "github.com/vishvananda/netns"
@@ -51,16 +53,11 @@ func Open() (*Conn, error) {
 // Close closes the socket.
 func (c *Conn) Close() { c.sock.Close() }
 
-// ErrUnknown says that this kernel has no qdisc, filter or action of a kind.
+// ErrUnknown means that this kernel has no qdisc, filter or action of a kind.
 var ErrUnknown = errors.New("this kernel does not have it")
 
-// Add puts a qdisc where none but the link's default one is.
-func (c *Conn) Add(at At, s Spec) error {
-	return c.send("add", unix.NLM_F_CREATE|unix.NLM_F_EXCL, at, s)
-}
-
-// Replace puts a qdisc in the place of whatever is there; one of the same kind and
-// handle is changed. A policer's place is the link alone, which must have none.
+// Replace puts a qdisc in place of the present one, and changes one of the same kind and
+// handle. A policer's place is the link alone, which must have none.
 func (c *Conn) Replace(at At, s Spec) error {
 	if p, ok := s.(Police); ok {
 		return c.addPolice(at.Link, p)
@@ -68,7 +65,7 @@ func (c *Conn) Replace(at At, s Spec) error {
 	return c.send("replace", unix.NLM_F_CREATE|unix.NLM_F_REPLACE, at, s)
 }
 
-// Change gives the qdisc at a handle other parameters; what waits in it stays.
+// Change sets other parameters of the qdisc at a handle; what waits in it stays.
 func (c *Conn) Change(at At, s Spec) error { return c.send("change", 0, at, s) }
 
 func (c *Conn) send(verb string, flags int, at At, s Spec) error {
@@ -98,10 +95,48 @@ func (c *Conn) request(kind, flags int, at At) *nl.NetlinkRequest {
 	return req
 }
 
+// dump hands each message of an answer to fn, until the first that it cannot read.
+func dump(req *nl.NetlinkRequest, typ uint16, fn func(m []byte) error) error {
+	var bad error
+	err := req.ExecuteIter(unix.NETLINK_ROUTE, typ, func(m []byte) bool {
+		bad = fn(m)
+		return bad == nil
+	})
+	return errors.Join(err, bad)
+}
+
 func execute(req *nl.NetlinkRequest) error {
 	_, err := req.Execute(unix.NETLINK_ROUTE, 0)
 	if errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return err
+}
+
+var native = binary.NativeEndian
+
+// Spec is a kind of qdisc with its parameters. String is what `tc qdisc show` would print,
+// in this project's units.
+type Spec interface {
+	Kind() string
+	String() string
+	options() *nl.RtAttr // TCA_OPTIONS, nil for none
+}
+
+// Share is a probability in millionths as the kernel has it: of 2^32 - 1.
+func Share(ppm uint32) uint32 {
+	return uint32(math.Round(float64(ppm) / 1e6 * math.MaxUint32))
+}
+
+func nestedOptions() *nl.RtAttr { return nl.NewRtAttr(unix.TCA_OPTIONS, nil) }
+
+func u32(v uint32) []byte { return native.AppendUint32(nil, v) }
+func u64(v uint64) []byte { return native.AppendUint64(nil, v) }
+
+// words are the members of a struct of u32.
+func words(v ...uint32) (b []byte) {
+	for _, w := range v {
+		b = native.AppendUint32(b, w)
+	}
+	return b
 }

@@ -76,3 +76,11 @@ func limitText(n uint32) string {
 	}
 	return fmt.Sprintf(" limit %d", n)
 }
+
+// PfifoFast has three bands by priority, each as long as the link's tx queue.
+type PfifoFast struct{}
+
+// Kind is "pfifo_fast".
+func (PfifoFast) Kind() string        { return "pfifo_fast" }
+func (PfifoFast) String() string      { return "pfifo_fast" }
+func (PfifoFast) options() *nl.RtAttr { return nil }

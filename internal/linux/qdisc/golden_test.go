@@ -8,14 +8,12 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
-
-	"github.com/congctl/congctl/internal/core/scenario"
 )
 
 // specs are ours for the commands of testdata/tc.
 var specs = map[string]Spec{
 	"netem":          Netem{LimitPackets: 1000, DelayNs: 10e6, JitterNs: 1e6, LossPPM: 10_000, RateBytesPerS: BytesPerS(10e6)},
-	"gemodel":        Netem{LimitPackets: 1_000_000, DelayNs: 25e6, Gilbert: &scenario.Gilbert{P: 10_000, R: 100_000, LossBad: 900_000, LossGood: 1_000}},
+	"gemodel":        Netem{LimitPackets: 1_000_000, DelayNs: 25e6, Gilbert: &Gilbert{P: 10_000, R: 100_000, LossBad: 900_000, LossGood: 1_000}},
 	"netem-fast":     Netem{LimitPackets: 1000, RateBytesPerS: BytesPerS(100e9)},
 	"netem-reorder":  Netem{LimitPackets: 1000, DelayNs: 10e6, ReorderPPM: 10_000},
 	"tbf":            Tbf{RateBytesPerS: BytesPerS(10e6), BurstBytes: 3028, LimitBytes: 150_000},
@@ -24,8 +22,8 @@ var specs = map[string]Spec{
 	"fq-nopacing":    Fq{NoPacing: true},
 	"fq_codel":       FqCodel{LimitPackets: 100, ECN: true},
 	"fq_codel-noecn": FqCodel{},
-	"pfifo":          Pfifo{LimitPackets: 50},
-	"bfifo":          Bfifo{LimitBytes: 30_000},
+	"pfifo":          Raw{Name: "pfifo", Options: u32(50)},
+	"bfifo":          Raw{Name: "bfifo", Options: u32(30_000)},
 	"police":         Police{RateBytesPerS: BytesPerS(8e6), BurstBytes: 10_000},
 }
 
@@ -110,6 +108,7 @@ func FuzzDecode(f *testing.F) {
 		if filter {
 			var c Counters
 			_, _ = decodePolice(b, &c)
+			_, _ = decodeFilter(b)
 			return
 		}
 		if s, err := decode(b); err != nil && s.SeedTaken {

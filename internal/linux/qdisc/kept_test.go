@@ -6,22 +6,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestSavedText(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Saved {
-			return Saved{
-				Kind:   rapid.StringMatching(`[a-z_]{1,10}`).Draw(t, "kind"),
-				Parent: rapid.Uint32().Draw(t, "parent"), Handle: rapid.Uint32().Draw(t, "handle"),
-				Options: rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "options"),
-			}
-		}), 0, 5).Draw(t, "saved")
-		got, err := ParseSaved(Text(want))
-		if err != nil || !Equal(got, want) {
-			t.Fatalf("%q is read %+v, %v", Text(want), got, err)
-		}
-	})
-}
-
 // What is kept is kept again, is no less than asked, and at 100 Mbit/s and below the same.
 func TestKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -31,19 +15,6 @@ func TestKept(t *testing.T) {
 			if kernelTicks(asked.RateBytesPerS, uint64(asked.BurstBytes)) < 1<<32-1 { // longer than 275 s reads as that
 				t.Fatalf("%+v, kept %+v, again %+v", asked, kept, kept.Kept())
 			}
-		}
-	})
-}
-
-func FuzzParseSaved(f *testing.F) {
-	f.Add("mq ffffffff 10000 -; fq 10001 20000 08000100")
-	f.Fuzz(func(t *testing.T, text string) {
-		all, err := ParseSaved(text)
-		if err != nil {
-			return
-		}
-		if again, err := ParseSaved(Text(all)); err != nil || !Equal(all, again) {
-			t.Errorf("%q: %v, %v", text, again, err)
 		}
 	})
 }

@@ -7,8 +7,6 @@ import (
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
-
-	"github.com/congctl/congctl/internal/core/scenario"
 )
 
 // Attributes of netem (include/uapi/linux/pkt_sched.h).
@@ -23,6 +21,11 @@ const (
 	lossGE         = 2  // NETEM_LOSS_GE, nested in netemLoss
 )
 
+// Gilbert is the four-parameter Gilbert-Elliott model (gemodel), in millionths: the good
+// state turns bad with P, the bad one good with R; a packet is lost with LossGood in the
+// good state and with LossBad in the bad one.
+type Gilbert struct{ P, R, LossBad, LossGood uint32 }
+
 // Netem delays, loses and serialises packets. Loss is drawn before the packet joins
 // the queue; with a rate a packet's departure is computed when it joins, so a later
 // change of the rate does not touch what waits (net/sched/sch_netem.c).
@@ -30,11 +33,11 @@ type Netem struct {
 	LimitPackets  uint32
 	DelayNs       int64
 	JitterNs      int64
-	RateBytesPerS uint64            // 0: no rate
-	LossPPM       uint32            // independent, per packet
-	Gilbert       *scenario.Gilbert // instead of LossPPM
-	ReorderPPM    uint32            // leave at once, before those that wait
-	Seed          uint64            // 0: the kernel draws one, at each change anew
+	RateBytesPerS uint64   // 0: no rate
+	LossPPM       uint32   // independent, per packet
+	Gilbert       *Gilbert // instead of LossPPM
+	ReorderPPM    uint32   // leave at once, before those that wait
+	Seed          uint64   // 0: the kernel draws one, at each change anew
 }
 
 // Kind is "netem".
@@ -66,12 +69,12 @@ func (n Netem) String() string {
 	return b.String()
 }
 
-// options begin with struct tc_netem_qopt, the attributes follow behind it. Every
-// value is always sent, so that a change takes back what the last one set.
+// options begin with struct tc_netem_qopt, followed by the attributes. Every value is
+// always sent, so that a change resets what the last one set.
 func (n Netem) options() *nl.RtAttr {
 	var loss uint32
 	if n.Gilbert == nil {
-		loss = share(n.LossPPM)
+		loss = Share(n.LossPPM)
 	}
 	o := nl.NewRtAttr(unix.TCA_OPTIONS, words(oldTime(n.DelayNs), n.LimitPackets, loss, n.gap(), 0, oldTime(n.JitterNs)))
 	o.AddRtAttr(netemLatency64, u64(uint64(n.DelayNs)))
@@ -82,13 +85,13 @@ func (n Netem) options() *nl.RtAttr {
 	}
 	o.AddRtAttr(netemRate, words(uint32(min(n.RateBytesPerS, math.MaxUint32)), 0, 0, 0))
 	if g := n.Gilbert; g != nil {
-		// struct tc_netem_gemodel: p, r, h, k1. The kernel loses in the bad state what is
-		// above h, in the good one what is below k1.
+		// struct tc_netem_gemodel: p, r, h, k1. The kernel loses in the bad state above h,
+		// in the good one below k1.
 		model := o.AddRtAttr(netemLoss|unix.NLA_F_NESTED, nil)
-		model.AddRtAttr(lossGE, words(share(g.P), share(g.R), math.MaxUint32-share(g.LossBad), share(g.LossGood)))
+		model.AddRtAttr(lossGE, words(Share(g.P), Share(g.R), math.MaxUint32-Share(g.LossBad), Share(g.LossGood)))
 	}
 	if n.ReorderPPM > 0 { // struct tc_netem_reorder: probability, correlation
-		o.AddRtAttr(netemReorder, words(share(n.ReorderPPM), 0))
+		o.AddRtAttr(netemReorder, words(Share(n.ReorderPPM), 0))
 	}
 	if n.Seed != 0 {
 		o.AddRtAttr(netemSeed, u64(n.Seed))

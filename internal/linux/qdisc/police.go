@@ -1,7 +1,6 @@
 package qdisc
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -47,29 +46,16 @@ const (
 	actOK, actShot, actPipe = 0, 2, 3 // TC_ACT_*
 )
 
-// addPolice puts a policer on a link that has no ingress qdisc.
+// addPolice adds a policer to a link that has no ingress qdisc.
 func (c *Conn) addPolice(link int, p Police) error {
-	qd := c.request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK, At{link, ingressParent, ingressHandle})
-	qd.AddData(nl.NewRtAttr(unix.TCA_KIND, nl.ZeroTerminated("ingress")))
-	if err := execute(qd); err != nil {
-		return fmt.Errorf("add %s: %w", p, err)
+	err := c.addIngress(link)
+	if err == nil {
+		err = c.addCatchall(link, matchall, p.options())
 	}
-	if err := c.addFilter(link, p); err != nil {
+	if err != nil {
 		return fmt.Errorf("add %s: %w", p, err)
 	}
 	return nil
-}
-
-func (c *Conn) addFilter(link int, p Police) error { return c.addMatchall(link, p.options()) }
-
-// addMatchall puts the one filter of an ingress qdisc.
-func (c *Conn) addMatchall(link int, options *nl.RtAttr) error {
-	req := nl.NewNetlinkRequest(unix.RTM_NEWTFILTER, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
-	req.AddData(&nl.TcMsg{Family: unix.AF_UNSPEC, Ifindex: int32(link), Handle: 1, Parent: ingressHandle, Info: filterPrio<<16 | etherAll})
-	req.Sockets = c.at
-	req.AddData(nl.NewRtAttr(unix.TCA_KIND, nl.ZeroTerminated("matchall")))
-	req.AddData(options)
-	return execute(req)
 }
 
 // options are those of the filter.
@@ -113,7 +99,7 @@ func (p Police) parms() []byte {
 	return append(b, none[:]...)
 }
 
-// table is the rate table that act_police still asks for: ticks of each cell.
+// table returns the rate table that act_police still requires: ticks of each cell.
 func (p Police) table() (b []byte) {
 	for i := range uint64(256) {
 		b = native.AppendUint32(b, xmitTicks(p.RateBytesPerS, (i+1)<<cellLog))
@@ -123,27 +109,23 @@ func (p Police) table() (b []byte) {
 
 // PoliceStat reads the policer of a link: sent is what passed, drops what did not.
 func (c *Conn) PoliceStat(link int) (out Counters, err error) {
-	req := nl.NewNetlinkRequest(unix.RTM_GETTFILTER, unix.NLM_F_DUMP)
-	req.AddData(&nl.TcMsg{Family: unix.AF_UNSPEC, Ifindex: int32(link), Parent: ingressHandle})
-	req.Sockets = c.at
 	seen := 0
-	var bad error
-	err = req.ExecuteIter(unix.NETLINK_ROUTE, unix.RTM_NEWTFILTER, func(m []byte) bool {
+	err = c.eachFilter(link, ingressHandle, func(m []byte) error {
 		n, err := decodePolice(m, &out)
-		seen, bad = seen+n, err
-		return err == nil
+		seen += n
+		return err
 	})
-	if err == nil && bad == nil && seen != 2 {
-		bad = fmt.Errorf("%d police actions, not the two of ours", seen)
+	if err == nil && seen != 2 {
+		err = fmt.Errorf("%d police actions, want our two", seen)
 	}
-	if err = errors.Join(err, bad); err != nil {
+	if err != nil {
 		return out, fmt.Errorf("read policer of link %d: %w", link, err)
 	}
 	return out, nil
 }
 
 // decodePolice reads a filter: drops of the first action, bytes and packets of the
-// second. It gives the number of actions; a filter without options is only a chain's head.
+// second. It returns the number of actions; a filter without options is only a chain's head.
 func decodePolice(m []byte, out *Counters) (actions int, err error) {
 	if len(m) < tcmsgLen {
 		return 0, fmt.Errorf("decode filter: %d bytes, struct tcmsg has %d", len(m), tcmsgLen)
@@ -168,7 +150,7 @@ func decodePolice(m []byte, out *Counters) (actions int, err error) {
 	return actions, err
 }
 
-// within calls fn with the value of one attribute, if it is there.
+// within calls fn with the value of one attribute, if present.
 func within(b []byte, want uint16, fn func(v []byte) error) error {
 	return eachAttr(b, func(typ uint16, v []byte) error {
 		if typ != want {

@@ -1,9 +1,42 @@
 package qdisc
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// Raw is a qdisc of any kind with options as the kernel reported them, to restore it. That
+// works only for kinds that report options in the form in which they take them.
+type Raw struct {
+	Name    string
+	Options []byte // TCA_OPTIONS; nil for the kernel's own choice
+}
+
+// Kind is the name.
+func (r Raw) Kind() string { return r.Name }
+
+func (r Raw) String() string {
+	if len(r.Options) == 0 {
+		return r.Name
+	}
+	return fmt.Sprintf("%s with %d bytes of options", r.Name, len(r.Options))
+}
+
+// takesNone are kinds that report options and take none, or refuse them.
+var takesNone = map[string]bool{"pfifo_fast": true, "mq": true, "noqueue": true}
+
+func (r Raw) options() *nl.RtAttr {
+	if len(r.Options) == 0 || takesNone[r.Name] {
+		return nil
+	}
+	return nl.NewRtAttr(unix.TCA_OPTIONS, steady(r.Name, r.Options))
+}
 
 // rounded are options in microseconds that the kernel keeps in steps of 2^shift ns and
-// tells rounded down: to take what was told would lose one with each return.
+// reports rounded down: to restore the reported value would lose one each time.
 var rounded = map[string]struct {
 	attrs []uint16
 	shift uint
@@ -14,7 +47,7 @@ var rounded = map[string]struct {
 	"fq_pie":   {[]uint16{3}, 6},
 }
 
-// steady are options that the kernel will tell as these are.
+// steady returns options that the kernel will report unchanged.
 func steady(kind string, told []byte) []byte {
 	r, is := rounded[kind]
 	if !is {
@@ -38,7 +71,7 @@ func steadyMicros(us uint32, shift uint) uint32 {
 	return us
 }
 
-// tells is what the kernel says after it was given a time.
+// tells returns what the kernel reports for a time that was set.
 func tells(us uint32, shift uint) uint32 {
 	return uint32(uint64(us) * 1000 >> shift << shift / 1000)
 }

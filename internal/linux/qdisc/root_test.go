@@ -5,14 +5,15 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/vishvananda/netlink"
 
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/netns"
 )
 
-// inNamespace gives a Conn and a veth link in a namespace of its own.
+// inNamespace returns a Conn and a veth link in a namespace of its own.
 func inNamespace(t *testing.T) (c *Conn, link int) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -86,17 +87,28 @@ func TestChild(t *testing.T) {
 	c, link := inNamespace(t)
 	root := At{Link: link, Parent: Root, Handle: Handle(1)}
 	child := At{Link: link, Parent: Child(root.Handle), Handle: Handle(2)}
-	if err := errors.Join(c.Add(root, specs["tbf"]), c.Add(child, Pfifo{LimitPackets: 3})); err != nil {
+	if err := errors.Join(c.Replace(root, specs["tbf"]), c.Replace(child, Raw{"pfifo", u32(3)})); err != nil {
 		t.Fatal(err)
 	}
 	got, err := c.Get(link, child.Handle)
 	if err != nil || got.At.Handle != child.Handle || got.Kind != "pfifo" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if err := c.Add(root, specs["tbf"]); err == nil {
-		t.Error("added twice")
-	}
 	if _, err := c.Get(link, Handle(9)); err == nil {
 		t.Error("found what is not there")
+	}
+}
+
+// A kernel that has a filter and not the action says which module it needs, and keeps nothing.
+func TestRedirectNamesTheAction(t *testing.T) {
+	c, link := inNamespace(t)
+	for range 2 {
+		err := c.redirect(link, Catchalls, "nosuch", nil)
+		if !errors.Is(err, ErrUnknown) || !strings.HasSuffix(err.Error(), "sudo modprobe act_nosuch, or boot a kernel with CONFIG_NET_ACT_NOSUCH") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if all, err := c.Filters(link, ingressHandle); len(all) > 0 {
+		t.Errorf("left are %+v, %v", all, err)
 	}
 }

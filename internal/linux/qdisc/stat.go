@@ -13,13 +13,13 @@ type Stat struct {
 	Kind string
 	// SeedTaken: a netem that keeps a seed of its own (6.6 and later).
 	SeedTaken bool
-	// Options are the parameters as the kernel tells them, to be read by kind ([ReadTbf])
-	// or put back.
+	// Options are the parameters as the kernel reports them, to be read by kind
+	// ([ReadTbf]) or restored.
 	Options []byte
 	Counters
 }
 
-// Counters are what every qdisc and action counts. Marked is ECN, of kinds that tell.
+// Counters are those of every qdisc and action. Marked is ECN, for kinds that report it.
 type Counters struct {
 	Bytes, Packets              uint64
 	QueueBytes, QueuePackets    uint32
@@ -50,7 +50,7 @@ func (c *Conn) List(link int) (all []Stat, err error) {
 }
 
 // Get reads the one qdisc with this link and handle, without its parent. The kernel
-// tells who asks only with NLM_F_ECHO (qdisc_notify in net/sched/sch_api.c).
+// answers the requester only with NLM_F_ECHO (qdisc_notify in net/sched/sch_api.c).
 func (c *Conn) Get(link int, handle uint32) (s Stat, err error) {
 	err = c.read(unix.NLM_F_ECHO|unix.NLM_F_ACK, At{Link: link, Handle: handle}, func(got Stat) { s = got })
 	if err == nil && s.Kind == "" {
@@ -63,20 +63,13 @@ func (c *Conn) Get(link int, handle uint32) (s Stat, err error) {
 }
 
 func (c *Conn) read(flags int, at At, each func(Stat)) error {
-	var bad error
-	err := c.request(unix.RTM_GETQDISC, flags, at).ExecuteIter(unix.NETLINK_ROUTE, unix.RTM_NEWQDISC, func(m []byte) bool {
+	return dump(c.request(unix.RTM_GETQDISC, flags, at), unix.RTM_NEWQDISC, func(m []byte) error {
 		s, err := decode(m)
-		if err != nil {
-			bad = err
-			return false
+		if err == nil {
+			each(s)
 		}
-		each(s)
-		return true
-	})
-	if err != nil {
 		return err
-	}
-	return bad
+	})
 }
 
 const tcmsgLen = 20 // sizeof(struct tcmsg)

@@ -14,9 +14,9 @@ const (
 	tbfBurst  = 6
 )
 
-// Tbf is a token bucket. Packets above BurstBytes are dropped, super-packets above it
-// are split. LimitBytes is the queue of those that wait for tokens, unless another
-// qdisc is put below.
+// Tbf is a token bucket. Packets above BurstBytes are dropped, super-packets above it are
+// split. LimitBytes is the queue of those that wait for tokens, unless another qdisc is
+// below.
 //
 // A change fills the bucket: each one lets BurstBytes pass at once.
 type Tbf struct {
@@ -47,8 +47,8 @@ func (t Tbf) options() *nl.RtAttr {
 	return o
 }
 
-// ReadTbf reads what the kernel tells of a tbf. It tells the burst as a time in ticks of
-// 64 ns: above 125 Mbit/s it is read a few bytes larger ([Tbf.Kept]).
+// ReadTbf reads the kernel's report of a tbf. It has the burst as a time in ticks of 64
+// ns: above 125 Mbit/s it reads a few bytes larger ([Tbf.Kept]).
 func ReadTbf(options []byte) (t Tbf, err error) {
 	const parmsLen = 36 // sizeof(struct tc_tbf_qopt)
 	var parms []byte
@@ -75,8 +75,8 @@ func ReadTbf(options []byte) (t Tbf, err error) {
 	return t, nil
 }
 
-// Kept is the tbf as the kernel will tell it: with the largest burst that takes as many
-// ticks.
+// Kept returns the tbf as the kernel will report it: with the largest burst that takes as
+// many ticks.
 func (t Tbf) Kept() Tbf {
 	if t.RateBytesPerS > 0 {
 		t.BurstBytes = ticksBytes(t.RateBytesPerS, kernelTicks(t.RateBytesPerS, uint64(t.BurstBytes)))
@@ -84,7 +84,7 @@ func (t Tbf) Kept() Tbf {
 	return t
 }
 
-// ticksBytes is the largest size that takes so many ticks at a rate.
+// ticksBytes returns the largest size that takes that many ticks at a rate.
 func ticksBytes(bytesPerS uint64, ticks uint32) uint32 {
 	lo, hi := uint64(0), uint64(math.MaxUint32)
 	for lo < hi { // the ticks grow with the size
@@ -109,3 +109,29 @@ func kernelTicks(bytesPerS, n uint64) uint32 {
 	}
 	return uint32(min(n*(factor/bytesPerS&math.MaxUint32)>>shift/tickNs, math.MaxUint32))
 }
+
+// BytesPerS is a rate as tc hands it to the kernel: whole bytes, truncated.
+func BytesPerS(bitPerS uint64) uint64 { return bitPerS / 8 }
+
+// tickNs is the unit of old-style times (PSCHED_SHIFT 6, since 2.6.31), ns.
+const tickNs = 64
+
+// xmitTicks is the time that n bytes take at a rate, in ticks.
+func xmitTicks(bytesPerS uint64, n uint64) uint32 {
+	if bytesPerS == 0 {
+		return 0
+	}
+	return uint32(min(float64(n)*1e9/float64(bytesPerS)/tickNs, math.MaxUint32))
+}
+
+// rateSpec is struct tc_ratespec. The link layer is named (TC_LINKLAYER_ETHERNET),
+// so the kernel needs no rate table to guess it from.
+func rateSpec(bytesPerS uint64) []byte {
+	const linkLayerEthernet = 1
+	b := []byte{0, linkLayerEthernet, 0, 0, 0, 0, 0, 0} // cell_log, linklayer, overhead, cell_align, mpu
+	native.PutUint16(b[4:], math.MaxUint16)             // cell_align -1, as tc
+	return native.AppendUint32(b, uint32(min(bytesPerS, math.MaxUint32)))
+}
+
+// rateText prints a rate in bits, for people.
+func rateText(bytesPerS uint64) string { return fmt.Sprintf("%dbit", bytesPerS*8) }

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // explained are the fields of ss that may differ from ours while nothing happens,
@@ -218,7 +218,7 @@ func sum(m map[string]int) (n int) {
 }
 
 // TestRecordDump rewrites the recorded dumps of the decoder's own tests:
-// CONGCTL_RECORD=$PWD/internal/core/inetdiag/testdata/6.18 go test -run TestRecordDump ./internal/kernel/sample
+// CONGCTL_RECORD=$PWD/internal/tcp/inetdiag/testdata/6.18 go test -run TestRecordDump ./internal/linux/sample
 func TestRecordDump(t *testing.T) {
 	dir := os.Getenv("CONGCTL_RECORD")
 	if dir == "" {

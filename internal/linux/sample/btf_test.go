@@ -7,7 +7,7 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // probe builds a socket message whose tcp_info has only these bits set, decodes
@@ -18,11 +18,8 @@ func probe(t *testing.T, size, bitOffset, bits int) map[string]uint64 {
 	for i := range bits {
 		info[(bitOffset+i)/8] |= 1 << ((bitOffset + i) % 8)
 	}
-	msg := (&inetdiag.Sock{Family: inetdiag.FamilyInet}).Append(nil)
-	msg = append(msg, byte((size+4)&255), byte((size+4)>>8), 2, 0) // INET_DIAG_INFO
-	msg = append(msg, info...)
 	var s inetdiag.Sock
-	if err := inetdiag.Decode(msg, &s); err != nil {
+	if err := inetdiag.Decode(inetMessage(0, info), &s); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]uint64{}

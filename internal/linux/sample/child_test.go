@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // The test binary runs itself as a child in the same network namespace: to hold
@@ -113,7 +113,7 @@ func holdCrowd(t *testing.T, family, port, connections int) {
 // pollAsChild polls so often and tells the sockets of the last poll and its peak
 // memory in kB.
 func pollAsChild(t *testing.T, n int) {
-	spaces, err := OpenNamespaces(Scope{Mode: ModeOwn})
+	spaces, err := OpenNamespaces(Own)
 	if err != nil {
 		t.Fatal(err)
 	}

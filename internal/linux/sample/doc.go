@@ -3,9 +3,9 @@
 // the default congestion control and the kernel's own connection counter of each.
 // It is not a store: it hands out one socket at a time and keeps none.
 //
-// It speaks netlink with plain system calls. The usual Go libraries allocate for
-// each message, which is per socket here, and cost more than the kernel's side of
-// the dump; one buffer, one Sock and an in-place decoder cost almost nothing.
+// It speaks netlink with plain system calls. The usual Go libraries allocate for each
+// message, which is per socket here, and cost more than the kernel's side of the dump; one
+// buffer, one Sock and an in-place decoder cost almost nothing.
 //
 // The trap: a thread belongs to a network namespace, and Go moves goroutines
 // between threads. Only nsthread changes a thread's namespace; everything else

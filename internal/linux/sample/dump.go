@@ -11,9 +11,9 @@ package sample
 //     the first pass again and tells them apart by cookie. If the second pass is
 //     interrupted too, the result stands and Stats says so: the next poll is near.
 //
-// The kernel resumes a walk at (bucket, position). A socket that disappears
-// between two chunks shifts its bucket, so a neighbour may be missed once; the
-// kernel does not flag this, and no reader of inet_diag can see it.
+// The kernel resumes a walk at (bucket, position). A socket that disappears between two
+// chunks shifts its bucket, so a neighbour may be missed once; the kernel does not flag
+// this, and no reader of inet_diag can see it.
 //
 // Source: netlink_dump() in net/netlink/af_netlink.c, inet_diag_dump_icsk() in
 // net/ipv4/inet_diag.c.
@@ -25,8 +25,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/kernel/nsthread"
+	"github.com/congctl/congctl/internal/linux/nsthread"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // Stats counts what one or more dumps met.
@@ -93,7 +93,7 @@ func Open(path string) (*Dumper, error) {
 
 func openDumper() (*Dumper, error) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
-		return nil, errors.New("open dumper: big-endian hosts are not supported, tcp_info's bit fields differ there")
+		return nil, errors.New("open dumper: big-endian hosts are not supported: their bit fields in tcp_info differ")
 	}
 	s, err := openSocket()
 	if err != nil {
@@ -105,8 +105,8 @@ func openDumper() (*Dumper, error) {
 // Close frees the socket.
 func (d *Dumper) Close() error { return d.sock.close() }
 
-// Dump hands every socket that the request selects to visit. The Sock is reused:
-// copy what must outlive the call. On an error the counts so far stand.
+// Dump hands every socket that the request selects to visit. It reuses the Sock: copy what
+// must outlive the call. On an error the counts so far stand.
 func (d *Dumper) Dump(req inetdiag.Request, visit func(*inetdiag.Sock)) (Stats, error) {
 	var st Stats
 	again, err := d.pass(req, visit, &st)
@@ -136,7 +136,7 @@ func (d *Dumper) pass(req inetdiag.Request, visit func(*inetdiag.Sock), st *Stat
 			again = true
 			continue
 		case err == unix.EAGAIN:
-			return again, fmt.Errorf("read answer: nothing came for %v", silence)
+			return again, fmt.Errorf("read answer: none within %v", silence)
 		case err != nil:
 			return again, fmt.Errorf("read answer: %w", err)
 		}

@@ -3,7 +3,7 @@ package sample
 import (
 	"net/netip"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // Listeners is the set of addresses and ports that accept connections.
@@ -28,16 +28,7 @@ func (l *Listeners) add(s *inetdiag.Sock) {
 // Len is the number of distinct addresses and ports.
 func (l *Listeners) Len() int { return len(l.at) }
 
-// Ports calls yield with each local port, once for each address it is open on.
-func (l *Listeners) Ports(yield func(netip.AddrPort) bool) {
-	for at := range l.at {
-		if !yield(at) {
-			return
-		}
-	}
-}
-
-// Accepts tells whether a connection with this local address was accepted by one
+// Accepts reports whether a connection with this local address was accepted by one
 // of the listeners: its own address and port, or the port on a wildcard. A
 // connection that left a listening port as a client, possible with SO_REUSEADDR,
 // is taken for an accepted one.

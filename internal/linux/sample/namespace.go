@@ -14,13 +14,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Namespace is an open network namespace.
 type Namespace struct {
-	// Name is for people: "own", a name of /run/netns, the path that was asked for, or "pid 123 (nginx)".
+	// Name is for people: "own", a name of /run/netns, the configured path, or "pid 123
+	// (nginx)".
 	Name  string
 	Inode uint64
 	// Cookie is SO_NETNS_COOKIE, as eBPF sees it; 0 on kernels before 5.14.

@@ -1,9 +1,9 @@
 package sample
 
-// Which namespaces there are: this thread's own, the named ones of /run/netns
-// (iproute2, CNI), and those of every process. One namespace has many paths, so
-// paths are told apart by inode; the best name wins. A namespace that no path
-// leads to any more is closed, because our descriptors would keep it alive.
+// The namespaces to poll: this thread's own, the named ones of /run/netns (iproute2, CNI),
+// and those of every process. One namespace has many paths, so the inode identifies it;
+// the best name wins. A namespace that no path leads to any more is closed, because our
+// descriptors would keep it alive.
 
 import (
 	"cmp"
@@ -18,33 +18,24 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/nsthread"
+	"github.com/congctl/congctl/internal/linux/nsthread"
 )
 
-// Mode says which namespaces are polled.
-type Mode string
-
+// Names that are none of /run/netns.
 const (
-	ModeOwn  Mode = "own"  // the calling thread's; needs no privilege
-	ModeAll  Mode = "all"  // every one that a process or /run/netns holds
-	ModeList Mode = "list" // those of Scope.List
+	Own = "own" // the calling thread's; needs no privilege
+	All = "all" // alone: every one that a process or /run/netns holds
 )
 
 const namedDir = "/run/netns"
 
-// Scope chooses namespaces. List holds names of /run/netns, paths, or "own".
-type Scope struct {
-	Mode Mode
-	List []string
-}
-
-// Namespaces is the set of open namespaces of a scope. Not for concurrent use.
+// Namespaces is a set of open namespaces. Not for concurrent use.
 type Namespaces struct {
-	scope Scope
+	names []string
 	open  []*Namespace
 }
 
-// Change says what a Refresh did. Gone namespaces are closed already.
+// Change is what a Refresh did. Gone namespaces are closed already.
 type Change struct {
 	Added, Gone []*Namespace
 	Unreadable  int // processes whose namespace we may not read, without privilege
@@ -55,17 +46,14 @@ type candidate struct {
 	ino        uint64
 }
 
-// OpenNamespaces opens the namespaces of a scope. Where some cannot be opened,
-// the error names them and the set holds the others; the set is nil only when
-// the scope itself is wrong.
-func OpenNamespaces(scope Scope) (*Namespaces, error) {
-	switch {
-	case scope.Mode != ModeOwn && scope.Mode != ModeAll && scope.Mode != ModeList:
-		return nil, fmt.Errorf("open network namespaces: netns is %q; write own, all or list", scope.Mode)
-	case scope.Mode == ModeList && len(scope.List) == 0:
-		return nil, errors.New("open network namespaces: netns is list and no name is given; name one of /run/netns or a path")
+// OpenNamespaces opens namespaces by names of /run/netns or paths, [Own], or [All] alone.
+// Where some cannot be opened, the error names them and the set holds the others; the set
+// is nil only when there is no name.
+func OpenNamespaces(names ...string) (*Namespaces, error) {
+	if len(names) == 0 {
+		return nil, errors.New("open network namespaces: no name is given; write own, all, a namespace of /run/netns, or a path")
 	}
-	s := &Namespaces{scope: scope}
+	s := &Namespaces{names: names}
 	_, err := s.Refresh()
 	return s, err
 }
@@ -101,7 +89,7 @@ func (s *Namespaces) Refresh() (Change, error) {
 			continue
 		}
 		n, e := c.openIt()
-		if errors.Is(e, fs.ErrNotExist) && s.scope.Mode == ModeAll {
+		if errors.Is(e, fs.ErrNotExist) && s.all() {
 			continue // died since we saw it
 		}
 		if e != nil {
@@ -121,7 +109,7 @@ func (s *Namespaces) Refresh() (Change, error) {
 }
 
 func ownRank(n *Namespace) int {
-	if n.Name == string(ModeOwn) {
+	if n.Name == Own {
 		return 0
 	}
 	return 1
@@ -151,20 +139,19 @@ func (c candidate) openIt() (*Namespace, error) {
 
 func (s *Namespaces) find() (found []candidate, unreadable int, err error) {
 	f := finder{seen: map[uint64]bool{}}
-	switch s.scope.Mode {
-	case ModeList:
-		for _, name := range s.scope.List {
-			err = errors.Join(err, f.add(listedPath(name), func() string { return name }))
-		}
-	case ModeOwn:
-		err = f.add(nsthread.Own, ownName)
-	case ModeAll:
-		err = f.add(nsthread.Own, ownName)
+	if s.all() {
+		err = f.add(nsthread.Own, func() string { return Own })
 		f.addNamed()
 		f.addProcesses()
+		return f.found, f.unreadable, err
 	}
-	return f.found, f.unreadable, err
+	for _, name := range s.names {
+		err = errors.Join(err, f.add(listedPath(name), func() string { return name }))
+	}
+	return f.found, 0, err
 }
+
+func (s *Namespaces) all() bool { return len(s.names) == 1 && s.names[0] == All }
 
 // finder collects namespaces, each under the first path that leads to it.
 type finder struct {
@@ -172,8 +159,6 @@ type finder struct {
 	found      []candidate
 	unreadable int
 }
-
-func ownName() string { return string(ModeOwn) }
 
 func (f *finder) add(path string, name func() string) error {
 	ino, err := inode(path)
@@ -189,7 +174,7 @@ func (f *finder) add(path string, name func() string) error {
 
 func listedPath(name string) string {
 	switch {
-	case name == string(ModeOwn):
+	case name == Own:
 		return nsthread.Own
 	case strings.ContainsRune(name, '/'):
 		return name
@@ -210,7 +195,7 @@ func (f *finder) addNamed() {
 	}
 }
 
-// isNamespace tells a namespace from the empty file that "ip netns add" leaves
+// isNamespace distinguishes a namespace from the empty file that "ip netns add" leaves
 // behind when its bind mount is gone.
 func isNamespace(path string) bool {
 	var st unix.Statfs_t

@@ -13,12 +13,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/kernel/nsthread"
+	"github.com/congctl/congctl/internal/linux/nsthread"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 func TestOwnNamespaceNeedsNoRoot(t *testing.T) {
-	s, err := OpenNamespaces(Scope{Mode: ModeOwn})
+	s, err := OpenNamespaces(Own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,11 +41,8 @@ func TestOwnNamespaceNeedsNoRoot(t *testing.T) {
 }
 
 func TestScopeIsChecked(t *testing.T) {
-	for want, scope := range map[string]Scope{
-		`netns is ""; write own, all or list`: {}, "no name is given": {Mode: ModeList},
-		"/run/netns/no-such-namespace": {Mode: ModeList, List: []string{"no-such-namespace"}},
-	} {
-		if _, err := OpenNamespaces(scope); err == nil || !strings.Contains(err.Error(), want) {
+	for want, scope := range map[string][]string{"no name is given": nil, "/run/netns/no-such-namespace": {"no-such-namespace"}} {
+		if _, err := OpenNamespaces(scope...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", scope, err)
 		}
 	}
@@ -139,7 +136,7 @@ func mountedNamespace(t *testing.T) (path string, free func()) {
 func TestNamespacesComeAndGo(t *testing.T) {
 	needRoot(t, "it makes network namespaces and enters them")
 	pid, free := heldNamespace(t)
-	s, err := OpenNamespaces(Scope{Mode: ModeAll})
+	s, err := OpenNamespaces(All)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +174,7 @@ func processNetns(pid int) string { return filepath.Join("/proc", itoa(pid), "ns
 func TestListedNamespaceByPath(t *testing.T) {
 	needRoot(t, "it mounts a network namespace and enters it")
 	path, free := mountedNamespace(t)
-	s, err := OpenNamespaces(Scope{Mode: ModeList, List: []string{path, path}})
+	s, err := OpenNamespaces(path, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,14 @@
 package sample
 
-// One poll: for each namespace a dump of the listeners, so that a connection can
-// be told from the host's own outbound ones, then a dump of the connections.
-// Both families come in one walk of the kernel's table.
+// One poll: for each namespace a dump of the listeners, to distinguish accepted
+// connections from the host's own outbound ones, then a dump of the connections. Both
+// families come in one walk of the kernel's table.
 
 import (
 	"errors"
 	"fmt"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // PollConfig chooses what is polled. The zero value polls all connections with
@@ -59,13 +59,22 @@ func NewPoll(spaces *Namespaces, cfg PollConfig) (*Poll, error) {
 	return p, nil
 }
 
-// Run polls once. visit gets each connection with its namespace, whose Listening
-// is current; the Sock is reused. A namespace that fails costs only itself.
+// Run polls once. visit gets each connection with its namespace, whose Listening is
+// current; Run reuses the Sock. A namespace that fails does not affect the others.
 func (p *Poll) Run(visit func(*Namespace, *inetdiag.Sock)) (PollStats, error) {
+	return p.over(p.spaces.All(), visit)
+}
+
+// One is Run for a single namespace of the set.
+func (p *Poll) One(n *Namespace, visit func(*Namespace, *inetdiag.Sock)) (PollStats, error) {
+	return p.over([]*Namespace{n}, visit)
+}
+
+func (p *Poll) over(list []*Namespace, visit func(*Namespace, *inetdiag.Sock)) (PollStats, error) {
 	var st PollStats
 	var errs error
 	p.visit, p.noInfo = visit, 0
-	for _, n := range p.spaces.All() {
+	for _, n := range list {
 		p.at = n
 		st.Namespaces++
 		if err := p.one(&st); err != nil {

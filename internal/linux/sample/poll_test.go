@@ -10,14 +10,14 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
 func ownPoll(t testing.TB, cfg PollConfig) *Poll {
 	t.Helper()
-	s, err := OpenNamespaces(Scope{Mode: ModeOwn})
+	s, err := OpenNamespaces(Own)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 const (
 	readBytes = 32 << 10
 	// silence ends a dump whose answer never comes. The kernel answers within
-	// microseconds; ten seconds pass only where the end of a dump was lost.
+	// microseconds; ten seconds pass only if the end of a dump was lost.
 	silence = 10 * time.Second
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // What ss prints, from its text and from a decoded Sock, both as the same keys,
@@ -25,7 +25,7 @@ func needSS(t testing.TB) {
 	}
 }
 
-// runSS gives each socket's fields by cookie.
+// runSS returns each socket's fields by cookie.
 func runSS(t testing.TB) map[uint64]map[string]string {
 	t.Helper()
 	text, err := exec.Command("ss", ssArgs...).Output()

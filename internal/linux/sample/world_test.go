@@ -8,7 +8,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/nsthread"
+	"github.com/congctl/congctl/internal/linux/nsthread"
 )
 
 func needRoot(t testing.TB, why string) {

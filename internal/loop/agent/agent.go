@@ -4,25 +4,24 @@ import (
 	"context"
 	"crypto/ed25519"
 	"fmt"
-	"log/slog"
 	"math"
 	"net/netip"
 	"sync"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/ledger"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/window"
+	"github.com/congctl/congctl/internal/loop/ledger"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/window"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Options are the agent's numbers; app/config has their defaults and reasons.
+// Options are the agent's numbers; loop/config has their defaults and reasons.
 type Options struct {
 	Poll, Window, Block, Washout time.Duration
 	MinBytes                     uint64
 	MaxConns, MaxPrefixes        int
-	PlanTTL                      time.Duration // expiry written into the kernel, renewed at a fifteenth of it
+	PlanTTL                      time.Duration // expiry written into the kernel, renewed fifteen times in its life
 	SweepEvery                   time.Duration // walk for stolen callbacks
 	MaxQueuedCloses              int           // close records that may wait while a dump runs
 	CoverageLimit                float64       // share of accepted connections below which to alarm
@@ -30,9 +29,9 @@ type Options struct {
 	PlanLimits                   plan.Limits // what a plan may hold; Now is filled in
 }
 
-// Rooms are what the agent works through. Follower, Treater and Sweeper are nil
-// where the kernel has no such thing.
-type Rooms struct {
+// Deps are what the agent works with. Follower, Treater and Sweeper are nil if the kernel
+// lacks them; a Sweeper comes with a Follower.
+type Deps struct {
 	Sockets  Sockets
 	Counters Counters
 	Follower Follower
@@ -40,71 +39,73 @@ type Rooms struct {
 	Sweeper  Sweeper
 	Clock    Clock
 	Starved  Starvation
-	// ClientFacing says whether a passive connection's remote is a client.
+	// ClientFacing reports whether a passive connection's remote is a client.
 	ClientFacing func(ns record.NetnsID, local, remote netip.AddrPort, passive bool) bool
-	// KernelCounts reads what the eBPF program counts of itself; may be nil.
+	// KernelCounts reads the eBPF program's own counts; may be nil.
 	KernelCounts func() (KernelCounts, error)
-	// Records takes each finished connection record; nil if nobody wants them.
+	// Records takes each finished connection record; may be nil.
 	Records func(*record.Conn)
 	// OnWindow takes each finished window.
-	OnWindow func(Out)
-	// OnAlarm takes each alarm once when it begins.
+	OnWindow func(ClosedWindow)
+	// OnAlarm takes each alarm once, when it is raised.
 	OnAlarm func(kind, text string)
-	Log     *slog.Logger
+	// OnClear takes each alarm once, when it is cleared.
+	OnClear func(kind string)
 }
 
-// Out is one finished window of this host.
-type Out struct {
+// ClosedWindow is one finished window of this host.
+type ClosedWindow struct {
 	Start   int64 // Unix seconds
 	Rows    []record.Window
-	Unknown string // why the window says nothing; "" if it does
+	Unknown string // why the window is unknown; "" if it is known
 	Starved string // why no new treatment may begin; "" if it may
-	Stats   window.Stats
+	// DefaultCongs has the default of each namespace of the last poll.
+	DefaultCongs []string
 }
 
 // Agent is one host's loop.
 type Agent struct {
-	opt   Options
-	rooms Rooms
+	opt  Options
+	deps Deps
 
 	ledger *ledger.Ledger
 	agg    *window.Aggregator
 	closes *closeQueue
 	asks   chan chan<- struct{} // to the reader of close records
-	gone   chan struct{}        // closed where there is no such reader
+	gone   chan struct{}        // closed if there is no such reader
 
-	// Owned by the loop's goroutine.
+	// The loop's goroutine owns these.
 	known       map[record.NetnsID]Namespace     // namespaces polled at least once
-	told        map[record.NetnsID]inetdiag.Cong // namespaces that there are, polled or not
+	told        map[record.NetnsID]inetdiag.Cong // existing namespaces, polled or not
 	window      int64                            // start of the open window, Unix seconds; 0 before the first poll
 	offset      int64                            // Unix minus boot nanoseconds at the last poll
-	lastPollNs  int64
-	unknown     string // why the open window is unknown
-	starved     string // last word on CPU shortage in the open window
+	unknown     string                           // why the open window is unknown
+	starved     string                           // the last reason of a CPU shortage in the open window
 	closing     []closing
 	lastSweepNs int64
 	coverage    coverage
-	evict       chan chan eviction
+	asked       chan func() // by other goroutines, for the loop to do
 
-	// mu guards what other goroutines read or bring: the plan and the status.
+	// mu guards what other goroutines read or set: the plan and the status.
 	mu      sync.Mutex
 	plan    *plan.Plan
 	setAtNs int64 // boot ns of the last Set
 	killed  bool
 	status  Status
-	alarms  map[string]string
+
+	alarms alarms
 }
 
 // New makes an agent; Run starts it.
-func New(o Options, r Rooms) *Agent {
+func New(o Options, r Deps) *Agent {
 	a := &Agent{
-		opt: o, rooms: r,
+		opt: o, deps: r,
 		known:  map[record.NetnsID]Namespace{},
 		closes: newCloseQueue(o.MaxQueuedCloses),
 		asks:   make(chan chan<- struct{}),
 		gone:   make(chan struct{}),
-		evict:  make(chan chan eviction),
-		alarms: map[string]string{},
+		asked:  make(chan func()),
+		alarms: alarms{standing: map[string]string{}},
 	}
 	close(a.gone)
 	a.agg = window.New(window.Config{
@@ -112,8 +113,8 @@ func New(o Options, r Rooms) *Agent {
 		MinBytes: o.MinBytes, MaxPrefixes: o.MaxPrefixes, ArmAt: a.armAt,
 	})
 	a.ledger = ledger.New(ledger.Config{
-		WindowSeconds: seconds(o.Window), BlockSeconds: seconds(o.Block), WashoutSeconds: seconds(o.Washout),
-		MinBytes: o.MinBytes, MaxConns: o.MaxConns, ClientFacing: r.ClientFacing, ArmAt: a.armAt, Emit: a.emit,
+		WindowSeconds: seconds(o.Window), BlockSeconds: seconds(o.Block),
+		MaxConns: o.MaxConns, ClientFacing: r.ClientFacing, ArmAt: a.armAt, Emit: a.emit,
 		Unfollowed: r.Follower == nil,
 	})
 	return a
@@ -123,19 +124,19 @@ func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 func (a *Agent) emit(c *record.Conn) {
 	a.agg.Add(c)
-	if a.rooms.Records != nil {
-		a.rooms.Records(c)
+	if a.deps.Records != nil {
+		a.deps.Records(c)
 	}
 }
 
-// Run polls until ctx ends. A window that has ended by then goes out whole; the
-// open one is lost, since half a window is no window.
+// Run polls until ctx ends. It sends a window that has ended by then whole, and drops
+// the open one: half a window is not a window.
 func (a *Agent) Run(ctx context.Context) error {
 	var reader sync.WaitGroup
 	if err := a.poll(); err != nil {
 		return fmt.Errorf("poll sockets for the first time: %w", err)
 	}
-	if a.rooms.Follower != nil {
+	if a.deps.Follower != nil {
 		a.gone = make(chan struct{})
 		reader.Go(func() { a.readCloses(a.gone) })
 	}
@@ -148,7 +149,7 @@ func (a *Agent) Run(ctx context.Context) error {
 }
 
 func (a *Agent) loop(ctx context.Context) error {
-	began, _ := a.rooms.Clock()
+	began, _ := a.deps.Clock()
 	next := time.NewTimer(a.untilNextPoll(began))
 	defer next.Stop()
 	for {
@@ -159,14 +160,16 @@ func (a *Agent) loop(ctx context.Context) error {
 			a.takeCloses()
 		case <-a.settled():
 			a.drainCloses()
-			_, boot := a.rooms.Clock()
+			_, boot := a.deps.Clock()
 			a.closeUntil(boot)
-		case done := <-a.evict:
-			done <- a.evictNow()
+		case do := <-a.asked:
+			do()
 		case <-next.C:
-			began, _ = a.rooms.Clock()
+			began, _ = a.deps.Clock()
 			if err := a.poll(); err != nil {
-				a.rooms.Log.Error("poll", "err", err)
+				a.RaiseAlarm("poll", "sockets could not be polled: "+err.Error())
+			} else {
+				a.ClearAlarm("poll")
 			}
 			next.Reset(a.untilNextPoll(began))
 		}
@@ -178,17 +181,16 @@ func (a *Agent) settled() <-chan time.Time {
 	if len(a.closing) == 0 {
 		return nil
 	}
-	_, boot := a.rooms.Clock()
+	_, boot := a.deps.Clock()
 	return time.After(time.Duration(a.closing[0].dueNs - boot))
 }
 
-// untilNextPoll aims at the next multiple of the poll interval of the wall
-// clock, so that a poll falls on each window's end. It is asked anew each time:
-// a step of the clock moves the next poll and nothing else. A window that ended
-// while the last poll ran (it began at unixNs) is closed at once, and not an
-// interval later.
+// untilNextPoll returns the time to the wall clock's next multiple of the poll interval,
+// so that a poll falls on each window's end. It is computed each time: a step of the
+// clock moves the next poll and nothing else. A window that ended while the last poll
+// ran (it began at unixNs) is closed at once, not an interval later.
 func (a *Agent) untilNextPoll(unixNs int64) time.Duration {
-	now, _ := a.rooms.Clock()
+	now, _ := a.deps.Clock()
 	if a.floor(now) > a.floor(unixNs) {
 		return 0
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -8,9 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/window"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func TestWindowCarriesWhatPollsAndClosesSaw(t *testing.T) {
@@ -31,7 +33,7 @@ func TestWindowCarriesWhatPollsAndClosesSaw(t *testing.T) {
 		c.Mark.RateN, c.Mark.RateSum = 3, 6_000_000
 		h.with(func() { h.closes = append(h.closes, c) })
 		toBoundary(h)
-		if len(h.outs) != 1 || h.outs[0].Unknown != "" {
+		if len(h.outs) != 1 || h.outs[0].Unknown != "" || !slices.Equal(h.outs[0].DefaultCongs, []string{"cubic"}) {
 			t.Fatalf("outs: %+v", h.outs)
 		}
 		got := map[string]record.Window{}
@@ -49,7 +51,7 @@ func TestWindowCarriesWhatPollsAndClosesSaw(t *testing.T) {
 }
 
 func TestWithoutEBPFTheLevelIsMeasured(t *testing.T) {
-	noEBPF := func(r *Rooms) { r.Follower, r.Treater, r.Sweeper = nil, nil, nil }
+	noEBPF := func(r *Deps) { r.Follower, r.Treater, r.Sweeper = nil, nil, nil }
 	runIn(t, noEBPF, func(h *host, a *Agent) {
 		toBoundary(h)
 		h.with(func() { h.outs = nil })
@@ -72,7 +74,7 @@ func TestWallClockStepMakesTheWindowUnknown(t *testing.T) {
 		time.Sleep(time.Minute)
 		h.with(func() { h.outs = nil; h.step = 612 * time.Second })
 		toBoundary(h)
-		if len(h.outs) == 0 || !strings.Contains(h.outs[0].Unknown, "wall clock stepped by 10m12s") {
+		if len(h.outs) == 0 || !strings.Contains(h.outs[0].Unknown, "wall clock stepped by +612 s") {
 			t.Fatalf("outs: %+v", h.outs)
 		}
 		h.with(func() { h.outs = nil })
@@ -315,8 +317,40 @@ func TestStarvedAndKilledAreSeparate(t *testing.T) {
 	})
 }
 
-func TestCoverageAlarmAndItsEnd(t *testing.T) {
+// What is in no row is in the status: a close that comes after its window was sent, and a
+// flood of networks.
+func TestStatusShowsWhatWindowsLeaveOut(t *testing.T) {
 	run(t, func(h *host, a *Agent) {
+		toBoundary(h)
+		toBoundary(h)
+		ended := func(n int, ago time.Duration) {
+			_, boot := h.clock()
+			c := abi.Close{Cookie: uint64(n), Netns: 1, AtNs: uint64(boot - int64(ago)), LocalPort: 443, RemotePort: 6000, Cong: inetdiag.CongOf("cubic"),
+				Local: netip.MustParseAddr("192.0.2.1").As16(), Remote: netip.AddrFrom4([4]byte{8, byte(n >> 8), byte(n), 1}).As16(), BytesAcked: uint64(n)}
+			c.Mark.EstablishedNs = c.AtNs
+			h.with(func() { h.closes = append(h.closes, c) })
+		}
+		ended(1, 6*time.Minute)
+		for n := range 1001 { // one more than the agent's limit
+			if n == 500 {
+				time.Sleep(10 * time.Second) // the queue is shorter than that
+			}
+			ended(1000+n, 0)
+		}
+		toBoundary(h)
+		// A sixteenth of the places is cleared at once.
+		if got, want := a.Status().LeftOut, (window.LeftOut{Late: 1, EvictedPrefixes: 62, EvictedConns: 62}); got != want {
+			t.Errorf("left out: %+v, want %+v", got, want)
+		}
+		if n := len(h.outs[len(h.outs)-1].Rows); n != 1001-62 {
+			t.Errorf("%d rows", n)
+		}
+	})
+}
+
+// Its cause is named on a kernel without iterators, too.
+func TestCoverageAlarmAndItsEnd(t *testing.T) {
+	runIn(t, func(r *Deps) { r.Sweeper = nil }, func(h *host, a *Agent) {
 		time.Sleep(15 * time.Second)
 		h.with(func() { h.opens, h.seen = 1000, 900 })
 		time.Sleep(11 * time.Second)
@@ -329,8 +363,8 @@ func TestCoverageAlarmAndItsEnd(t *testing.T) {
 			t.Fatalf("alarms %q", s.Alarms)
 		}
 		time.Sleep(2 * time.Minute)
-		if s := a.Status(); len(s.Alarms) != 0 || len(h.alarms) != 1 {
-			t.Errorf("alarms %q after the fault was over, told %q", s.Alarms, h.alarms)
+		if s := a.Status(); len(s.Alarms) != 0 || len(h.alarms) != 1 || len(h.cleared) != 1 {
+			t.Errorf("alarms %q after the fault was over, told %q and over %q", s.Alarms, h.alarms, h.cleared)
 		}
 	})
 }
@@ -341,6 +375,22 @@ func TestTheftIsNoticedWithinAMinute(t *testing.T) {
 		time.Sleep(time.Minute)
 		if s := a.Status(); s.Stripped == 0 || s.Rearmed != s.Stripped || len(s.Alarms) != 1 || !strings.Contains(s.Alarms[0], "theft") {
 			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+func TestStatusHasTheKernelsCounts(t *testing.T) {
+	var fault error
+	counts := func(d *Deps) {
+		d.KernelCounts = func() (KernelCounts, error) { return KernelCounts{RingFull: 3}, fault }
+	}
+	runIn(t, counts, func(_ *host, a *Agent) {
+		if s := a.Status(); s.RingFull != 3 || len(s.Alarms) != 0 {
+			t.Errorf("counts: %+v, alarms %q", s.KernelCounts, s.Alarms)
+		}
+		fault = errors.New("no map")
+		if s := a.Status(); s.RingFull != 0 || !slices.Equal(s.Alarms, []string{"counters: no map"}) {
+			t.Errorf("counts that cannot be read: %+v, alarms %q", s.KernelCounts, s.Alarms)
 		}
 	})
 }

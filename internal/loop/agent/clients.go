@@ -2,19 +2,20 @@ package agent
 
 import (
 	"net/netip"
+	"slices"
 
-	"github.com/congctl/congctl/internal/core/ranges"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/ranges"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Clients rules which connections are client-facing: accepted here, from a remote
-// that is neither special (loopback, private, link-local ...) nor excluded. Allow
-// lets special ranges in; Exclude beats Allow.
+// Clients decides which connections are client-facing: accepted here, from a remote that
+// is neither special (loopback, private, link-local ...) nor excluded. Allow admits
+// special ranges; Exclude beats Allow.
 type Clients struct{ Allow, Exclude []netip.Prefix }
 
-// Facing is Rooms.ClientFacing. Own addresses need no list: a connection to
-// oneself has a loopback or a local remote, and what is local is the remote of
-// another local socket, caught by remote == local.
+// Facing implements Deps.ClientFacing. Own addresses need no list: a connection to
+// oneself has a loopback remote, or a local one, which is the remote of another local
+// socket and caught by remote == local.
 func (c Clients) Facing(_ record.NetnsID, local, remote netip.AddrPort, passive bool) bool {
 	if !passive {
 		return false
@@ -30,10 +31,5 @@ func (c Clients) Facing(_ record.NetnsID, local, remote netip.AddrPort, passive 
 }
 
 func within(nets []netip.Prefix, a netip.Addr) bool {
-	for _, n := range nets {
-		if n.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(nets, func(n netip.Prefix) bool { return n.Contains(a) })
 }

@@ -3,12 +3,12 @@ package agent
 import (
 	"sync"
 
-	"github.com/congctl/congctl/internal/core/abi"
+	"github.com/congctl/congctl/internal/tcp/abi"
 )
 
-// closeQueue holds close records between the ring's reader and the ledger. It is
-// bounded: while a dump of a million sockets runs, memory must not follow the
-// rate of closes. What does not fit is counted.
+// closeQueue holds close records between the ring's reader and the ledger. It is bounded,
+// since memory must not follow the rate of closes while a dump of a million sockets
+// runs. It counts what does not fit.
 type closeQueue struct {
 	mu      sync.Mutex // guards all below
 	waiting []abi.Close
@@ -38,13 +38,13 @@ func (q *closeQueue) put(c *abi.Close) {
 	}
 }
 
-// take gives all that waits; the slice is good until the next call.
+// take returns all that waits; the slice is valid until the next call.
 func (q *closeQueue) take() []abi.Close {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting, q.spare = q.spare[:0], q.waiting
 	if cap(q.waiting) > keepCloses && len(q.spare) < keepCloses {
-		q.waiting = nil // a burst's memory goes back once it is over
+		q.waiting = nil // frees a burst's memory once it is over
 	}
 	return q.spare
 }
@@ -60,16 +60,16 @@ func (q *closeQueue) lost() uint64 {
 
 func (a *Agent) readCloses(gone chan<- struct{}) {
 	defer close(gone)
-	malformed, err := a.rooms.Follower.ReadCloses(a.asks, a.closes.put)
+	malformed, err := a.deps.Follower.ReadCloses(a.asks, a.closes.put)
 	if err != nil {
-		a.alarm("closes", "close records are no longer read: "+err.Error())
+		a.RaiseAlarm("closes", "close records can no longer be read: "+err.Error())
 	}
 	a.mu.Lock()
 	a.status.MalformedCloses += malformed
 	a.mu.Unlock()
 }
 
-// drainCloses takes in what waits in the kernel as well. Nobody is woken for single
+// drainCloses also takes in what waits in the kernel, which does not wake us for single
 // records: they wait for the next poll, or for the end of their window.
 func (a *Agent) drainCloses() {
 	done := make(chan struct{})
@@ -84,14 +84,14 @@ func (a *Agent) drainCloses() {
 	a.takeCloses()
 }
 
-// takeCloses hands what waits to the ledger. Never called during a dump: a close
-// applied before the dump shows its socket would bring the socket back to life.
+// takeCloses hands what waits to the ledger. It never runs during a dump: a close applied
+// before the dump shows its socket would bring the socket back to life.
 func (a *Agent) takeCloses() {
 	waiting := a.closes.take()
 	if len(waiting) == 0 {
 		return
 	}
-	unix, boot := a.rooms.Clock()
+	unix, boot := a.deps.Clock()
 	for i := range waiting {
 		a.ledger.Close(&waiting[i], unix-boot)
 	}

@@ -4,18 +4,16 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"io"
-	"log/slog"
 	"net/netip"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // host is a Linux host made of variables: one namespace, sockets that a test
@@ -34,8 +32,9 @@ type host struct {
 
 	programs []plan.Program
 	stop     uint32
-	outs     []Out
+	outs     []ClosedWindow
 	alarms   []string
+	cleared  []string
 	start    time.Time
 }
 
@@ -112,10 +111,10 @@ func (h *host) Stop(bit uint32, on bool) {
 	}
 }
 
-func (h *host) Sweep(Namespace, SweepRequest) (SweepResult, error) {
+func (h *host) Sweep(record.NetnsID, abi.SweepRequest) (abi.Sweep, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return SweepResult{Marked: 10, Stripped: h.stripped, Rearmed: h.stripped}, nil
+	return abi.Sweep{Marked: 10, Stripped: h.stripped, Rearmed: h.stripped}, nil
 }
 
 func (h *host) Suspects() []string { return []string{"the fake thief"} }
@@ -134,31 +133,32 @@ func (h *host) with(fn func()) {
 
 var testKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 
-// run starts an agent on h inside a synctest bubble and gives the test control;
+// run starts an agent on h inside a synctest bubble and returns the test control;
 // the agent is stopped when fn returns.
 func run(t *testing.T, fn func(h *host, a *Agent)) {
 	t.Helper()
-	runIn(t, func(*Rooms) {}, fn)
+	runIn(t, func(*Deps) {}, fn)
 }
 
-// runIn is run in other rooms.
-func runIn(t *testing.T, edit func(*Rooms), fn func(h *host, a *Agent)) {
+// runIn is run in other deps.
+func runIn(t *testing.T, edit func(*Deps), fn func(h *host, a *Agent)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{start: time.Now()}
-		limits := plan.DefaultLimits("pop", []string{"cubic", "bbr"}, 0)
+		limits := plan.Limits{PoP: "pop", Max: 500, Congs: []string{"cubic", "bbr"}, MaxLifeS: plan.MaxLifeS,
+			MaxChange: 0.2, MinChange: plan.MinChange, Ramp: 25, RoundSeconds: 300}
 		o := Options{
 			Poll: 10 * time.Second, Window: 5 * time.Minute, Block: 30 * time.Minute, Washout: 5 * time.Minute,
-			MinBytes: 100_000, MaxPrefixes: 1000, PlanTTL: 15 * time.Minute, SweepEvery: 30 * time.Second,
+			MinBytes: 100_000, MaxConns: 1000, MaxPrefixes: 1000, PlanTTL: 15 * time.Minute, SweepEvery: 30 * time.Second,
 			MaxQueuedCloses: 1000, CoverageLimit: 0.99, PublicKey: testKey.Public().(ed25519.PublicKey), PlanLimits: limits,
 		}
-		r := Rooms{
+		r := Deps{
 			Sockets: h, Counters: h, Follower: h, Treater: h, Sweeper: h, Clock: h.clock,
 			Starved:      func() (string, error) { h.mu.Lock(); defer h.mu.Unlock(); return h.starved, nil },
 			ClientFacing: Clients{}.Facing,
-			OnWindow:     func(o Out) { h.with(func() { h.outs = append(h.outs, o) }) },
+			OnWindow:     func(o ClosedWindow) { h.with(func() { h.outs = append(h.outs, o) }) },
 			OnAlarm:      func(kind, text string) { h.with(func() { h.alarms = append(h.alarms, kind+": "+text) }) },
-			Log:          slog.New(slog.NewTextHandler(io.Discard, nil)),
+			OnClear:      func(kind string) { h.with(func() { h.cleared = append(h.cleared, kind) }) },
 		}
 		edit(&r)
 		a := New(o, r)

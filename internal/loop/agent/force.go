@@ -3,27 +3,27 @@ package agent
 import (
 	"fmt"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 const (
 	stopKilled  = abi.StopKilled
 	stopStarved = abi.StopStarved
-	// renewals is how many times in its life an expiry is renewed: the agent may
-	// miss fourteen of fifteen and nothing changes.
+	// renewals is how many times in its life an expiry is renewed: the agent may miss
+	// fourteen of fifteen and nothing changes.
 	renewals = 15
 )
 
-// SetPlan verifies a signed plan and puts it in force. On any error the plan
-// before stays in force.
+// SetPlan verifies a signed plan and puts it in force. On any error the plan before it
+// stays in force.
 func (a *Agent) SetPlan(signed []byte) error {
 	p, err := plan.Open(signed, a.opt.PublicKey)
 	if err != nil {
 		return fmt.Errorf("take plan: %w", err)
 	}
-	now, boot := a.rooms.Clock()
+	now, boot := a.deps.Clock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	limits := a.opt.PlanLimits
@@ -35,7 +35,7 @@ func (a *Agent) SetPlan(signed []byte) error {
 		return err
 	}
 	a.plan = p
-	delete(a.alarms, "plan")
+	a.ClearAlarm("plan")
 	return nil
 }
 
@@ -49,10 +49,10 @@ func (a *Agent) SetLimits(l plan.Limits) {
 // put fills the kernel; the caller holds mu.
 func (a *Agent) put(p *plan.Plan, now, boot int64) error {
 	a.setAtNs = boot
-	if a.rooms.Treater == nil {
+	if a.deps.Treater == nil {
 		return nil
 	}
-	n, err := a.rooms.Treater.Set(p.Program(now, boot, int64(a.opt.PlanTTL)))
+	n, err := a.deps.Treater.Set(p.Program(now, boot, int64(a.opt.PlanTTL)))
 	if err != nil {
 		return fmt.Errorf("put plan %d in force: %w", p.Serial, err)
 	}
@@ -60,8 +60,8 @@ func (a *Agent) put(p *plan.Plan, now, boot int64) error {
 	return nil
 }
 
-// renew writes arms and expiry ahead again, and drops a plan that has expired:
-// a dead controller must not leave a treatment in place for ever.
+// renew writes arms and expiry ahead again, and drops an expired plan: a dead controller
+// must not leave a treatment in place for ever.
 func (a *Agent) renew(now, boot int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,26 +73,26 @@ func (a *Agent) renew(now, boot int64) {
 		empty := *p
 		empty.Entries = nil
 		a.plan, p = nil, &empty
-		a.raise("plan", fmt.Sprintf("plan %d expired and no newer one came: nothing is treated", p.Serial))
+		a.RaiseAlarm("plan", fmt.Sprintf("plan %d expired and no newer one came: nothing is treated", p.Serial))
 	}
 	if err := a.put(p, now, boot); err != nil {
-		a.raise("set", err.Error())
+		a.RaiseAlarm("set", err.Error())
 		return
 	}
-	delete(a.alarms, "set")
+	a.ClearAlarm("set")
 }
 
 // Kill sets or clears the kill switch.
 func (a *Agent) Kill(on bool) {
-	if a.rooms.Treater != nil {
-		a.rooms.Treater.Stop(stopKilled, on)
+	if a.deps.Treater != nil {
+		a.deps.Treater.Stop(stopKilled, on)
 	}
 	a.mu.Lock()
 	a.killed = on
 	a.mu.Unlock()
 }
 
-// armAt is the arm of a prefix by the plan in force.
+// armAt returns the arm of a prefix by the plan in force.
 func (a *Agent) armAt(p record.Prefix, unix int64) (record.Arm, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,14 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/ledger"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// poll is one round over all namespaces. Where it falls on the end of the open
-// window it also closes that window.
+// poll is one round over all namespaces. At the end of the open window it also closes that
+// window.
 func (a *Agent) poll() error {
-	now, boot := a.rooms.Clock()
+	now, boot := a.deps.Clock()
 	a.drainCloses()
 	stepped := a.noteClock(now, boot)
 	a.noteStarved()
@@ -22,7 +23,7 @@ func (a *Agent) poll() error {
 
 	spaces, err := a.namespaces()
 	if err != nil {
-		a.renew(now, boot) // measuring is broken, the plan's expiry must not follow
+		a.renew(now, boot) // measuring fails, but the plan's expiry must not
 		return err
 	}
 	var errs []error
@@ -31,11 +32,10 @@ func (a *Agent) poll() error {
 			errs = append(errs, fmt.Errorf("poll namespace %s: %w", ns.Name, err))
 		}
 	}
-	a.lastPollNs = now
 	a.watchCoverage(spaces)
 	if final {
-		a.closing = append(a.closing, closing{win, a.unknown, a.starved, boot + int64(settleAfter)})
-		a.unknown, a.starved = stepped, "" // a step touches the window that it leads into, too
+		a.closing = append(a.closing, closing{ClosedWindow{Start: win, Unknown: a.unknown, Starved: a.starved}, boot + int64(settleAfter)})
+		a.unknown, a.starved = stepped, "" // a step affects the window that it leads into, too
 	}
 	a.turnTo(a.floor(now))
 	a.renew(now, boot)
@@ -50,7 +50,7 @@ func (a *Agent) floor(unixNs int64) int64 {
 	return s - s%w
 }
 
-// place says whether a poll at now ends the open window, and which window its
+// place reports whether a poll at now ends the open window, and which window its
 // deltas belong to.
 func (a *Agent) place(now int64) (final bool, win int64) {
 	cur := a.floor(now)
@@ -58,18 +58,18 @@ func (a *Agent) place(now int64) (final bool, win int64) {
 	case a.window == 0 || a.window == cur:
 		return false, cur
 	case cur == a.window-seconds(a.opt.Window):
-		return false, a.window // set back over its start: it only takes longer
+		return false, a.window // set back before its start: the window only takes longer
 	}
 	late := time.Duration(now - (a.window+seconds(a.opt.Window))*int64(time.Second))
 	if late >= a.opt.Window/lateShare {
-		a.markUnknown(fmt.Sprintf("no poll at its end: the agent was paused or starved, %s late", late.Round(time.Millisecond)))
+		a.markUnknown(fmt.Sprintf("no poll at its end: the agent was paused or starved, %.1f s late", late.Seconds()))
 	}
 	return true, a.window
 }
 
-// turnTo opens the window that begins at start. When the clock was set back by
-// more than a window, the one that it leaves goes out at once (it is unknown
-// anyway), before any record of the new time comes.
+// turnTo opens the window that begins at start. If the clock was set back by more than a
+// window, the window that it leaves goes out at once, before any record of the new time:
+// it is unknown anyway.
 func (a *Agent) turnTo(start int64) {
 	w := seconds(a.opt.Window)
 	switch {
@@ -82,8 +82,8 @@ func (a *Agent) turnTo(start int64) {
 	a.window = start
 }
 
-// lateShare: a final poll this part of a window late counts as missed. What moved
-// since the boundary is booked before it, so a tenth of a window's bytes at most.
+// lateShare: a final poll this part of a window late counts as missed. What moved since
+// the boundary is booked before it: a tenth of a window's bytes at most.
 const lateShare = 10
 
 func (a *Agent) markUnknown(why string) {
@@ -92,33 +92,39 @@ func (a *Agent) markUnknown(why string) {
 	}
 }
 
-// settleAfter is how long a window waits after its final poll for close records
-// of connections that ended while the poll ran.
+// settleAfter is how long a window waits after its final poll for close records of
+// connections that ended during the poll.
 const settleAfter = 300 * time.Millisecond
 
 // closing is a window whose final poll is done.
 type closing struct {
-	start            int64
-	unknown, starved string
-	dueNs            int64 // boot ns
+	ClosedWindow
+	dueNs int64 // boot ns
 }
 
-// closeUntil sends the windows out that are due by bootNs, each alone: an
-// agent that was paused over a whole window has rows of it from close records
-// only. A clock that was set back brings windows a second time; whoever takes
-// windows decides what to do with them.
+// closeUntil sends the windows that are due by bootNs, one at a time: an agent that was
+// paused over a whole window has only rows from close records for it. A clock that was
+// set back brings windows a second time; the receiver decides what to do with them.
 func (a *Agent) closeUntil(bootNs int64) {
+	var congs []string
+	for _, cong := range a.told {
+		congs = append(congs, cong.String())
+	}
 	for len(a.closing) > 0 && bootNs >= a.closing[0].dueNs {
-		c := a.closing[0]
+		c := a.closing[0].ClosedWindow
 		a.closing = a.closing[1:]
-		a.ledger.Settle(c.start)
-		rows, stats := a.agg.Flush(c.start)
-		for len(rows) > 0 && rows[0].Start < c.start {
+		a.ledger.Settle(c.Start)
+		rows, stats := a.agg.Flush(c.Start)
+		a.mu.Lock()
+		a.status.LeftOut.Add(stats.LeftOut)
+		a.mu.Unlock()
+		for len(rows) > 0 && rows[0].Start < c.Start {
 			var missed []record.Window
 			missed, rows = cutWindow(rows)
-			a.rooms.OnWindow(Out{Start: missed[0].Start, Rows: missed, Unknown: "no poll in it: the agent was paused or starved"})
+			a.deps.OnWindow(ClosedWindow{Start: missed[0].Start, Rows: missed, Unknown: "no poll in it: the agent was paused or starved", DefaultCongs: congs})
 		}
-		a.rooms.OnWindow(Out{Start: c.start, Rows: rows, Unknown: c.unknown, Starved: c.starved, Stats: stats})
+		c.Rows, c.DefaultCongs = rows, congs
+		a.deps.OnWindow(c)
 	}
 }
 
@@ -131,44 +137,44 @@ func cutWindow(rows []record.Window) (first, rest []record.Window) {
 	return rows[:n], rows[n:]
 }
 
-// noteClock sees a step of the wall clock (the offset to CLOCK_BOOTTIME moves) and
-// says so; "" for none of more than a window.
+// noteClock detects a step of the wall clock, by the offset to CLOCK_BOOTTIME, and
+// describes it; "" if no step is more than a window.
 func (a *Agent) noteClock(now, boot int64) (stepped string) {
 	offset := now - boot
 	was := a.offset
 	a.offset = offset
 	step := offset - was
 	if was == 0 || step <= int64(a.opt.Window) && step >= -int64(a.opt.Window) {
-		a.calm("clock")
+		a.ClearAlarm("clock")
 		return ""
 	}
-	stepped = fmt.Sprintf("wall clock stepped by %s", time.Duration(step).Round(time.Second))
+	stepped = fmt.Sprintf("wall clock stepped by %+.0f s", time.Duration(step).Seconds())
 	a.markUnknown(stepped)
-	a.alarm("clock", stepped)
+	a.RaiseAlarm("clock", stepped)
 	return stepped
 }
 
 func (a *Agent) noteStarved() {
-	why, err := a.rooms.Starved()
+	why, err := a.deps.Starved()
 	if err != nil {
-		a.alarm("cpu", "CPU shortage cannot be told: "+err.Error())
+		a.RaiseAlarm("cpu", "CPU shortage cannot be measured: "+err.Error())
 		return
 	}
-	a.calm("cpu")
-	if a.rooms.Treater != nil {
-		a.rooms.Treater.Stop(stopStarved, why != "")
+	a.ClearAlarm("cpu")
+	if a.deps.Treater != nil {
+		a.deps.Treater.Stop(stopStarved, why != "")
 	}
 	if why == "" {
-		a.calm("starved")
+		a.ClearAlarm("starved")
 		return
 	}
 	a.starved = why
-	a.alarm("starved", "no new treatment while the host is short of CPU: "+why)
+	a.RaiseAlarm("starved", "no new treatment while the host is short of CPU: "+why)
 }
 
-// namespaces looks anew, tells eBPF, and lets go of those that are gone.
+// namespaces lists them anew, tells eBPF, and drops those that are gone.
 func (a *Agent) namespaces() ([]Namespace, error) {
-	spaces, err := a.rooms.Sockets.Namespaces()
+	spaces, err := a.deps.Sockets.Namespaces()
 	if err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", err)
 	}
@@ -185,30 +191,31 @@ func (a *Agent) namespaces() ([]Namespace, error) {
 		}
 	}
 	a.told = follow
-	if a.rooms.Follower == nil {
+	if a.deps.Follower == nil {
 		return spaces, nil
 	}
-	changed, err := a.rooms.Follower.SetNetns(follow)
+	changed, err := a.deps.Follower.SetNetns(follow)
 	for _, id := range changed {
 		a.coverage.forget(id)
 	}
-	if err != nil { // what is followed is measured all the same
-		a.alarm("follow", "some namespaces are not followed: "+err.Error())
+	if err != nil { // what is followed is still measured
+		a.RaiseAlarm("follow", "some namespaces are not followed: "+err.Error())
 	} else {
-		a.calm("follow")
+		a.ClearAlarm("follow")
 	}
 	return spaces, nil
 }
 
 func (a *Agent) pollOne(ns Namespace, now, boot int64, final bool, win int64) error {
-	listening, err := a.rooms.Counters.Listening(ns.ID)
+	listening, err := a.deps.Counters.Listening(ns.ID)
 	if err != nil {
 		return err
 	}
 	_, seen := a.known[ns.ID]
 	a.known[ns.ID] = ns
-	a.ledger.BeginPoll(ns.ID, now, boot, ns.DefaultCong, listening, !seen, final, win)
-	st, err := a.rooms.Sockets.Dump(ns.ID, a.ledger.Sock)
+	a.ledger.BeginPoll(ledger.Poll{Netns: ns.ID, AtNs: now, BootNs: boot, DefaultCong: ns.DefaultCong, Listening: listening,
+		First: !seen, Final: final, Window: win})
+	st, err := a.deps.Sockets.Dump(ns.ID, a.ledger.Sock)
 	a.ledger.EndPoll(err == nil && !st.Interrupted)
 
 	a.mu.Lock()

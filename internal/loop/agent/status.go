@@ -3,15 +3,18 @@ package agent
 import (
 	"maps"
 	"slices"
+	"sync"
 
-	"github.com/congctl/congctl/internal/core/ledger"
+	"github.com/congctl/congctl/internal/loop/ledger"
+	"github.com/congctl/congctl/internal/loop/window"
 )
 
-// Status is what the agent knows of itself.
+// Status is the agent's view of itself.
 type Status struct {
 	Namespaces        []string `json:"namespaces"`
-	Polls             uint64   `json:"polls"`   // dumps, one a namespace and poll
-	Sockets           uint64   `json:"sockets"` // sockets seen in all dumps
+	DefaultCongs      []string `json:"default_congestion_controls"` // of each namespace
+	Polls             uint64   `json:"polls"`                       // dumps, one a namespace and poll
+	Sockets           uint64   `json:"sockets"`                     // sockets seen in all dumps
 	InterruptedDumps  uint64   `json:"interrupted_dumps"`
 	MalformedMessages uint64   `json:"malformed_messages"`
 	MalformedCloses   uint64   `json:"malformed_closes"`
@@ -24,31 +27,32 @@ type Status struct {
 	Evicted    uint64   `json:"evicted"`
 	Plan       uint64   `json:"plan"`
 	InForce    int      `json:"prefixes_in_force"`
-	Killed     bool     `json:"killed"`
+	Stopped    bool     `json:"stopped"`
 	Starved    string   `json:"starved,omitempty"`
 	Unknown    string   `json:"window_unknown,omitempty"`
 	Alarms     []string `json:"alarms"`
 
-	Ledger ledger.Stats `json:"ledger"`
+	LeftOut window.LeftOut `json:"left_out"` // of all windows so far
+	Ledger  ledger.Stats   `json:"ledger"`
 }
 
 // KernelCounts are the eBPF program's counts since its start.
 type KernelCounts struct {
 	RingFull     uint64 `json:"ring_full"`        // close records that the kernel could not write
-	Unpolled     uint64 `json:"unpolled_accepts"` // accepted in namespaces that nobody polls: never treated
-	NotFollowed  uint64 `json:"not_followed"`     // accepted, and no memory for a mark or no callbacks to be had
+	Unpolled     uint64 `json:"unpolled_accepts"` // accepted in namespaces that are not polled: never treated
+	NotFollowed  uint64 `json:"not_followed"`     // accepted, but no memory for a mark or no callbacks available
 	SwitchFailed uint64 `json:"switches_refused"` // by the kernel
 }
 
-// Status gives a copy of the state at the last poll.
+// Status returns a copy of the state at the last poll.
 func (a *Agent) Status() Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.status
-	s.Killed = a.killed
+	s.Stopped = a.killed
 	s.DroppedCloses = a.closes.lost()
-	if a.rooms.KernelCounts != nil {
-		if n, err := a.rooms.KernelCounts(); err == nil {
+	if a.deps.KernelCounts != nil {
+		if n, err := a.deps.KernelCounts(); err == nil {
 			s.KernelCounts = n
 		} else {
 			s.Alarms = append(s.Alarms, "counters: "+err.Error())
@@ -57,9 +61,7 @@ func (a *Agent) Status() Status {
 	if a.plan != nil {
 		s.Plan = uint64(a.plan.Serial)
 	}
-	for _, kind := range slices.Sorted(maps.Keys(a.alarms)) {
-		s.Alarms = append(s.Alarms, kind+": "+a.alarms[kind])
-	}
+	s.Alarms = append(s.Alarms, a.alarms.list()...)
 	return s
 }
 
@@ -69,38 +71,49 @@ func (a *Agent) publish(spaces []Namespace) {
 	defer a.mu.Unlock()
 	a.status.Ledger = stats
 	a.status.Starved, a.status.Unknown = a.starved, a.unknown
-	a.status.Namespaces = a.status.Namespaces[:0:0]
+	a.status.Namespaces, a.status.DefaultCongs = a.status.Namespaces[:0:0], a.status.DefaultCongs[:0:0]
 	for _, ns := range spaces {
 		a.status.Namespaces = append(a.status.Namespaces, ns.Name)
+		a.status.DefaultCongs = append(a.status.DefaultCongs, ns.DefaultCong.String())
 	}
 }
 
-// alarm tells of a fault once when it begins, and keeps it in the status until
-// calm is called with its kind.
-func (a *Agent) alarm(kind, text string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.raise(kind, text)
+// alarms are the faults that last, each with its text, by kind.
+type alarms struct {
+	mu       sync.Mutex
+	standing map[string]string
 }
 
-// raise is alarm for a caller that holds mu.
-func (a *Agent) raise(kind, text string) {
-	_, standing := a.alarms[kind]
-	a.alarms[kind] = text
-	if standing {
+func (s *alarms) list() (texts []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, kind := range slices.Sorted(maps.Keys(s.standing)) {
+		texts = append(texts, kind+": "+s.standing[kind])
+	}
+	return texts
+}
+
+// RaiseAlarm reports a fault once when it begins, and keeps it in the status until
+// ClearAlarm is called with its kind.
+func (a *Agent) RaiseAlarm(kind, text string) {
+	a.alarms.mu.Lock()
+	defer a.alarms.mu.Unlock()
+	_, standing := a.alarms.standing[kind]
+	a.alarms.standing[kind] = text
+	if !standing && a.deps.OnAlarm != nil {
+		a.deps.OnAlarm(kind, text)
+	}
+}
+
+// ClearAlarm ends the alarm of a kind, if it stands.
+func (a *Agent) ClearAlarm(kind string) {
+	a.alarms.mu.Lock()
+	defer a.alarms.mu.Unlock()
+	if _, standing := a.alarms.standing[kind]; !standing {
 		return
 	}
-	a.rooms.Log.Warn("alarm", "kind", kind, "what", text)
-	if a.rooms.OnAlarm != nil {
-		a.rooms.OnAlarm(kind, text)
-	}
-}
-
-func (a *Agent) calm(kind string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, ok := a.alarms[kind]; ok {
-		delete(a.alarms, kind)
-		a.rooms.Log.Info("alarm over", "kind", kind)
+	delete(a.alarms.standing, kind)
+	if a.deps.OnClear != nil {
+		a.deps.OnClear(kind)
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/accesslog"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Config is the whole file. Keys are in the yaml tags; etc/congctl.yml has each
-// with its unit, default and reason. Durations tagged scale:"yes" shrink and
-// grow with Window unless the file sets them.
+// Config is the whole file. The yaml tags are its keys; etc/congctl.yml has each with its
+// unit, default and reason. Durations tagged scale:"yes" scale with Window unless the
+// file sets them.
 type Config struct {
 	PoP         string `yaml:"pop"` // "" is the host name
 	StateDir    string `yaml:"state_dir"`
@@ -25,14 +25,14 @@ type Config struct {
 	Netns       []string `yaml:"netns"`  // "own", "all", or names and paths
 	Ports       []uint16 `yaml:"ports"`  // local; empty is all
 	Cgroup      string   `yaml:"cgroup"` // "" is the cgroup2 root, found in /proc/mounts
-	Tier        string   `yaml:"tier"`   // "" is the best that the kernel can; "route" or "observe" hold it lower
+	Tier        string   `yaml:"tier"`   // "" is the best that the kernel can do; "route" or "observe" holds it lower
 	RingBytes   int      `yaml:"ring_bytes"`
 	MaxPrefixes int      `yaml:"max_prefixes"`
 
 	Clients    Clients    `yaml:"clients"`
 	Treatment  Treatment  `yaml:"treatment"`
 	Experiment Experiment `yaml:"experiment"`
-	// Policy is completed by Rules: what other keys set is not a key here.
+	// Rules completes Policy: what other keys set is not a key here.
 	Policy  policy.Rules `yaml:"policy" scale:"yes"`
 	Plan    Plan         `yaml:"plan"`
 	Starved Starved      `yaml:"starved"`
@@ -42,9 +42,9 @@ type Config struct {
 	Log     Log          `yaml:"log"`
 }
 
-// Clients rules which remote addresses are clients, beside those that are public.
+// Clients decides which remote addresses are clients, besides public ones.
 type Clients struct {
-	Allow   []netip.Prefix `yaml:"allow"`   // clients though loopback, private or otherwise special
+	Allow   []netip.Prefix `yaml:"allow"`   // clients although loopback, private or otherwise special
 	Exclude []netip.Prefix `yaml:"exclude"` // never clients: health checks, own monitoring; beats Allow
 }
 
@@ -54,6 +54,12 @@ type Treatment struct {
 	DefaultCong string        `yaml:"default_cong"` // "" is each namespace's own net.ipv4.tcp_congestion_control
 	MinBytes    uint64        `yaml:"min_bytes"`    // of one response, acknowledged
 	Expiry      time.Duration `yaml:"expiry" scale:"yes"`
+
+	Always     []policy.Listed `yaml:"always"`      // networks to treat whatever is measured
+	AlwaysFile string          `yaml:"always_file"` // more of them
+	Control    string          `yaml:"control"`     // "on" or "off": control blocks of those
+	Never      []policy.Listed `yaml:"never"`       // networks never to treat
+	NeverFile  string          `yaml:"never_file"`  // more of them
 }
 
 // Experiment is the switchback.
@@ -66,7 +72,7 @@ type Experiment struct {
 	AA           float64       `yaml:"aa"`            // the same
 }
 
-// Permille gives the two shares in the plan file's unit.
+// Permille returns the two shares in the plan file's unit.
 func (e Experiment) Permille() (holdout, aa int) {
 	return int(math.Round(1000 * e.Holdout)), int(math.Round(1000 * e.AA))
 }
@@ -77,17 +83,15 @@ type Plan struct {
 	NewPerRound   int            `yaml:"new_per_round"` // prefixes
 	MaxChange     float64        `yaml:"max_change"`    // share of the plan in force, per round
 	AllowPrefixes []netip.Prefix `yaml:"allow_prefixes"`
-	Deny          []netip.Prefix `yaml:"deny"`
-	DenyFile      string         `yaml:"deny_file"`
 }
 
-// Starved says when the host is too short of CPU for a new treatment.
+// Starved is when the host is too short of CPU for a new treatment.
 type Starved struct {
 	StealShare     float64 `yaml:"steal_share"`       // of CPU time, 0..1
 	RunQueuePerCPU float64 `yaml:"run_queue_per_cpu"` // runnable tasks per CPU
 }
 
-// Store is what is kept, how long, and what of a client's address.
+// Store is what is kept, for how long, and how much of a client's address.
 type Store struct {
 	KeepWindows   time.Duration    `yaml:"keep_windows"`
 	KeepDecisions time.Duration    `yaml:"keep_decisions"`
@@ -97,7 +101,13 @@ type Store struct {
 	RecordsFile   string           `yaml:"records_file"` // "" is off
 }
 
-// Log is where the process's own words go: standard error.
+// Before returns what is older at a time than s keeps.
+func (s Store) Before(unix int64) journal.Before {
+	ago := func(d time.Duration) int64 { return unix - int64(d/time.Second) }
+	return journal.Before{Windows: ago(s.KeepWindows), Rounds: ago(s.KeepDecisions), Events: ago(s.KeepEvents), Plans: ago(s.KeepPlans)}
+}
+
+// Log is where the process logs: standard error.
 type Log struct {
 	Level  string `yaml:"level"`
 	Format string `yaml:"format"`
@@ -105,7 +115,7 @@ type Log struct {
 
 const day = 24 * time.Hour
 
-// Default gives the configuration of an empty file.
+// Default returns the configuration of an empty file.
 func Default() Config {
 	return Config{
 		StateDir: "/var/lib/congctl",
@@ -116,14 +126,14 @@ func Default() Config {
 
 		RingBytes:   4 << 20,
 		MaxPrefixes: 200_000,
-		Treatment:   Treatment{Cong: "bbr", MinBytes: 100_000, Expiry: 15 * time.Minute},
+		Treatment:   Treatment{Cong: "bbr", MinBytes: 100_000, Expiry: 15 * time.Minute, Control: ControlOn},
 		Experiment:  Experiment{Mode: ExperimentOn, Block: 30 * time.Minute, Washout: 5 * time.Minute, ControlEvery: 8, Holdout: 0.05, AA: 0.05},
 		Policy:      policy.DefaultRules(),
 		Plan:        Plan{Max: 500, NewPerRound: 25, MaxChange: 0.20},
 		Starved:     Starved{StealShare: 0.10, RunQueuePerCPU: 3},
 		Store: Store{KeepWindows: 7 * day, KeepDecisions: 30 * day, KeepEvents: 30 * day, KeepPlans: 90 * day,
 			Addresses: record.AddressesPrefix},
-		Goodput: Goodput{Format: string(accesslog.NginxJSON), Keep: 7 * day},
+		Goodput: Goodput{Format: Formats[0], Keep: 7 * day},
 		Log:     Log{Level: "info", Format: "text"},
 	}
 }
@@ -134,6 +144,8 @@ const (
 	NetnsAll      = "all"
 	ExperimentOn  = "on"
 	ExperimentOff = "off"
+	ControlOn     = "on" // of Treatment.Control
+	ControlOff    = "off"
 )
 
 // Values of Tier, besides "" for the best.
@@ -141,15 +153,3 @@ const (
 	TierRoute   = "route"
 	TierObserve = "observe"
 )
-
-// PollsAll reports whether every network namespace is polled.
-func (c Config) PollsAll() bool { return len(c.Netns) == 1 && c.Netns[0] == NetnsAll }
-
-// NetnsNames lists the namespaces to poll besides or instead of the own one; nil
-// for "own" and "all".
-func (c Config) NetnsNames() []string {
-	if len(c.Netns) == 1 && (c.Netns[0] == NetnsAll || c.Netns[0] == NetnsOwn) {
-		return nil
-	}
-	return c.Netns
-}

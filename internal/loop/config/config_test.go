@@ -2,17 +2,19 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/policy"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/strict"
 )
 
 func annotated(t *testing.T) string {
@@ -76,7 +78,7 @@ func TestAnnotatedFileIsWhole(t *testing.T) {
 }
 
 func TestDefaultIsValid(t *testing.T) {
-	if err := Default().Validate(); err != nil {
+	if err := Default().faults().Err(); err != nil {
 		t.Fatal(err)
 	}
 	for _, empty := range []string{"", "\n# only a comment\n", "---\n", "~"} {
@@ -121,19 +123,20 @@ func TestScaledDefaultsAreValid(t *testing.T) {
 		c := Default()
 		c.Window = time.Duration(s) * time.Second
 		c.scale(func(path string) bool { return path == "window" })
-		if err := c.Validate(); err != nil {
+		if err := c.faults().Err(); err != nil {
 			t.Errorf("window %ds: %v", s, err)
 		}
 	}
 }
 
 func TestRules(t *testing.T) {
-	deny := filepath.Join(t.TempDir(), "deny")
-	if err := os.WriteFile(deny, []byte("203.0.113.0/24\n"), 0o600); err != nil {
+	never, always := filepath.Join(t.TempDir(), "never"), filepath.Join(t.TempDir(), "always")
+	if err := errors.Join(os.WriteFile(never, []byte("203.0.113.0/24\n"), 0o600), os.WriteFile(always, []byte("2001:db8::/55 radio\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	c, err := Parse([]byte("window: 2m\nmax_prefixes: 9000\npolicy: {max_age: 12h, select_duty: 0.7}\n" +
-		"plan: {max: 40, new_per_round: 4, deny: [198.18.0.0/15], allow_prefixes: [10.0.0.0/8], deny_file: " + deny + "}"))
+		"treatment: {never: [198.18.0.0/15], never_file: " + never + ", always: [192.0.2.0/24 satellite link], always_file: " + always + ", control: off}\n" +
+		"plan: {max: 40, new_per_round: 4, allow_prefixes: [10.0.0.0/8]}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +151,10 @@ func TestRules(t *testing.T) {
 	w.BlockSeconds, w.WashoutSeconds, w.SecondLookSeconds = 12*60, 120, 108*60
 	w.BudgetSeconds, w.EvidenceSeconds, w.CooldownSeconds, w.MaxCooldownSeconds = 144*60, 576*60, 576*60, 8*576*60
 	want.Guards.Allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
-	want.Guards.Deny = []netip.Prefix{netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("203.0.113.0/24")}
+	want.Guards.Never = []policy.Listed{{Net: netip.MustParsePrefix("198.18.0.0/15")}, {Net: netip.MustParsePrefix("203.0.113.0/24")}}
+	want.Always = []policy.Listed{{Net: netip.MustParsePrefix("192.0.2.0/24"), Reason: "satellite link"},
+		{Net: netip.MustParsePrefix("2001:db8::/56"), Reason: "radio"}, {Net: netip.MustParsePrefix("2001:db8:0:100::/56"), Reason: "radio"}}
+	want.Uncontrolled = true
 	got.HoldoutPrefixes, got.AAPrefixes = nil, nil
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -169,15 +175,15 @@ func TestTimesDoesNotOverflow(t *testing.T) {
 
 func TestNetns(t *testing.T) {
 	for file, want := range map[string][]string{
-		"netns: own": nil, "netns: all": nil, "netns: web": {"web"},
+		"": {"own"}, "netns: own": {"own"}, "netns: all": {"all"}, "netns: web": {"web"},
 		"netns: [own, web, /run/netns/db]": {"own", "web", "/run/netns/db"},
 	} {
 		c, err := Parse([]byte(file))
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		if got := c.NetnsNames(); !reflect.DeepEqual(got, want) || c.PollsAll() != (file == "netns: all") {
-			t.Errorf("%s: names %v, all %v", file, got, c.PollsAll())
+		if !reflect.DeepEqual(c.Netns, want) {
+			t.Errorf("%s: %v", file, c.Netns)
 		}
 	}
 }
@@ -188,7 +194,7 @@ func TestReadNamesTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Read(name)
-	var fs Faults
+	var fs strict.Faults
 	if !errors.As(err, &fs) || len(fs) != 1 || !strings.Contains(err.Error(), name) {
 		t.Errorf("got %v", err)
 	}
@@ -197,37 +203,49 @@ func TestReadNamesTheFile(t *testing.T) {
 	}
 }
 
-func TestDenyList(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "deny")
-	write := func(text string) {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+// TestListFiles: a list's file is checked with the rest of the list, and its faults name its lines.
+func TestListFiles(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "list")
+	for _, c := range []struct{ yaml, file, want string }{
+		{"never: [198.18.0.0/15], never_file: FILE", "# partners\n203.0.113.0/24 # one\n\n2001:db8::/56 monitoring\n", ""},
+		{"never_file: FILE", "203.0.113.7/24\n", `line 1: treatment.never_file: "203.0.113.7/24": host bits set; write 203.0.113.0/24`},
+		{"never_file: FILE", "x\n\n203.0.113.0/24\n", `line 1: treatment.never_file: "x": does not begin with a network; write it as 203.0.113.0/24 and then the reason`},
+		{"always: [203.0.112.0/23 sea cable], always_file: FILE", "198.51.100.0/24 radio\n203.0.113.0/24 satellite\n",
+			`line 2: treatment.always_file: "203.0.113.0/24 satellite": overlaps 203.0.112.0/23 of the same list; keep one`},
+		{"never: [203.0.113.0/24], always_file: FILE", "203.0.112.0/20 satellite\n",
+			`line 1: treatment.always_file: "203.0.112.0/20 satellite": overlaps 203.0.113.0/24 of treatment.never; keep one`},
+		{"always_file: FILE", "203.0.113.0/24 Funkstation K\xf6ln\n",
+			`line 1: treatment.always_file: "203.0.113.0/24 Funkstation K\xf6ln": a reason that is not UTF-8; write 203.0.113.0/24 Funkstation K?ln, or save the file as UTF-8`},
+		{"never: [203.0.113.7/32 probe], always_file: FILE", "203.0.112.0/20 satellite\n", ""}, // the kernel leaves the address alone
+	} {
+		if err := os.WriteFile(name, []byte(c.file), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		conf, err := Parse([]byte("treatment: {" + strings.ReplaceAll(c.yaml, "FILE", name) + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = conf.Lists()
+		if text := fmt.Sprint(err); c.want == "" && err != nil || c.want != "" && !strings.HasSuffix(text, c.want) {
+			t.Errorf("%s, %q: %v, want %s", c.yaml, c.file, err, c.want)
+		}
 	}
-	c, err := Parse([]byte("plan: {deny: [198.18.0.0/15], deny_file: " + name + "}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write("# partners\n203.0.113.0/24 # one\n\n2001:db8::/56\n")
-	if got, err := c.DenyList(); err != nil || len(got) != 3 {
-		t.Errorf("got %v, %v", got, err)
-	}
-	write("203.0.113.7/24\nx\n")
-	_, err = c.DenyList()
-	if err == nil || !regexp.MustCompile(`line 1: .*write 203.0.113.0/24\nline 2: `).MatchString(err.Error()) {
-		t.Errorf("got %v", err)
+	c := Default()
+	c.Treatment.AlwaysFile = name + ".none"
+	if _, err := c.Rules(); err == nil || !strings.Contains(err.Error(), "treatment.always_file") {
+		t.Errorf("no file: %v", err)
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte("window: 2m\nplan: {deny: [203.0.113.0/24]}\n"))
+	f.Add([]byte("window: 2m\ntreatment: {never: [203.0.113.0/24], always: [2001:db8::/40 radio]}\n"))
 	f.Add([]byte("a: &x [*x]\n? [1]\n: 2\n"))
 	f.Add([]byte("pop: !!binary x\n---\nb"))
 	f.Add([]byte("window: 1e99d\npoll: -1s\nplan: {max_change: nan}\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, err := Parse(b)
 		if err == nil {
-			err = c.Validate()
+			err = c.faults().Err()
 			if err != nil {
 				t.Errorf("parsed but not valid: %v", err)
 			}
@@ -246,5 +264,21 @@ func TestAllowThatCannotTakeEffectIsRefused(t *testing.T) {
 	}
 	if _, err := Parse([]byte("plan: {allow_prefixes: [64:ff9b::/56, 10.0.0.0/8]}")); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestParseSince(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"24h": "2026-11-19T12:00:00Z", "7d": "2026-11-13T12:00:00Z", "2026-11-20T11:00:00+01:00": "2026-11-20T10:00:00Z",
+		"2026-11-20T13:00:00Z": "not in the past", "yesterday": "write a duration", "0s": "write a duration", "": "write a duration",
+	} {
+		got, err := ParseSince(text, now)
+		switch {
+		case err != nil && !strings.Contains(err.Error(), want):
+			t.Errorf("%q: %v", text, err)
+		case err == nil && got.UTC().Format(time.RFC3339) != want:
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
 	}
 }

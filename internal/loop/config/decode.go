@@ -10,20 +10,23 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/strict"
 )
 
-// yaml.v3 can refuse unknown keys, but it stops at the first bad value, names no
-// field, and does not tell which fields a file sets. This decoder walks the node
-// tree instead: it reads what the Config struct has, notes the line of every
-// key, and collects all faults.
+// decoder walks the YAML nodes. yaml.v3 can refuse unknown keys, but it stops at the
+// first bad value, names no field, and does not say which fields a file sets. This
+// decoder reads what the Config struct has, notes the line of every key, and collects
+// all faults.
 type decoder struct {
 	lines  map[string]int    // dotted key -> line: the fields that the file sets
 	values map[string]string // of the single-valued ones, as written
-	faults Faults
+	faults strict.Faults
 }
 
 func (d *decoder) fault(n *yaml.Node, field, problem, fix string) {
-	d.faults = append(d.faults, Fault{Field: field, Line: n.Line, Value: n.Value, Problem: problem, Fix: fix})
+	d.faults = append(d.faults, strict.Fault{Field: field, Line: n.Line, Value: n.Value, Problem: problem, Fix: fix})
 }
 
 func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
@@ -36,10 +39,12 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 		name := join(path, key.Value)
 		field, seconds, ok := fieldByKey(v, key.Value)
 		switch {
+		case moved[name] != "":
+			d.faults = append(d.faults, strict.Fault{Field: name, Line: key.Line, Problem: "is now " + moved[name], Fix: "write its value there"})
 		case key.Kind != yaml.ScalarNode || !ok:
-			d.faults = append(d.faults, Fault{Field: name, Line: key.Line, Problem: "unknown key", Fix: suggest(v, path, key.Value)})
+			d.faults = append(d.faults, strict.Fault{Field: name, Line: key.Line, Problem: "unknown key", Fix: suggest(v, path, key.Value)})
 		case derived[name] != "":
-			d.faults = append(d.faults, Fault{Field: name, Line: key.Line, Problem: "not a key of its own", Fix: "set " + derived[name]})
+			d.faults = append(d.faults, strict.Fault{Field: name, Line: key.Line, Problem: "not a key of its own", Fix: "set " + derived[name]})
 		case d.lines[name] > 0:
 			d.fault(val, name, fmt.Sprintf("set twice, first in line %d", d.lines[name]), "keep one")
 		default:
@@ -56,15 +61,15 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 func (d *decoder) value(n *yaml.Node, v reflect.Value, name string) {
 	switch _, text := v.Addr().Interface().(encoding.TextUnmarshaler); {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		d.fault(n, name, "anchors and aliases are not read", "write the value out")
+		d.fault(n, name, "anchors and aliases are not supported", "write the value out")
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
-		d.fault(n, name, "no value", "give one or remove the line")
+		d.fault(n, name, "no value", "add one or remove the line")
 	case v.Kind() == reflect.Struct && !text:
 		d.mapping(n, v, name)
 	case v.Kind() == reflect.Slice:
 		d.list(n, v, name)
 	case n.Kind != yaml.ScalarNode:
-		d.fault(n, name, "not a single value", "write one value")
+		d.fault(n, name, "not a single value", `write one value, in quotes where it has ": "`)
 	default:
 		d.values[name] = n.Value
 		if problem, fix := setScalar(n, v); problem != "" {
@@ -99,7 +104,7 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, name string) {
 		d.value(item, e, name)
 		v.Set(reflect.Append(v, e))
 	}
-	delete(d.values, name) // of the last item alone
+	delete(d.values, name) // that of the last item
 }
 
 func setScalar(n *yaml.Node, v reflect.Value) (problem, fix string) {
@@ -131,6 +136,9 @@ func setScalar(n *yaml.Node, v reflect.Value) (problem, fix string) {
 }
 
 func textProblem(v reflect.Value, err error) (problem, fix string) {
+	if v.Type() == reflect.TypeFor[policy.Listed]() {
+		return notListed, listedFix
+	}
 	if v.Type().PkgPath() == "net/netip" {
 		return "not a network", "write one as 203.0.113.0/24 or 2001:db8::/56"
 	}
@@ -174,7 +182,7 @@ func setInteger(s string, v reflect.Value) (problem, fix string) {
 	return "", ""
 }
 
-// keyOf is a field's key in the file: its yaml tag, or its Go name without one.
+// keyOf returns a field's key in the file: its yaml tag, or its Go name without one.
 func keyOf(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 	if isSeconds(f) {
@@ -206,7 +214,7 @@ func keys(t reflect.Type, path string) (out []string) {
 	return out
 }
 
-// suggest names the key that key was meant to be, or all keys of the section.
+// suggest names the most likely key for a misspelt one, or all keys of the section.
 func suggest(v reflect.Value, path, key string) string {
 	best, dist := "", 3
 	for _, k := range keys(v.Type(), path) {

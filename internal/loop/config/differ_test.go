@@ -2,13 +2,14 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // What a day in short windows sets, and what follows from it.
 func TestDifferences(t *testing.T) {
-	c, err := Parse([]byte("window: 2m\npoll: 12s\nplan: {deny: [203.0.113.0/24, 198.51.100.0/24]}\nexperiment: {block: 10m}\n"))
+	c, err := Parse([]byte("window: 2m\npoll: 12s\ntreatment: {never: [203.0.113.0/24, 198.51.100.0/24 probes]}\nexperiment: {block: 10m}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,12 +23,34 @@ func TestDifferences(t *testing.T) {
 	}
 	text := strings.Join(got, "\n")
 	for _, want := range []string{"window 2m (5m) false\n", "poll 12s (10s) false\n", "experiment.block 10m (30m) false\n", "experiment.washout 2m (5m) true\n",
-		"treatment.expiry 6m (15m) true\n", "plan.deny [203.0.113.0/24, 198.51.100.0/24] ([]) false"} {
+		"treatment.expiry 6m (15m) true\n", "treatment.never [203.0.113.0/24, 198.51.100.0/24 probes] ([]) false"} {
 		if !strings.Contains(text+"\n", want) {
 			t.Errorf("lacks %q in\n%s", want, text)
 		}
 	}
 	if list, err := Default().Differences(); err != nil || len(list) != 0 {
 		t.Errorf("defaults differ from defaults: %v, %v", list, err)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	a, err := Parse([]byte("treatment: {never: [203.0.113.0/24 probes]}\nplan: {max: 400}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Parse([]byte("clients: {exclude: [198.51.100.0/24]}\nplan: {max: 400}\nstore: {keep_events: 7d}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Changes(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"clients.exclude is [198.51.100.0/24] (was [])", "treatment.never is [] (was [203.0.113.0/24 probes])", "store.keep_events is 7d (was 30d)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("changes %q, want %q", got, want)
+	}
+	if got, err := Changes(a, a); err != nil || len(got) > 0 {
+		t.Errorf("the same: %q, %v", got, err)
 	}
 }

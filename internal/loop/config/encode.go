@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Text writes c as a file that Parse reads back to the same: its keys, durations
-// with a unit, and nothing that another key sets.
+// Text writes c as a file that Parse reads back to the same: its keys, durations with a
+// unit, and nothing that another key sets.
 func (c Config) Text() ([]byte, error) {
 	root, err := section(reflect.ValueOf(c), "")
 	if err != nil {

@@ -1,41 +1,46 @@
 package config
 
 import (
+	"slices"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/accesslog"
+	"github.com/congctl/congctl/internal/strict"
 )
 
-// Goodput is where responses are told of.
+// Formats are the names of access log formats, the default first; goodput/accesslog decodes
+// them.
+var Formats = []string{"nginx-json", "apache", "congctl"}
+
+// Goodput is the source of responses.
 type Goodput struct {
 	AccessLogs []string      `yaml:"access_logs"` // empty: goodput is not measured
 	Format     string        `yaml:"format"`
 	Keep       time.Duration `yaml:"keep"`
 }
 
-// Names are files that name what effects are grouped by; "" is none.
+// Names are files that name the groups of effects; "" is none.
 type Names struct {
 	Networks string `yaml:"networks"`
 	Tenants  string `yaml:"tenants"`
 	ASN      string `yaml:"asn"`
 }
 
-// leastGoodput: effects are of a day by default, and rows of a day's responses may
-// come two days later.
+// leastGoodput: effects cover a day by default, and rows of a day's responses may arrive
+// two days later.
 const leastGoodput = 3 * day
 
-func (c Config) checkGoodput(fs *Faults) {
-	if _, err := accesslog.ParseFormat(c.Goodput.Format); err != nil {
-		fs.add("goodput.format", c.Goodput.Format, "unknown", "write nginx-json, apache or congctl")
+func (c Config) checkGoodput(fs *strict.Faults) {
+	if !slices.Contains(Formats, c.Goodput.Format) {
+		fs.Add("goodput.format", c.Goodput.Format, "unknown", "write nginx-json, apache or congctl")
 	}
 	if c.Goodput.Keep < leastGoodput {
-		fs.add("goodput.keep", FormatDuration(c.Goodput.Keep), "shorter than 3d", "write 3d or more")
+		fs.Add("goodput.keep", FormatDuration(c.Goodput.Keep), "shorter than 3d", "write 3d or more")
 	}
 	seen := map[string]bool{}
 	for _, path := range c.Goodput.AccessLogs {
 		absolute(fs, "goodput.access_logs", path, false)
 		if seen[path] {
-			fs.add("goodput.access_logs", path, "given twice", "keep one")
+			fs.Add("goodput.access_logs", path, "given twice", "keep one")
 		}
 		seen[path] = true
 	}

@@ -5,31 +5,68 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"reflect"
 	"regexp"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/congctl/congctl/internal/strict"
 )
 
 // Read reads and parses the file at name.
-func Read(name string) (Config, error) {
+func Read(name string) (Config, error) { return readFile("configuration", name, Parse) }
+
+// ReadPartly is Read for a verb that must work on a file with faults. With [strict.Faults] it
+// returns what the file sets without a fault, on the defaults; of a file that is not
+// YAML that is the lines of socket and state_dir. Only socket, state_dir and
+// treatment.expiry are certain to be valid then.
+func ReadPartly(name string) (Config, error) {
+	return readFile("configuration", name, func(b []byte) (Config, error) {
+		c, faults := partly(b)
+		return c, faults.Err()
+	})
+}
+
+func readFile(what, name string, parse func([]byte) (Config, error)) (Config, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return Config{}, fmt.Errorf("read configuration: %w", err)
+		return Config{}, fmt.Errorf("read %s: %w", what, err)
 	}
-	c, err := Parse(b)
+	c, err := parse(b)
 	if err != nil {
-		return Config{}, fmt.Errorf("read configuration %s: %w", name, err)
+		return c, fmt.Errorf("read %s %s: %w", what, name, err)
 	}
 	return c, nil
 }
 
+var placeLine = regexp.MustCompile(`(?m)^(?:socket|state_dir):.*$`)
+
+func partly(b []byte) (Config, strict.Faults) {
+	root, err := document(b)
+	var syntax strict.Faults
+	if errors.As(err, &syntax) {
+		root, err = document(bytes.Join(placeLine.FindAll(b, -1), []byte("\n")))
+	}
+	if err != nil {
+		return Default(), syntax
+	}
+	c, faults := read(root)
+	for _, f := range faults {
+		switch f.Field {
+		case "socket":
+			c.Socket = Default().Socket
+		case "state_dir":
+			c.StateDir = Default().StateDir
+		case "treatment.expiry":
+			c.Treatment.Expiry = Default().Treatment.Expiry
+		}
+	}
+	return c, append(syntax, faults...)
+}
+
 // Parse reads one YAML document onto the defaults. An unknown key, a wrong type
-// or a value out of bounds is a fault; the error is a [Faults] with all of them.
+// or a value out of bounds is a fault; the error is a [strict.Faults] with all of them.
 // An empty document is the defaults.
 func Parse(b []byte) (Config, error) {
 	root, err := document(b)
@@ -39,8 +76,16 @@ func Parse(b []byte) (Config, error) {
 	return parse(root)
 }
 
-// parse reads the top-level mapping; nil is an empty one.
 func parse(root *yaml.Node) (Config, error) {
+	c, faults := read(root)
+	if err := faults.Err(); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// read reads the top-level mapping; nil is an empty one.
+func read(root *yaml.Node) (Config, strict.Faults) {
 	c := Default()
 	d := decoder{lines: map[string]int{}, values: map[string]string{}}
 	if root != nil {
@@ -51,49 +96,26 @@ func parse(root *yaml.Node) (Config, error) {
 	if faults := c.faults(); len(faults) > 0 {
 		d.faults = append(d.faults, d.located(faults)...)
 	}
-	if err := d.faults.or(); err != nil {
-		return Config{}, err
-	}
-	return c, nil
+	return c, d.faults
 }
 
-// document gives the one top-level mapping of b; nil when b is empty.
+// document returns the one top-level mapping of b; nil when b is empty.
 func document(b []byte) (*yaml.Node, error) {
-	dec := yaml.NewDecoder(bytes.NewReader(b))
-	var doc, more yaml.Node
-	switch err := dec.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		return nil, nil
-	case err != nil:
-		return nil, Faults{syntaxFault(err)}
-	}
-	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
-		return nil, Faults{{Line: more.Line, Problem: "a second document", Fix: "keep one"}}
-	}
-	root := doc.Content[0]
+	root, err := strict.Document(b)
 	switch {
-	case root.Kind == yaml.ScalarNode && root.Tag == "!!null":
+	case err != nil:
+		return nil, strict.Faults{strict.FaultOf(err)}
+	case strict.Empty(root):
 		return nil, nil
 	case root.Kind != yaml.MappingNode:
-		return nil, Faults{{Line: root.Line, Problem: "not a mapping", Fix: "write `key: value` lines"}}
+		return nil, strict.Faults{{Line: root.Line, Problem: "not a mapping", Fix: "write `key: value` lines"}}
 	}
 	return root, nil
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
-
-func syntaxFault(err error) Fault {
-	f := Fault{Problem: err.Error(), Fix: "not YAML: look for a tab, a missing colon or a quote"}
-	if m := yamlLine.FindStringSubmatch(strings.Split(err.Error(), "\n")[0]); m != nil {
-		f.Line, _ = strconv.Atoi(m[1])
-		f.Problem = m[2]
-	}
-	return f
-}
-
-// located gives each fault the line of its field, or of the section it is in, and
+// located sets the line of each fault to that of its field or section, and
 // drops those of fields that already have a fault from reading.
-func (d *decoder) located(faults Faults) (out Faults) {
+func (d *decoder) located(faults strict.Faults) (out strict.Faults) {
 	for _, f := range faults {
 		if d.bad(f.Field) {
 			continue

@@ -1,30 +1,17 @@
 package config
 
 import (
-	"fmt"
-	"os"
 	"reflect"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // ReadPolicy reads the file at name with ParsePolicy.
-func ReadPolicy(name string) (Config, error) {
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return Config{}, fmt.Errorf("read policy: %w", err)
-	}
-	c, err := ParsePolicy(b)
-	if err != nil {
-		return Config{}, fmt.Errorf("read policy %s: %w", name, err)
-	}
-	return c, nil
-}
+func ReadPolicy(name string) (Config, error) { return readFile("policy", name, ParsePolicy) }
 
-// ParsePolicy reads a configuration, or a file that has the keys of its policy
-// section alone, at the top level: what a trial of other rules needs. Which of the two
-// it is follows from its keys; a file with keys of both is a configuration with faults.
-// All else is as in Parse.
+// ParsePolicy reads a configuration, or a file with only the keys of its policy section
+// at the top level, as a trial of other rules needs. The keys tell which of the two it
+// is; a file with keys of both is a configuration with faults. Otherwise it is as Parse.
 func ParsePolicy(b []byte) (Config, error) {
 	root, err := document(b)
 	if err != nil {

@@ -33,14 +33,14 @@ func TestParsePolicy(t *testing.T) {
 
 func TestParsePolicyRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"min_sample: 3\n":                      "line 1: policy.min_sample: unknown key; did you mean min_samples?",
-		"min_samples: 3\nguards: {rtt: 1}\n":   "line 2: policy.guards.rtt: unknown key",
-		"min_samples: 3\nguards: {deny: []}\n": "line 2: policy.guards.deny: not a key of its own; set plan.deny",
-		"min_samples: 3\nwindow: 2m\n":         "line 1: min_samples: unknown key", // keys of both
-		"min_samples: 0\n":                     `line 1: policy.min_samples: "0": out of bounds`,
-		"min_samples: 3\nmin_samples: 4\n":     "set twice, first in line 1",
-		"- min_samples\n":                      "line 1: not a mapping",
-		"group_share: 0.2\nmax_selected: 10\n": "line 2: policy.max_selected: not a key of its own; set plan.max",
+		"min_sample: 3\n":                       "line 1: policy.min_sample: unknown key; did you mean min_samples?",
+		"min_samples: 3\nguards: {rtt: 1}\n":    "line 2: policy.guards.rtt: unknown key",
+		"min_samples: 3\nguards: {never: []}\n": "line 2: policy.guards.never: not a key of its own; set treatment.never",
+		"min_samples: 3\nwindow: 2m\n":          "line 1: min_samples: unknown key", // keys of both
+		"min_samples: 0\n":                      `line 1: policy.min_samples: "0": out of bounds`,
+		"min_samples: 3\nmin_samples: 4\n":      "set twice, first in line 1",
+		"- min_samples\n":                       "line 1: not a mapping",
+		"group_share: 0.2\nmax_selected: 10\n":  "line 2: policy.max_selected: not a key of its own; set plan.max",
 	} {
 		if _, err := ParsePolicy([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q:\ngot  %v\nwant %s", text, err, want)

@@ -9,17 +9,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/policy"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/strict"
 )
 
-// derived maps fields of the policy section to the key that sets them: one number
-// has one place in the file.
+// moved maps keys of older files to those that took their place, with the same value.
+var moved = map[string]string{"plan.deny": "treatment.never", "plan.deny_file": "treatment.never_file"}
+
+// derived maps fields of the policy section to the keys that set them: each number has
+// one place in the file.
 var derived = map[string]string{
 	"policy.window":            "window",
 	"policy.max_new_per_round": "plan.new_per_round",
 	"policy.max_selected":      "plan.max",
 	"policy.max_tracked":       "max_prefixes",
-	"policy.guards.deny":       "plan.deny",
+	"policy.guards.never":      "treatment.never",
+	"policy.always":            "treatment.always",
+	"policy.uncontrolled":      "treatment.control",
 	"policy.guards.allow":      "plan.allow_prefixes",
 
 	"policy.trial.on":             "experiment.mode",
@@ -28,15 +34,15 @@ var derived = map[string]string{
 	"policy.trial.group_promoted": "experiment.control_every",
 }
 
-// Rules gives the whole policy: the policy section, with what other keys set. It
-// reads the deny file.
+// Rules returns the whole policy: the policy section, with what other keys set. It
+// reads the files of lists.
 func (c Config) Rules() (policy.Rules, error) {
-	deny, err := c.DenyList()
+	always, never, err := c.Lists()
 	if err != nil {
 		return policy.Rules{}, err
 	}
 	c.derive()
-	c.Policy.Guards.Deny = deny
+	c.Policy.Always, c.Policy.Guards.Never = always, never
 	return c.Policy, nil
 }
 
@@ -44,15 +50,16 @@ func (c *Config) derive() {
 	p := &c.Policy
 	p.WindowSeconds = int64(c.Window / time.Second)
 	p.MaxNewPerRound, p.MaxSelected, p.MaxTracked = c.Plan.NewPerRound, c.Plan.Max, c.MaxPrefixes
-	p.Guards.Deny, p.Guards.Allow = c.Plan.Deny, c.Plan.AllowPrefixes
+	p.Guards.Never, p.Guards.Allow = c.Treatment.Never, c.Plan.AllowPrefixes
+	p.Uncontrolled = c.Treatment.Control == ControlOff
 	t, e := &p.Trial, c.Experiment
 	t.On, t.GroupPromoted = e.Mode == ExperimentOn, e.ControlEvery
 	t.BlockSeconds, t.WashoutSeconds = int64(e.Block/time.Second), int64(e.Washout/time.Second)
 }
 
-// checkPolicy asks the policy itself, and gives its faults the names and units of
+// checkPolicy asks the policy itself, and translates its faults to the names and units of
 // the file; a fault of a derived field goes to the key that sets it.
-func (c Config) checkPolicy(fs *Faults) {
+func (c Config) checkPolicy(fs *strict.Faults) {
 	if c.Window < time.Second || c.Window > time.Hour || c.Window%time.Second != 0 {
 		return // its times are measured in windows
 	}
@@ -65,7 +72,7 @@ func (c Config) checkPolicy(fs *Faults) {
 	for _, err := range all.Unwrap() {
 		f := policyFault(err)
 		f.Field = cmp.Or(derived[f.Field], f.Field)
-		if !slices.ContainsFunc(*fs, func(had Fault) bool { return had.Field == f.Field }) {
+		if !slices.ContainsFunc(*fs, func(had strict.Fault) bool { return had.Field == f.Field }) {
 			*fs = append(*fs, f)
 		}
 	}
@@ -76,12 +83,12 @@ var (
 	secondsFix = regexp.MustCompile(`_seconds, (\d+)`)
 )
 
-func policyFault(err error) Fault {
+func policyFault(err error) strict.Fault {
 	m := policyText.FindStringSubmatch(err.Error())
 	if m == nil {
-		return Fault{Field: "policy", Problem: err.Error()}
+		return strict.Fault{Field: "policy", Problem: err.Error()}
 	}
-	f := Fault{Field: "policy." + m[1], Value: m[2], Problem: "out of bounds", Fix: secondsFix.ReplaceAllString(m[3], ", $1 s")}
+	f := strict.Fault{Field: "policy." + m[1], Value: m[2], Problem: "out of bounds", Fix: secondsFix.ReplaceAllString(m[3], ", $1 s")}
 	if name, seconds := strings.CutSuffix(f.Field, secondsTail); seconds {
 		f.Field, f.Value = name, m[2]+"s"
 	}
@@ -89,8 +96,8 @@ func policyFault(err error) Fault {
 	return f
 }
 
-// secondsTail: core keeps durations as whole seconds in fields named so. In the
-// file they are durations like all others, and have no tail.
+// secondsTail: core holds durations as whole seconds in fields with this suffix. In the
+// file they are durations like all others, without the suffix.
 const secondsTail = "_seconds"
 
 func wholeSeconds(s string) (int64, error) {

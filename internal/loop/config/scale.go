@@ -8,13 +8,13 @@ import (
 
 const (
 	defaultWindow = 5 * time.Minute
-	// minPoll: one dump of 100,000 sockets takes tens of milliseconds; polled more
-	// often than ten times a second the sampler would be a load of its own.
+	// minPoll: one dump of 100,000 sockets takes tens of milliseconds; polling more often
+	// than ten times a second would itself load the host.
 	minPoll = 100 * time.Millisecond
 )
 
-// scale stretches every duration tagged scale:"yes" by Window over the default
-// window, but for those that the file sets. A struct tagged so scales as a whole.
+// scale stretches every duration tagged scale:"yes" by Window over the default window,
+// except those that the file sets. A struct with the tag scales as a whole.
 func (c *Config) scale(set func(path string) bool) {
 	if c.Window == defaultWindow || c.Window <= 0 {
 		return
@@ -43,7 +43,7 @@ func scaleStruct(v reflect.Value, path string, all bool, window time.Duration, s
 	}
 }
 
-// times is d * window / defaultWindow, without overflow: a cool-down of 8 days in
+// times returns d * window / defaultWindow without overflow: a cool-down of 8 days in
 // nanoseconds times a window does not fit 64 bits.
 func times(d, window time.Duration) time.Duration {
 	hi, lo := bits.Mul64(uint64(d), uint64(window))
@@ -54,9 +54,9 @@ func times(d, window time.Duration) time.Duration {
 	return time.Duration(min(q, 1<<63-1))
 }
 
-// pollFor is the longest interval, near the wanted one, that divides the window:
-// the last poll of a window must fall on its end. Whole seconds where they serve,
-// else whole milliseconds.
+// pollFor returns the longest interval near want that divides the window: the last poll
+// of a window must fall on its end. It uses whole seconds if possible, else whole
+// milliseconds.
 func pollFor(window, want time.Duration) time.Duration {
 	unit := time.Second
 	if want < unit {

@@ -9,14 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/ranges"
+	"github.com/congctl/congctl/internal/strict"
+	"github.com/congctl/congctl/internal/tcp/ranges"
 )
 
-// Validate checks every value and their relations. The error is a [Faults] with
-// all faults; nothing is ever clamped.
-func (c Config) Validate() error { return c.faults().or() }
-
-func (c Config) faults() (fs Faults) {
+// faults checks every value and their relations; it never clamps a value.
+func (c Config) faults() (fs strict.Faults) {
 	c.checkPlaces(&fs)
 	c.checkTime(&fs)
 	c.checkSampling(&fs)
@@ -34,58 +32,59 @@ var (
 	congName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,14}$`) // TCP_CA_NAME_MAX is 16 with the NUL
 )
 
-func (c Config) checkPlaces(fs *Faults) {
+func (c Config) checkPlaces(fs *strict.Faults) {
 	if c.PoP != "" && !popName.MatchString(c.PoP) {
-		fs.add("pop", c.PoP, "not a name", `use letters, digits, ".", "_" and "-", at most 64; "" is the host name`)
+		fs.Add("pop", c.PoP, "not a name", `use letters, digits, ".", "_" and "-", at most 64; "" is the host name`)
 	}
 	absolute(fs, "state_dir", c.StateDir, false)
 	absolute(fs, "socket", c.Socket, false)
 	absolute(fs, "cgroup", c.Cgroup, true)
 	if !slices.Contains([]string{"", TierRoute, TierObserve}, c.Tier) {
-		fs.add("tier", c.Tier, "not a tier to hold to", `use "route" or "observe"; "" is the best that the kernel can`)
+		fs.Add("tier", c.Tier, "not a tier limit", `use "route" or "observe"; "" is the best tier that the kernel allows`)
 	}
-	absolute(fs, "plan.deny_file", c.Plan.DenyFile, true)
+	absolute(fs, "treatment.always_file", c.Treatment.AlwaysFile, true)
+	absolute(fs, "treatment.never_file", c.Treatment.NeverFile, true)
 	absolute(fs, "store.records_file", c.Store.RecordsFile, true)
 	if len(c.Socket) > 107 { // sun_path is 108 with the NUL
-		fs.add("socket", c.Socket, fmt.Sprintf("%d bytes long, a unix socket's path has at most 107", len(c.Socket)), "use a shorter path")
+		fs.Add("socket", c.Socket, fmt.Sprintf("%d bytes long, a unix socket's path has at most 107", len(c.Socket)), "use a shorter path")
 	}
 }
 
-func absolute(fs *Faults, field, path string, empty bool) {
+func absolute(fs *strict.Faults, field, path string, empty bool) {
 	if path == "" && empty || strings.HasPrefix(path, "/") {
 		return
 	}
-	fs.add(field, path, "not an absolute path", "start it with /")
+	fs.Add(field, path, "not an absolute path", "start it with /")
 }
 
 const maxBlock = day // the plan file's own bound
 
-func (c Config) checkTime(fs *Faults) {
+func (c Config) checkTime(fs *strict.Faults) {
 	w, e := c.Window, c.Experiment
 	if w < time.Second || w > time.Hour || w%time.Second != 0 {
-		fs.add("window", FormatDuration(w), "not whole seconds from 1s to 1h", "the default is 5m")
-		return // all below are measured by it
+		fs.Add("window", FormatDuration(w), "not whole seconds from 1s to 1h", "the default is 5m")
+		return // all below are measured in windows
 	}
 	switch {
 	case c.Poll < minPoll || c.Poll > w:
-		fs.add("poll", FormatDuration(c.Poll), "not from 100ms to the window of "+FormatDuration(w), "the default is a thirtieth of the window")
+		fs.Add("poll", FormatDuration(c.Poll), "not from 100ms to the window of "+FormatDuration(w), "the default is a thirtieth of the window")
 	case w%c.Poll != 0:
-		fs.add("poll", FormatDuration(c.Poll), "does not divide the window of "+FormatDuration(w), "use "+FormatDuration(pollFor(w, c.Poll)))
+		fs.Add("poll", FormatDuration(c.Poll), "does not divide the window of "+FormatDuration(w), "use "+FormatDuration(pollFor(w, c.Poll)))
 	}
 	switch {
 	case e.Block < 2*w || e.Block > maxBlock:
-		fs.add("experiment.block", FormatDuration(e.Block), "not from two windows to 24h", "the default is six windows, "+FormatDuration(6*w))
+		fs.Add("experiment.block", FormatDuration(e.Block), "not from two windows to 24h", "the default is six windows, "+FormatDuration(6*w))
 	case e.Block%w != 0:
-		fs.add("experiment.block", FormatDuration(e.Block), "not a multiple of the window of "+FormatDuration(w), "use "+FormatDuration(roundUp(e.Block, w)))
+		fs.Add("experiment.block", FormatDuration(e.Block), "not a multiple of the window of "+FormatDuration(w), "use "+FormatDuration(roundUp(e.Block, w)))
 	}
 	switch {
 	case e.Washout%w != 0:
-		fs.add("experiment.washout", FormatDuration(e.Washout), "not a multiple of the window of "+FormatDuration(w), "use "+FormatDuration(roundUp(e.Washout, w)))
+		fs.Add("experiment.washout", FormatDuration(e.Washout), "not a multiple of the window of "+FormatDuration(w), "use "+FormatDuration(roundUp(e.Washout, w)))
 	case e.Washout >= e.Block:
-		fs.add("experiment.washout", FormatDuration(e.Washout), "leaves nothing of a block of "+FormatDuration(e.Block), "the default is one window, "+FormatDuration(w))
+		fs.Add("experiment.washout", FormatDuration(e.Washout), "leaves nothing of a block of "+FormatDuration(e.Block), "the default is one window, "+FormatDuration(w))
 	}
 	if x := c.Treatment.Expiry; x < w || x > day {
-		fs.add("treatment.expiry", FormatDuration(x), "not from one window to 24h", "the default is three windows, "+FormatDuration(3*w))
+		fs.Add("treatment.expiry", FormatDuration(x), "not from one window to 24h", "the default is three windows, "+FormatDuration(3*w))
 	}
 }
 
@@ -93,82 +92,84 @@ func roundUp(d, unit time.Duration) time.Duration { return (d + unit - 1) / unit
 
 const pageBytes = 4096 // the ring's size must be a power of two times the page
 
-func (c Config) checkSampling(fs *Faults) {
+func (c Config) checkSampling(fs *strict.Faults) {
 	if slices.Contains(c.Ports, 0) {
-		fs.add("ports", "0", "not a port", "list ports from 1 to 65535, or leave it empty for all")
+		fs.Add("ports", "0", "not a port", "list ports from 1 to 65535, or leave it empty for all")
 	}
 	c.checkNetns(fs)
 	if n := c.RingBytes; n < 64*pageBytes || n > 1<<30 || n&(n-1) != 0 {
-		fs.add("ring_bytes", strconv.Itoa(n), "not a power of two from 262144 to 1073741824", "the default is 4194304")
+		fs.Add("ring_bytes", strconv.Itoa(n), "not a power of two from 262144 to 1073741824", "the default is 4194304")
 	}
 	between(fs, "max_prefixes", c.MaxPrefixes, max(100, min(c.Plan.Max, maxPlan)), 10_000_000)
 	share(fs, "starved.steal_share", c.Starved.StealShare)
 	if q := c.Starved.RunQueuePerCPU; q <= 0 || q > 1000 {
-		fs.add("starved.run_queue_per_cpu", number(q), "not above 0 and at most 1000", "the default is 3")
+		fs.Add("starved.run_queue_per_cpu", number(q), "not above 0 and at most 1000", "the default is 3")
 	}
 }
 
-func (c Config) checkNetns(fs *Faults) {
+func (c Config) checkNetns(fs *strict.Faults) {
 	if len(c.Netns) == 0 {
-		fs.add("netns", "", "empty: nothing would be polled", "write own, all, or a list of names")
+		fs.Add("netns", "", "empty: nothing would be polled", "write own, all, or a list of names")
 	}
 	for i, n := range c.Netns {
 		switch {
 		case n == NetnsAll && len(c.Netns) > 1:
-			fs.add("netns", n, "stands beside others", "write `netns: all` alone")
+			fs.Add("netns", n, "listed with others", "write `netns: all` alone")
 		case n == "" || strings.Contains(n, "/") && !strings.HasPrefix(n, "/"):
-			fs.add("netns", n, "neither a name below /run/netns nor an absolute path", "see `ip netns list`")
+			fs.Add("netns", n, "neither a name below /run/netns nor an absolute path", "see `ip netns list`")
 		case slices.Contains(c.Netns[:i], n):
-			fs.add("netns", n, "listed twice", "keep one")
+			fs.Add("netns", n, "listed twice", "keep one")
 		}
 	}
 }
 
-func (c Config) checkClients(fs *Faults) {
+func (c Config) checkClients(fs *strict.Faults) {
 	networks(fs, "clients.allow", c.Clients.Allow)
 	networks(fs, "clients.exclude", c.Clients.Exclude)
 	networks(fs, "plan.allow_prefixes", c.Plan.AllowPrefixes)
-	networks(fs, "plan.deny", c.Plan.Deny)
 	for _, n := range c.Plan.AllowPrefixes {
 		if client, narrow := ranges.Widened(n); narrow {
-			fs.add("plan.allow_prefixes", n.String(), "holds no whole client prefix and never takes effect", "write "+client.String())
+			fs.Add("plan.allow_prefixes", n.String(), "holds no whole client prefix and never takes effect", "write "+client.String())
 		}
 	}
 	for _, n := range c.Clients.Allow {
 		if slices.Contains(c.Clients.Exclude, n) {
-			fs.add("clients.allow", n.String(), "stands in clients.exclude too", "keep one")
+			fs.Add("clients.allow", n.String(), "also in clients.exclude", "keep one")
 		}
 	}
 }
 
-func networks(fs *Faults, field string, list []netip.Prefix) {
+func networks(fs *strict.Faults, field string, list []netip.Prefix) {
 	for _, n := range list {
 		switch {
 		case !n.IsValid(): // already a fault of reading
 		case n.Addr().Is4In6():
-			fs.add(field, n.String(), "IPv4-mapped", "write it as IPv4")
+			fs.Add(field, n.String(), "IPv4-mapped", "write it as IPv4")
 		case n != n.Masked():
-			fs.add(field, n.String(), "host bits set", "write "+n.Masked().String())
+			fs.Add(field, n.String(), "host bits set", "write "+n.Masked().String())
 		}
 	}
 }
 
-func (c Config) checkTreatment(fs *Faults) {
+func (c Config) checkTreatment(fs *strict.Faults) {
 	t := c.Treatment
 	cong(fs, "treatment.cong", t.Cong)
 	if t.DefaultCong != "" {
 		cong(fs, "treatment.default_cong", t.DefaultCong)
 		if t.DefaultCong == t.Cong {
-			fs.add("treatment.default_cong", t.DefaultCong, "is the treatment: nothing would be left to treat", "name two that differ")
+			fs.Add("treatment.default_cong", t.DefaultCong, "is the treatment: there would be nothing to treat", "name two different ones")
 		}
 	}
 	if t.MinBytes < 1 || t.MinBytes > 1<<40 {
-		fs.add("treatment.min_bytes", strconv.FormatUint(t.MinBytes, 10), "not from 1 to 1099511627776 bytes", "the default is 100000")
+		fs.Add("treatment.min_bytes", strconv.FormatUint(t.MinBytes, 10), "not from 1 to 1099511627776 bytes", "the default is 100000")
 	}
+	oneOf(fs, "treatment.control", t.Control, ControlOn, ControlOff)
+	always, never := c.entries()
+	c.checkLists(fs, always, never)
 	c.checkExperiment(fs)
 }
 
-func (c Config) checkExperiment(fs *Faults) {
+func (c Config) checkExperiment(fs *strict.Faults) {
 	e := c.Experiment
 	oneOf(fs, "experiment.mode", e.Mode, ExperimentOn, ExperimentOff)
 	between(fs, "experiment.control_every", e.ControlEvery, 2, 1024)
@@ -176,21 +177,21 @@ func (c Config) checkExperiment(fs *Faults) {
 	smallShare(fs, "experiment.aa", e.AA)
 }
 
-func smallShare(fs *Faults, field string, x float64) {
+func smallShare(fs *strict.Faults, field string, x float64) {
 	if !(x >= 0 && x <= 0.5) {
-		fs.add(field, number(x), "not a share from 0 to 0.5", "0.05 is 5 %")
+		fs.Add(field, number(x), "not a share from 0 to 0.5", "0.05 is 5 %")
 	}
 }
 
-func cong(fs *Faults, field, name string) {
+func cong(fs *strict.Faults, field, name string) {
 	if !congName.MatchString(name) {
-		fs.add(field, name, "not the name of a congestion control", "see `sysctl net.ipv4.tcp_available_congestion_control`")
+		fs.Add(field, name, "not the name of a congestion control", "see `sysctl net.ipv4.tcp_available_congestion_control`")
 	}
 }
 
 const maxPlan = 100_000 // prefixes: the kernel maps are sized once
 
-func (c Config) checkPlan(fs *Faults) {
+func (c Config) checkPlan(fs *strict.Faults) {
 	between(fs, "plan.max", c.Plan.Max, 1, maxPlan)
 	between(fs, "plan.new_per_round", c.Plan.NewPerRound, 1, max(c.Plan.Max, 1))
 	share(fs, "plan.max_change", c.Plan.MaxChange)
@@ -200,7 +201,7 @@ func (c Config) checkPlan(fs *Faults) {
 // at a bad moment.
 const minKeep = 36 * time.Hour
 
-func (c Config) checkKeeping(fs *Faults) {
+func (c Config) checkKeeping(fs *strict.Faults) {
 	for _, k := range []struct {
 		field string
 		d     time.Duration
@@ -209,28 +210,28 @@ func (c Config) checkKeeping(fs *Faults) {
 		{"store.keep_events", c.Store.KeepEvents}, {"store.keep_plans", c.Store.KeepPlans},
 	} {
 		if k.d < minKeep || k.d > 3650*day {
-			fs.add(k.field, FormatDuration(k.d), "not from 36h to 3650d", "the policy itself looks back 24h")
+			fs.Add(k.field, FormatDuration(k.d), "not from 36h to 3650d", "the policy itself looks back 24h")
 		}
 	}
 	oneOf(fs, "log.level", c.Log.Level, "debug", "info", "warn", "error")
 	oneOf(fs, "log.format", c.Log.Format, "text", "json")
 }
 
-func oneOf(fs *Faults, field, value string, known ...string) {
+func oneOf(fs *strict.Faults, field, value string, known ...string) {
 	if !slices.Contains(known, value) {
-		fs.add(field, value, "unknown", "write "+strings.Join(known, ", "))
+		fs.Add(field, value, "unknown", "write "+strings.Join(known, ", "))
 	}
 }
 
-func between(fs *Faults, field string, n, lo, hi int) {
+func between(fs *strict.Faults, field string, n, lo, hi int) {
 	if n < lo || n > hi {
-		fs.add(field, strconv.Itoa(n), fmt.Sprintf("not from %d to %d", lo, hi), "")
+		fs.Add(field, strconv.Itoa(n), fmt.Sprintf("not from %d to %d", lo, hi), "")
 	}
 }
 
-func share(fs *Faults, field string, x float64) {
+func share(fs *strict.Faults, field string, x float64) {
 	if x <= 0 || x > 1 {
-		fs.add(field, number(x), "not a share above 0 and at most 1", "0.2 is 20 %")
+		fs.Add(field, number(x), "not a share above 0 and at most 1", "0.2 is 20 %")
 	}
 }
 

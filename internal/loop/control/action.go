@@ -7,51 +7,49 @@ import (
 	"strconv"
 )
 
-// Action is what a person can do to a running congctl; by says who, for the
-// journal. All are idempotent.
+// Action is what a person can do to a running congctl; by names the person, for the
+// journal. All methods are idempotent.
 type Action interface {
-	// Stop starts no new treatment anywhere from the next callback on; it survives
-	// a restart. evict also moves treated sockets back.
+	// Stop starts no new treatment anywhere from the next callback on, and survives a
+	// restart. evict also moves treated sockets back.
 	Stop(ctx context.Context, evict bool, by string) error
 	Resume(ctx context.Context, by string) error
-	// Freeze keeps the plan as it is: rounds go on, nothing is added or released.
+	// Freeze keeps the plan as it is: rounds go on but add and release nothing.
 	Freeze(ctx context.Context, by string) error
 	Unfreeze(ctx context.Context, by string) error
-	// Reload reads the configuration again; with faults the old one stays.
-	Reload(ctx context.Context, by string) error
 }
 
 type stopRequest struct {
 	Evict bool `json:"evict"`
 }
 
-// The queries behind Action. Their answer is that it is done.
+// The queries behind Action. An answer means that the action is done.
 var (
 	stopQuery     = Query[stopRequest, None]{Name: "stop", Acts: true}
 	resumeQuery   = Query[None, None]{Name: "resume", Acts: true}
 	freezeQuery   = Query[None, None]{Name: "freeze", Acts: true}
 	unfreezeQuery = Query[None, None]{Name: "unfreeze", Acts: true}
-	reloadQuery   = Query[None, None]{Name: "reload", Acts: true}
 )
 
-// HandleActions makes s act by a, in the name of the peer.
+// HandleActions makes s act through a, in the name of the peer.
 func HandleActions(s *Server, a Action) {
-	Handle(s, stopQuery, func(ctx context.Context, q stopRequest) (None, error) { return None{}, a.Stop(ctx, q.Evict, who(ctx)) })
+	Handle(s, stopQuery, func(ctx context.Context, q stopRequest) (None, error) {
+		return None{}, a.Stop(ctx, q.Evict, requester(ctx))
+	})
 	Handle(s, resumeQuery, act(a.Resume))
 	Handle(s, freezeQuery, act(a.Freeze))
 	Handle(s, unfreezeQuery, act(a.Unfreeze))
-	Handle(s, reloadQuery, act(a.Reload))
 }
 
 func act(fn func(context.Context, string) error) func(context.Context, None) (None, error) {
-	return func(ctx context.Context, _ None) (None, error) { return None{}, fn(ctx, who(ctx)) }
+	return func(ctx context.Context, _ None) (None, error) { return None{}, fn(ctx, requester(ctx)) }
 }
 
-// who names the peer as the kernel knows it: a client cannot claim another name.
-func who(ctx context.Context) string {
+// requester names the peer as the kernel knows it: a client cannot claim another name.
+func requester(ctx context.Context) string {
 	p, ok := PeerOf(ctx)
 	if !ok {
-		return "somebody unknown"
+		return "an unknown user"
 	}
 	uid := strconv.FormatUint(uint64(p.UID), 10)
 	if u, err := user.LookupId(uid); err == nil {
@@ -60,7 +58,7 @@ func who(ctx context.Context) string {
 	return fmt.Sprintf("uid %s (pid %d)", uid, p.PID)
 }
 
-// Stop, Resume, Freeze, Unfreeze and Reload make Client an [Action]. It ignores
+// Stop, Resume, Freeze and Unfreeze make Client an [Action]. It ignores
 // by: the server asks the kernel who is calling.
 
 func (c *Client) Stop(ctx context.Context, evict bool, _ string) error {
@@ -71,7 +69,6 @@ func (c *Client) Stop(ctx context.Context, evict bool, _ string) error {
 func (c *Client) Resume(ctx context.Context, _ string) error   { return c.act(ctx, resumeQuery) }
 func (c *Client) Freeze(ctx context.Context, _ string) error   { return c.act(ctx, freezeQuery) }
 func (c *Client) Unfreeze(ctx context.Context, _ string) error { return c.act(ctx, unfreezeQuery) }
-func (c *Client) Reload(ctx context.Context, _ string) error   { return c.act(ctx, reloadQuery) }
 
 func (c *Client) act(ctx context.Context, q Query[None, None]) error {
 	_, err := Ask(ctx, c, q, None{})

@@ -14,16 +14,17 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-// Code says what kind of error it is, for programs.
+// Code is the kind of error, for programs.
 type Code string
 
 // Codes, each with its HTTP status below.
 const (
-	BadRequest  Code = "bad-request" // the question is wrong: a syntax, an unknown field, a bad value
-	NotFound    Code = "not-found"   // no such question, prefix or plan
-	Conflict    Code = "conflict"    // not in this state: frozen, stopped
+	BadRequest  Code = "bad-request" // the request is wrong: a syntax, an unknown field, a bad value
+	NotFound    Code = "not-found"   // no such query, prefix or plan
+	Conflict    Code = "conflict"    // not possible in this state: frozen, stopped
 	TooLarge    Code = "too-large"
 	BadMethod   Code = "bad-method"
+	TooLate     Code = "too-late"    // the deadline has passed: nothing was changed
 	Unavailable Code = "unavailable" // not yet or no longer: starting, draining
 	Internal    Code = "internal"
 )
@@ -31,7 +32,7 @@ const (
 var statuses = map[Code]int{
 	BadRequest: http.StatusBadRequest, NotFound: http.StatusNotFound, Conflict: http.StatusConflict,
 	TooLarge: http.StatusRequestEntityTooLarge, BadMethod: http.StatusMethodNotAllowed,
-	Unavailable: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
+	TooLate: http.StatusRequestTimeout, Unavailable: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
 }
 
 // asError makes any error fit for the socket.
@@ -48,8 +49,8 @@ func asError(err error) *Error {
 	return &Error{Text: err.Error(), Code: Internal}
 }
 
-// ErrNotRunning says that no congctl answers on the socket.
+// ErrNotRunning means that no congctl answers on the socket.
 var ErrNotRunning = errors.New("no congctl is running here")
 
-// ErrRunning says that another congctl answers on the socket.
+// ErrRunning means that another congctl answers on the socket.
 var ErrRunning = errors.New("another congctl answers on this socket")

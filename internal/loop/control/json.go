@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// decode reads exactly one JSON value without unknown fields: a misspelt filter
-// must not answer as if it were not there. An empty body is the zero value.
+// decode reads exactly one JSON value without unknown fields: a misspelt filter must not
+// be ignored. An empty body is the zero value.
 func decode(body []byte, into any) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Peer is who is at the other end, as the kernel says (SO_PEERCRED): the
-// credentials at the time of connect.
+// Peer is the process at the other end, as the kernel reports it (SO_PEERCRED): its
+// credentials at the time of connect or, for a server, of listen.
 type Peer struct {
 	PID      int32
 	UID, GID uint32
@@ -16,26 +16,34 @@ type Peer struct {
 
 type peerKey struct{}
 
-// PeerOf gives the peer of the request being handled.
+// PeerOf returns the peer of the request being handled.
 func PeerOf(ctx context.Context) (Peer, bool) {
 	p, ok := ctx.Value(peerKey{}).(Peer)
 	return p, ok
 }
 
 func withPeer(ctx context.Context, c net.Conn) context.Context {
-	uc, ok := c.(*net.UnixConn)
+	p, ok := peer(c)
 	if !ok {
 		return ctx
 	}
+	return context.WithValue(ctx, peerKey{}, p)
+}
+
+func peer(c net.Conn) (Peer, bool) {
+	uc, ok := c.(*net.UnixConn)
+	if !ok {
+		return Peer{}, false
+	}
 	raw, err := uc.SyscallConn()
 	if err != nil {
-		return ctx
+		return Peer{}, false
 	}
 	var cred *unix.Ucred
 	if raw.Control(func(fd uintptr) {
 		cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	}) != nil || err != nil {
-		return ctx
+		return Peer{}, false
 	}
-	return context.WithValue(ctx, peerKey{}, Peer{PID: cred.Pid, UID: cred.Uid, GID: cred.Gid})
+	return Peer{PID: cred.Pid, UID: cred.Uid, GID: cred.Gid}, true
 }

@@ -2,21 +2,21 @@ package control
 
 import "context"
 
-// Query names a question and the types of question and answer. The same value
-// serves both ends, so that they cannot disagree. Q and A must survive JSON.
+// Query names a request and the types of request and response. Both ends use the same
+// value, so they cannot disagree. Q and A must survive JSON.
 type Query[Q, A any] struct {
 	Name string // path below /v1/
-	// Acts marks a query that changes something: POST only, and logged with the
-	// peer's credentials.
+	// Acts marks a query that changes something: POST only, and logged with the peer's
+	// credentials.
 	Acts bool
 }
 
-// None is the question or the answer of a query that has none.
+// None is the request or the response of a query that has none.
 type None struct{}
 
 const pathHead = "/v1/"
 
-// Handle makes s answer q by fn. Before Serve.
+// Handle makes s answer q with fn. Call it before Serve.
 func Handle[Q, A any](s *Server, q Query[Q, A], fn func(context.Context, Q) (A, error)) {
 	s.route(q.Name, q.Acts, func(ctx context.Context, body []byte) (any, error) {
 		var in Q
@@ -27,9 +27,9 @@ func Handle[Q, A any](s *Server, q Query[Q, A], fn func(context.Context, Q) (A, 
 	})
 }
 
-// Ask puts q to the server behind c. An [*Error] is the server's; [ErrNotRunning]
-// says that there is none.
+// Ask sends q to the server behind c and waits for [Client.Timeout]. An [*Error] is the
+// server's; [ErrNotRunning] means that there is none, [*NoAnswer] that it sent nothing.
 func Ask[Q, A any](ctx context.Context, c *Client, q Query[Q, A], in Q) (out A, err error) {
-	err = c.call(ctx, q.Name, in, &out)
+	err = c.call(ctx, q.Name, q.Acts, in, &out)
 	return out, err
 }

@@ -15,20 +15,20 @@ import (
 	"time"
 )
 
-// Options of a server.
+// Options configure a server.
 type Options struct {
 	Path  string
-	Group string // name of the group that may connect; "" leaves the process's
+	Group string // group that may connect; "" keeps the process's
 	Log   *slog.Logger
-	// Patience bounds how long a client may take to send its request; 0: 5 s. An
-	// answer may take twelve times that: it can be long, and is local.
+	// Patience bounds how long a client may take to send its request; 0: 5 s. A response may
+	// take twelve times that: it can be long, and is local.
 	Patience time.Duration
 }
 
 const (
 	defaultPatience = 5 * time.Second
 	answerFactor    = 12
-	maxBody         = 64 << 10 // bytes of a question; the largest is a prefix and a few numbers
+	maxBody         = 64 << 10 // bytes of a request; the largest is a prefix and a few numbers
 	maxHeader       = 8 << 10
 	drain           = 2 * time.Second // of the 5 s in which the process must end
 )
@@ -46,8 +46,8 @@ type route struct {
 	fn   func(context.Context, []byte) (any, error)
 }
 
-// Listen makes the socket. Clients can connect from now on and are answered once
-// Serve runs.
+// Listen makes the socket. Clients can connect from now on, and are answered once Serve
+// runs.
 func Listen(opt Options) (*Server, error) {
 	if opt.Patience == 0 {
 		opt.Patience = defaultPatience
@@ -74,8 +74,8 @@ func (s *Server) route(name string, acts bool, fn func(context.Context, []byte) 
 	s.routes[name] = route{acts, fn}
 }
 
-// Serve answers until ctx ends, lets requests in progress finish for two
-// seconds, and removes the socket. It runs once.
+// Serve answers until ctx ends, lets requests in progress finish for two seconds, and
+// removes the socket. It runs once.
 func (s *Server) Serve(ctx context.Context) error {
 	defer s.remove()
 	hs := &http.Server{
@@ -103,12 +103,6 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// Close ends a server on which Serve never ran.
-func (s *Server) Close() error {
-	s.remove()
-	return s.listen.Close()
-}
-
 func (s *Server) remove() {
 	if sameFile(s.opt.Path, s.file) {
 		_ = os.Remove(s.opt.Path)
@@ -122,7 +116,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		e := asError(err)
-		_ = write(w, statuses[e.Code], e) // texts only: it can be encoded
+		_ = write(w, statuses[e.Code], e) // only text: it always encodes
 	}
 }
 
@@ -139,28 +133,23 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return nil, &Error{Text: fmt.Sprintf("request larger than %d bytes", maxBody), Code: TooLarge}
 	} else if err != nil {
-		return nil, &Error{Text: "read request: " + err.Error(), Code: BadRequest}
+		err = &Error{Text: "read request: " + err.Error(), Code: BadRequest} // a client that has gone, for one
+	} else if rt.acts {
+		err = tooLate(r.Header)
 	}
-	answer, err := rt.fn(r.Context(), body)
-	if rt.acts {
-		s.logAction(r.Context(), name, body, err)
+	var answer any
+	if err == nil {
+		answer, err = rt.fn(r.Context(), body)
+	}
+	// What was done is an event and logged as such.
+	if rt.acts && err != nil {
+		s.opt.Log.ErrorContext(r.Context(), name+", asked by "+requester(r.Context()), "err", err)
 	}
 	return answer, err
 }
 
-// logAction says who did what: the one place where an operator's hand shows.
-func (s *Server) logAction(ctx context.Context, name string, body []byte, err error) {
-	p, _ := PeerOf(ctx)
-	attrs := []any{"action", name, "request", string(body), "uid", p.UID, "gid", p.GID, "pid", p.PID}
-	if err != nil {
-		s.opt.Log.WarnContext(ctx, "action refused", append(attrs, "reason", err)...)
-		return
-	}
-	s.opt.Log.InfoContext(ctx, "action done", attrs...)
-}
-
-// write encodes v whole before the first byte leaves, so that a value that JSON
-// does not have is an error and not half an answer.
+// write encodes all of v before it sends the first byte, so that a value that JSON does
+// not have is an error and not half a response.
 func write(w http.ResponseWriter, status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-const socketMode = 0o660 // owner and group: whoever may connect may stop the treatment
+const socketMode = 0o660 // owner and group: any user that may connect may stop the treatment
 
-// announce listens on a unix socket at path. A socket file on which nobody answers
-// is a leftover and is replaced; one that answers is [ErrRunning]; anything else
-// at path is left alone.
+// announce listens on a unix socket at path. A socket file on which no process answers is
+// a leftover, and is replaced; one that answers is [ErrRunning]; anything else at path
+// stays.
 //
-// The socket is made under another name, given its mode and group, and renamed:
-// it never exists with the wrong ones, and the old one is replaced in one step.
+// The socket is made under another name, gets its mode and group, and is renamed: it
+// never exists with the wrong ones, and replaces the old one in one step.
 func announce(path, group string) (*net.UnixListener, error) {
 	if err := checkFree(path); err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
@@ -29,7 +29,7 @@ func announce(path, group string) (*net.UnixListener, error) {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 	fresh := fmt.Sprintf("%s.%d", path, os.Getpid())
-	_ = os.Remove(fresh) // of an earlier process with our number
+	_ = os.Remove(fresh) // left by an earlier process with our number
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: fresh, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
@@ -64,7 +64,7 @@ func checkFree(path string) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return nil
 	}
-	return err // busy (EAGAIN) is somebody too
+	return err // busy (EAGAIN) also means a live server
 }
 
 func own(path, group string) error {
@@ -82,8 +82,8 @@ func own(path, group string) error {
 	return os.Chown(path, -1, gid)
 }
 
-// sameFile tells whether path still is the file of info: another instance may
-// have put its own socket there.
+// sameFile reports whether path is still the file of info: another instance may have put
+// its own socket there.
 func sameFile(path string, info fs.FileInfo) bool {
 	now, err := os.Lstat(path)
 	return err == nil && info != nil && os.SameFile(now, info)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// start serves on a socket in a directory of the test and gives its path. The
+// start serves on a socket in a directory of the test and returns its path. The
 // caller registers routes in setup.
 func start(t *testing.T, opt Options, setup func(*Server)) string {
 	t.Helper()
@@ -119,9 +119,9 @@ func TestSuccessorKeepsItsSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old.listen.Close() // it hangs in its shutdown: nobody answers any more
+	old.listen.Close() // it hangs in its shutdown: it no longer answers
 	start(t, Options{Path: path}, handleEcho)
-	_ = old.Close() // its listener is closed already
+	old.remove()
 	if _, err := Ask(t.Context(), NewClient(path), echo, ask{}); err != nil {
 		t.Errorf("got %v", err)
 	}

@@ -1,36 +1,55 @@
-package show
+package control
 
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/app/agent"
-	"github.com/congctl/congctl/internal/app/control"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/loop/agent"
 )
 
-// Status prints the state of the loop and all its loss accounting.
-func Status(w io.Writer, s control.Status) error {
+// WriteStatus writes the state of the loop and all its loss accounting.
+func WriteStatus(w io.Writer, s Status) error {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-22s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	if s.Running {
-		line("running", "pid %d since %s, congctl %s", s.PID, stamp(s.StartedUnixS), s.Version)
+		line("running", "pid %d since %s, congctl %s", s.PID, answer.Stamp(s.StartedUnixS), s.Version)
 		line("kernel tier", "%s: %s", s.Tier, s.TierReason)
 	} else {
-		line("running", "no; this is what the store remembers")
+		line("running", "no; the store has the following")
 	}
 	line("pop", "%s", s.PoP)
-	line("stopped", "%s", yes(s.Killed))
-	line("frozen", "%s", yes(s.Frozen))
+	line("stopped", "%s", answer.Yes(s.Stopped))
+	line("frozen", "%s", answer.Yes(s.Frozen))
 	line("plan", "%d", s.Plan)
-	line("last round", "%s", stamp(s.RoundUnixS))
+	line("last round", "%s", answer.Stamp(s.RoundUnixS))
+	line("networks", "%s", rankedText(s))
+	if s.ToDecide > 0 {
+		line("first decision", "in %s at the earliest (%s)", answer.Count(s.ToDecide, "window"), answer.Stamp(s.DecideUnixS))
+	}
 	if s.Agent != nil {
+		if allAre(s.Agent.DefaultCongs, s.Treatment) {
+			line("nothing to treat", "the default already is %s", s.Treatment)
+		}
 		agentLines(line, s.Agent)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func rankedText(s Status) string {
+	if s.Ranked < s.MinRanked {
+		return fmt.Sprintf("%d of the %d that a decision needs", s.Ranked, s.MinRanked)
+	}
+	return fmt.Sprintf("%d ranked; a decision needs %d", s.Ranked, s.MinRanked)
+}
+
+func allAre(list []string, one string) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(s string) bool { return s != one })
 }
 
 func agentLines(line func(name, format string, args ...any), a *agent.Status) {
@@ -43,7 +62,9 @@ func agentLines(line func(name, format string, args ...any), a *agent.Status) {
 	}
 	line("dumps", "%d, %d sockets; %d interrupted, %d malformed messages", a.Polls, a.Sockets, a.InterruptedDumps, a.MalformedMessages)
 	line("close records lost", "%d ring full, %d queue full, %d malformed", a.RingFull, a.DroppedCloses, a.MalformedCloses)
-	line("not followed", "%d accepted in namespaces not polled, %d for want of memory or callbacks; %d switches refused",
+	line("left out of windows", "%d late, %d unplaced, %d set back, %d of an unknown arm; %d networks evicted, with %d connections",
+		a.LeftOut.Late, a.LeftOut.Unplaced, a.LeftOut.SetBack, a.LeftOut.Unknown, a.LeftOut.EvictedPrefixes, a.LeftOut.EvictedConns)
+	line("not followed", "%d accepted in namespaces not polled, %d for lack of memory or callbacks; %d switches refused",
 		a.Unpolled, a.NotFollowed, a.SwitchFailed)
 	line("callbacks taken", "%d, %d given back", a.Stripped, a.Rearmed)
 	if a.Starved != "" {

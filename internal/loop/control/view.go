@@ -2,34 +2,35 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 
-	"github.com/congctl/congctl/internal/app/agent"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// View is everything that can be read. The running controller, a replay of the
-// store and [Client] each are one.
+// View is everything that can be read. The running controller, a replay of the store and
+// [Client] implement it.
 type View interface {
-	// Prefixes lists tracked prefixes, in the order of [record.Prefix].
+	// Prefixes lists tracked prefixes in the requested order.
 	Prefixes(context.Context, PrefixesRequest) ([]PrefixRow, error)
-	// Explain says all that is known of one prefix. [NotFound] if it is not tracked.
+	// Explain returns all that is known of one prefix; [NotFound] if it is not tracked.
 	Explain(context.Context, record.Prefix) (policy.Explanation, error)
 	// Rounds lists the last n rounds, newest first.
 	Rounds(ctx context.Context, n int) ([]journal.Round, error)
 	// Events lists the newest events first.
-	Events(context.Context, EventsRequest) ([]Event, error)
-	// Plan gives the plan file with a serial; 0 is the latest. [NotFound] if there is none.
+	Events(context.Context, EventsRequest) ([]journal.Event, error)
+	// Plan returns the plan file with a serial; 0 is the latest. [NotFound] if there is none.
 	Plan(context.Context, record.PlanID) (PlanFile, error)
 	Status(context.Context) (Status, error)
 }
 
 // PrefixesRequest filters prefixes; the zero value is all of them.
 type PrefixesRequest struct {
-	Selected bool `json:"selected,omitempty"` // only those in the plan
-	Limit    int  `json:"limit,omitempty"`    // 0: no limit
+	Selected bool           `json:"selected,omitempty"` // only those in the plan
+	States   []policy.State `json:"states,omitempty"`   // only those in one of them; none: all
+	Sort     policy.Order   `json:"sort,omitempty"`     // "": by interest
+	Limit    int            `json:"limit,omitempty"`    // the first so many; 0: no limit
 }
 
 // PrefixRow is what the policy knows of a prefix and what the plan in force does to it now.
@@ -46,28 +47,13 @@ type EventsRequest struct {
 	Limit  int           `json:"limit"`
 }
 
-// Event is journal.Event as it crosses the socket.
-type Event struct {
-	ID       int64           `json:"id"`
-	AtUnixS  int64           `json:"at_unix_s"`
-	Kind     string          `json:"kind"`
-	Prefix   record.Prefix   `json:"prefix,omitzero"` // 0: of no prefix
-	Text     string          `json:"text"`
-	Evidence json.RawMessage `json:"evidence,omitempty"`
-}
-
-// EventOf puts a stored event into the shape that crosses the socket.
-func EventOf(e journal.Event) Event {
-	return Event{ID: e.ID, AtUnixS: e.At, Kind: e.Kind, Prefix: e.Prefix, Text: e.Text, Evidence: e.Evidence}
-}
-
-// PlanFile is a plan as it was signed: its text is the plan, byte for byte.
+// PlanFile is a plan as it was signed: Text is the plan, byte for byte.
 type PlanFile struct {
 	Serial       record.PlanID `json:"serial"`
 	CreatedUnixS int64         `json:"created_unix_s"`
 	Hash         string        `json:"hash"`
 	Text         string        `json:"text"`
-	InForce      bool          `json:"in_force"` // false in a replay: nobody enforces it
+	InForce      bool          `json:"in_force"` // false in a replay: no process enforces it
 }
 
 // Status is the state of the whole process.
@@ -79,11 +65,16 @@ type Status struct {
 	StartedUnixS int64         `json:"started_unix_s,omitempty"`
 	Tier         string        `json:"tier,omitempty"` // full, good, basic, route, observe
 	TierReason   string        `json:"tier_reason,omitempty"`
-	Killed       bool          `json:"killed"` // by the operator's kill switch
+	Stopped      bool          `json:"stopped"` // by the operator's kill switch
 	Frozen       bool          `json:"frozen"`
 	Plan         record.PlanID `json:"plan"`                   // serial of the latest; 0: none
 	RoundUnixS   int64         `json:"round_unix_s,omitempty"` // the last round
-	Agent        *agent.Status `json:"agent,omitempty"`        // nil in a replay
+	Ranked       int           `json:"ranked"`                 // networks ranked in the last round
+	MinRanked    int           `json:"ranked_needed"`          // with fewer nothing is decided
+	Treatment    string        `json:"treatment,omitempty"`    // congestion control; "" in a replay
+	ToDecide     int           `json:"windows_to_decision"`    // known windows that the first network lacks; 0: none
+	DecideUnixS  int64         `json:"first_decision_unix_s,omitempty"`
+	Agent        *agent.Status `json:"agent,omitempty"` // nil in a replay
 }
 
 // The queries behind View.
@@ -91,7 +82,7 @@ var (
 	prefixesQuery = Query[PrefixesRequest, []PrefixRow]{Name: "prefixes"}
 	explainQuery  = Query[prefixRequest, policy.Explanation]{Name: "explain"}
 	roundsQuery   = Query[countRequest, []journal.Round]{Name: "rounds"}
-	eventsQuery   = Query[EventsRequest, []Event]{Name: "events"}
+	eventsQuery   = Query[EventsRequest, []journal.Event]{Name: "events"}
 	planQuery     = Query[planRequest, PlanFile]{Name: "plan"}
 	statusQuery   = Query[None, Status]{Name: "status"}
 )
@@ -120,7 +111,7 @@ func HandleView(s *Server, v View) {
 	Handle(s, statusQuery, plain(v.Status))
 }
 
-// plain makes a method without a question a handler.
+// plain makes a handler of a method without a request.
 func plain[A any](fn func(context.Context) (A, error)) func(context.Context, None) (A, error) {
 	return func(ctx context.Context, _ None) (A, error) { return fn(ctx) }
 }
@@ -136,7 +127,7 @@ func (c *Client) Explain(ctx context.Context, p record.Prefix) (policy.Explanati
 func (c *Client) Rounds(ctx context.Context, n int) ([]journal.Round, error) {
 	return Ask(ctx, c, roundsQuery, countRequest{n})
 }
-func (c *Client) Events(ctx context.Context, q EventsRequest) ([]Event, error) {
+func (c *Client) Events(ctx context.Context, q EventsRequest) ([]journal.Event, error) {
 	return Ask(ctx, c, eventsQuery, q)
 }
 func (c *Client) Plan(ctx context.Context, serial record.PlanID) (PlanFile, error) {

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/app/agent"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 var (
@@ -35,7 +36,7 @@ var (
 	someExplained = policy.Explanation{Prefix: somePrefix, State: policy.StateSelected, Duty: 0.9,
 		Windows: []policy.WindowLine{{Start: 300, Known: true, Rank: 1}, {Start: 600, Why: "no connections"}},
 		Guards:  []policy.Guard{}, Verdict: []string{"selected: 33 of 36"}, Thresholds: policy.DefaultRules()}
-	someRounds = []journal.Round{{RoundStart: 600, Window: 300, Known: 40, Selected: 3, Note: "frozen"}}
+	someRounds = []journal.Round{{Summary: policy.Summary{RoundStart: 600, Window: 300, Known: 40, Selected: 3, Note: "frozen"}}}
 	someEvents = []journal.Event{{ID: 2, At: 600, Kind: "stop", Text: "by hand"},
 		{ID: 1, At: 300, Kind: "selected", Prefix: somePrefix, Text: "slow", Evidence: []byte(`{"duty":0.9}`)}}
 	somePlan   = PlanFile{Serial: 7, CreatedUnixS: 600, Hash: "ab", Text: "congctl-plan 1\npop x\n", InForce: true}
@@ -60,12 +61,9 @@ func (f *fake) Rounds(_ context.Context, n int) ([]journal.Round, error) {
 	return someRounds, nil
 }
 
-func (f *fake) Events(_ context.Context, q EventsRequest) (out []Event, err error) {
+func (f *fake) Events(_ context.Context, q EventsRequest) ([]journal.Event, error) {
 	f.note("events %d %d", q.Prefix, q.Limit)
-	for _, e := range someEvents {
-		out = append(out, EventOf(e))
-	}
-	return out, nil
+	return someEvents, nil
 }
 
 func (f *fake) Plan(_ context.Context, serial record.PlanID) (PlanFile, error) {
@@ -92,7 +90,6 @@ func (f *fake) Stop(_ context.Context, evict bool, by string) error {
 func (f *fake) Resume(_ context.Context, by string) error   { return f.act("resume", by) }
 func (f *fake) Freeze(_ context.Context, by string) error   { return f.act("freeze", by) }
 func (f *fake) Unfreeze(_ context.Context, by string) error { return f.act("unfreeze", by) }
-func (f *fake) Reload(_ context.Context, by string) error   { return f.act("reload", by) }
 
 // TestViewOverTheSocket: what a view answers arrives as it was.
 func TestViewOverTheSocket(t *testing.T) {
@@ -144,11 +141,11 @@ func TestActionsOverTheSocket(t *testing.T) {
 	path := start(t, Options{}, func(s *Server) { HandleActions(s, f) })
 	var a Action = NewClient(path)
 	ctx := t.Context()
-	err := errors.Join(a.Stop(ctx, true, "ignored"), a.Stop(ctx, false, ""), a.Resume(ctx, ""), a.Freeze(ctx, ""), a.Unfreeze(ctx, ""), a.Reload(ctx, ""))
+	err := errors.Join(a.Stop(ctx, true, "ignored"), a.Stop(ctx, false, ""), a.Resume(ctx, ""), a.Freeze(ctx, ""), a.Unfreeze(ctx, ""))
 	if err != nil {
 		t.Error(err)
 	}
-	if got := strings.Join(f.asked, ", "); got != "stop true, stop false, resume, freeze, unfreeze, reload" {
+	if got := strings.Join(f.asked, ", "); got != "stop true, stop false, resume, freeze, unfreeze" {
 		t.Errorf("asked %s", got)
 	}
 }

@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/app/agent"
-	"github.com/congctl/congctl/internal/app/control"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // store is a journal in memory. full makes every write fail.
@@ -27,13 +27,20 @@ type store struct {
 	events   []journal.Event
 	settings map[string][]byte
 	full     bool
+	onCommit func(*journal.Commit) // may be nil
 }
 
 var errFull = errors.New("store cannot grow")
 
-func (s *store) CommitRound(_ context.Context, c *journal.Commit) error {
+func (s *store) CommitRound(ctx context.Context, c *journal.Commit) error {
 	if s.full {
 		return errFull
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if s.onCommit != nil {
+		s.onCommit(c)
 	}
 	for _, old := range s.commits {
 		if c.Closed && old.Closed && old.Start == c.Start {
@@ -53,12 +60,10 @@ func (s *store) CommitRound(_ context.Context, c *journal.Commit) error {
 	return nil
 }
 
-func (s *store) AddEvents(_ context.Context, e ...journal.Event) error {
-	s.events = append(s.events, e...)
-	return nil
-}
-
 func (s *store) SetSetting(_ context.Context, k string, v []byte) error {
+	if s.full {
+		return errFull
+	}
 	s.settings[k] = v
 	return nil
 }
@@ -136,6 +141,8 @@ type machine struct {
 	killed  bool
 	evicted int
 	refuse  error
+	noEvict error
+	onKill  func(on bool) // may be nil
 }
 
 func (m *machine) SetPlan(b []byte) error {
@@ -145,8 +152,16 @@ func (m *machine) SetPlan(b []byte) error {
 	m.plans = append(m.plans, b)
 	return nil
 }
-func (m *machine) Kill(on bool) { m.killed = on }
+func (m *machine) Kill(on bool) {
+	m.killed = on
+	if m.onKill != nil {
+		m.onKill(on)
+	}
+}
 func (m *machine) Evict(context.Context) (uint64, error) {
+	if m.noEvict != nil {
+		return 0, m.noEvict
+	}
 	m.evicted++
 	return 1, nil
 }
@@ -175,9 +190,8 @@ func newBenchBy(t *testing.T, s *store, m *machine, now int64, rules policy.Rule
 	b := &bench{t: t, s: s, m: m, now: now}
 	var err error
 	b.Controller, err = New(t.Context(), Options{
-		PoP: "pop", Rules: rules, Window: 5 * time.Minute, Block: 30 * time.Minute, Washout: 5 * time.Minute,
-		ControlEvery: 8, Treatment: "bbr", MinBytes: 100_000, TreatmentIsDefault: func() bool { return false },
-	}, s, s, slog.New(slog.NewTextHandler(io.Discard, nil)), func() time.Time { return time.Unix(b.now, 0) })
+		PoP: "pop", Rules: rules, Treatment: "bbr", MinBytes: 100_000,
+	}, s, slog.New(slog.NewTextHandler(io.Discard, nil)), func() time.Time { return time.Unix(b.now, 0) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,8 +202,8 @@ func newBenchBy(t *testing.T, s *store, m *machine, now int64, rules policy.Rule
 }
 
 // window is 25 prefixes, each with 10 eligible connections; the first five are slow.
-func window(start int64) agent.Out {
-	o := agent.Out{Start: start}
+func window(start int64) agent.ClosedWindow {
+	o := agent.ClosedWindow{Start: start}
 	for i := range 25 {
 		p, _ := record.PrefixOf(netip.AddrFrom4([4]byte{198, 18, byte(i), 1}))
 		w := record.Window{Start: start, Prefix: p, Cong: "cubic", Control: true, Conns: 12, Eligible: 10, Bytes: 5_000_000,
@@ -309,24 +323,6 @@ func TestFreezeHoldsThePlan(t *testing.T) {
 	}
 }
 
-func TestStopIsImmediateSurvivesAndEvicts(t *testing.T) {
-	s, m := fresh(), &machine{}
-	b := newBench(t, s, m, t0)
-	if err := b.Stop(t.Context(), true, "test"); err != nil || !m.killed || m.evicted != 1 {
-		t.Fatalf("%v, %+v", err, m)
-	}
-	if again := newBench(t, s, &machine{}, b.now); !again.m.killed {
-		t.Error("stop did not survive a restart")
-	}
-	if err := b.Resume(t.Context(), "test"); err != nil || m.killed {
-		t.Errorf("%v, %+v", err, m)
-	}
-	s.full = true
-	if err := b.Stop(t.Context(), false, "test"); !errors.Is(err, errFull) || !m.killed {
-		t.Errorf("a full store kept the kill switch from working: %v, %+v", err, m)
-	}
-}
-
 func TestAFullStoreForcesNothing(t *testing.T) {
 	s, m := fresh(), &machine{}
 	b := newBench(t, s, m, t0)
@@ -348,8 +344,8 @@ func TestARefusedPlanIsToldAndTriedAgain(t *testing.T) {
 	m.refuse = errors.New("kernel said no")
 	o := window(b.now)
 	b.now += 300
-	if err := b.Round(t.Context(), o); err == nil {
-		t.Fatal("no error")
+	if err := b.Round(t.Context(), o); err != nil {
+		t.Fatal(err) // told as an event, once
 	}
 	if e := s.events[len(s.events)-1]; e.Kind != "plan-refused" || e.Text != "kernel said no" {
 		t.Errorf("last event %+v", e)
@@ -380,12 +376,40 @@ func TestAPlanThatIsNoLongerAllowedDoesNotKeepUpFromStarting(t *testing.T) {
 	}
 }
 
+// TestStatusForeseesTheFirstDecision: the policy needs 12 known windows, and the round in
+// which it has them is the one that was told.
+func TestStatusForeseesTheFirstDecision(t *testing.T) {
+	s, m := fresh(), &machine{}
+	b := newBench(t, s, m, t0)
+	live := &View{Controller: b.Controller, Agent: func() agent.Status { return agent.Status{} }}
+	see := func() control.Status {
+		st, err := live.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	told := see()
+	if told.ToDecide != 12 || told.MinRanked != 20 || told.Treatment != "bbr" {
+		t.Errorf("before the first round: %+v", told)
+	}
+	for n := 12; n > 0; n-- {
+		if st := see(); st.ToDecide != n || st.DecideUnixS != told.DecideUnixS {
+			t.Errorf("%d windows to go: %d, at %d instead of %d", n, st.ToDecide, st.DecideUnixS, told.DecideUnixS)
+		}
+		b.rounds(1)
+	}
+	if st := see(); st.ToDecide != 0 || st.DecideUnixS != 0 || st.Ranked != 25 || st.RoundUnixS != told.DecideUnixS {
+		t.Errorf("then: %+v, wanted the round of %d", st, told.DecideUnixS)
+	}
+}
+
 func TestViewsOfARunningAndOfAStoredLoopAgree(t *testing.T) {
 	s, m := fresh(), &machine{}
 	b := newBench(t, s, m, t0)
 	b.rounds(14)
-	live := &Live{Controller: b.Controller, R: s, Agent: func() agent.Status { return agent.Status{} }}
-	stored, err := NewStored(t.Context(), s, s, b.opt, "test", b.Controller.now)
+	live := &View{Controller: b.Controller, Agent: func() agent.Status { return agent.Status{} }}
+	stored, err := Stored(t.Context(), s, b.opt, "test", b.Controller.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -400,6 +424,10 @@ func TestViewsOfARunningAndOfAStoredLoopAgree(t *testing.T) {
 	only, _ := live.Prefixes(t.Context(), control.PrefixesRequest{Selected: true})
 	if len(only) != 5 {
 		t.Errorf("%d selected", len(only))
+	}
+	rest, _ := live.Prefixes(t.Context(), control.PrefixesRequest{States: []policy.State{policy.StateUntreated}, Sort: policy.ByAddress, Limit: 19})
+	if len(rest) != 19 || !slices.IsSortedFunc(rest, func(a, b control.PrefixRow) int { return cmp.Compare(a.Prefix, b.Prefix) }) || rest[0].Treatment != "" {
+		t.Errorf("%d untreated by address: %+v", len(rest), rest)
 	}
 	x, err1 := live.Explain(t.Context(), a[0].Prefix)
 	y, err2 := stored.Explain(t.Context(), a[0].Prefix)
@@ -446,5 +474,25 @@ func TestWindowsThatComeAgainDoNotStopTheLoop(t *testing.T) {
 	b.rounds(1)
 	if c := s.commits[commits]; !c.Closed || len(c.Rows) != 25 || c.Round == nil {
 		t.Errorf("the first new window: %+v", c)
+	}
+}
+
+// TestDefaultIsNotTreated: where every namespace runs the treatment, nothing is treated.
+func TestDefaultIsNotTreated(t *testing.T) {
+	b := newBench(t, fresh(), &machine{}, t0)
+	b.rounds(12)
+	for _, c := range []struct {
+		congs   []string
+		treated bool
+	}{{[]string{"bbr", "cubic"}, true}, {nil, true}, {[]string{"bbr", "bbr"}, false}} {
+		o := window(b.now)
+		o.DefaultCongs = c.congs
+		b.now += 300
+		if err := b.Round(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if p := lastPlan(t, b.m); len(p.Entries) > 0 != c.treated {
+			t.Errorf("defaults %q: %d entries", c.congs, len(p.Entries))
+		}
 	}
 }

@@ -6,28 +6,25 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Archive is what a store gives back.
-type Archive interface {
+// Store keeps decisions and remembers them.
+type Store interface {
+	journal.Recorded
+	Rounds(ctx context.Context, n int) ([]journal.Round, error)
+	CommitRound(context.Context, *journal.Commit) error
+	SetSetting(ctx context.Context, key string, value []byte) error
 	Setting(ctx context.Context, key string) ([]byte, bool, error)
 	LatestPlan(context.Context) (journal.PlanFile, bool, error)
 	Plan(ctx context.Context, serial record.PlanID) (journal.PlanFile, bool, error)
-	History
+	Events(ctx context.Context, p record.Prefix, n int) ([]journal.Event, error)
 }
 
-// History is what the engine's state is rebuilt from.
-type History interface {
-	Heads(ctx context.Context, from, to int64) ([]journal.Head, error)
-	Windows(ctx context.Context, from, to int64, row func(*record.Window) error) error
-	Rounds(ctx context.Context, n int) ([]journal.Round, error)
-}
-
-// remember is how far back windows matter, seconds: the history and the windows
+// remember returns how far back windows matter, in seconds: the history and the windows
 // that its first one may borrow from, or the oldest pair that may count.
 func remember(r policy.Rules) int64 {
 	level := r.MaxAgeSeconds + r.LookbackSeconds
@@ -37,7 +34,7 @@ func remember(r policy.Rules) int64 {
 	return level
 }
 
-// shares are those of the prefixes that are drawn for hold-out and A/A, permille.
+// shares returns the shares of prefixes drawn for hold-out and A/A, permille.
 func (o Options) shares() (holdout, aa int) {
 	holdout, aa = o.HoldoutPermille, o.AAPermille
 	if len(o.Rules.HoldoutPrefixes) > 0 {
@@ -49,22 +46,18 @@ func (o Options) shares() (holdout, aa int) {
 	return holdout, aa
 }
 
-// engine makes one that knows nobody.
+// engine makes an engine that knows no prefix.
 func (o Options) engine(salt []byte) *policy.Engine {
 	holdout, aa := o.shares()
-	return policy.NewExperiment(o.Rules, plan.NewDraws(salt, holdout, aa))
+	return policy.New(o.Rules, plan.NewDraws(salt, holdout, aa))
 }
 
 // Replay rebuilds an engine's state by running the stored windows through it,
 // with the stored selections in place of new decisions.
-func Replay(ctx context.Context, h History, e *policy.Engine, now time.Time) (*policy.Engine, error) {
+func Replay(ctx context.Context, s Store, e *policy.Engine, now time.Time) (*policy.Engine, error) {
 	w, back := e.Rules().WindowSeconds, remember(e.Rules())
 	from := now.Unix() - back
-	heads, err := h.Heads(ctx, from, now.Unix())
-	if err != nil {
-		return nil, fmt.Errorf("replay: %w", err)
-	}
-	rounds, err := h.Rounds(ctx, int(back/w))
+	rounds, err := s.Rounds(ctx, int(back/w))
 	if err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
@@ -73,35 +66,28 @@ func Replay(ctx context.Context, h History, e *policy.Engine, now time.Time) (*p
 		selected[rounds[i].Window] = &rounds[i]
 	}
 	var memory policy.Memory
-	for _, head := range heads {
-		in := policy.Input{Start: head.Start, RoundStart: head.Start + w, Unknown: head.Note}
-		err := h.Windows(ctx, head.Start, head.Start+1, func(row *record.Window) error {
-			in.Rows = append(in.Rows, *row)
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("replay window %d: %w", head.Start, err)
-		}
+	err = journal.Inputs(ctx, s, from, now.Unix(), w, func(in policy.Input) error {
 		// A window without a round changes nothing.
-		if r := selected[head.Start]; r != nil {
+		if r := selected[in.Start]; r != nil {
 			memory = policy.Memory{}
 			if err := json.Unmarshal(r.SelectionJSON, &memory); err != nil {
-				return nil, fmt.Errorf("replay round %d: %w", r.RoundStart, err)
+				return fmt.Errorf("replay round %d: %w", r.RoundStart, err)
 			}
 		}
 		e.Replay(in, memory)
-	}
-	return e, nil
+		return nil
+	})
+	return e, err
 }
 
-// SetRules judges by other rules from the next round on: the state is rebuilt
-// under them from the store. On an error the old rules stay.
-func (c *Controller) SetRules(ctx context.Context, h History, rules policy.Rules) error {
+// SetRules applies other rules from the next round on: it rebuilds the state under them
+// from the store. On an error the old rules stay.
+func (c *Controller) SetRules(ctx context.Context, rules policy.Rules) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	opt := c.opt
 	opt.Rules = rules
-	engine, err := Replay(ctx, h, opt.engine(c.salt), c.now())
+	engine, err := Replay(ctx, c.store, opt.engine(c.salt), c.now())
 	if err != nil {
 		return err
 	}

@@ -9,28 +9,29 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/app/agent"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// tried is window under the plan in force: rows carry the plan's arms, and treatment
+// tried is window under a plan (nil: none): rows carry the plan's arms, and treatment
 // multiplies the rate of slow prefix i by effect[i].
-func tried(b *bench, effect [5]float64) agent.Out {
-	o := window(b.now)
+func tried(p *plan.Plan, now int64, effect [5]float64) agent.ClosedWindow {
+	o := window(now)
 	for i := range o.Rows {
 		w := &o.Rows[i]
 		w.LogRateMean, w.LogRateVar = math.Log(w.RateBytesPerS[record.Q50]), 0.4
 		w.EligibleSentBytes, w.EligibleRetransBytes = 10_000_000, 100_000
-		if b.plan == nil {
+		if p == nil {
 			continue
 		}
-		arm, in := b.plan.ArmAt(w.Prefix, b.now)
+		arm, in := p.ArmAt(w.Prefix, now)
 		if !in {
 			continue
 		}
-		w.Arm, w.Washout = arm, (arm == record.ArmTreatment || arm == record.ArmControl) && b.plan.InWashout(b.now)
+		w.Arm, w.Washout = arm, (arm == record.ArmTreatment || arm == record.ArmControl) && now%p.BlockSeconds < p.WashoutSeconds
 		w.Control = arm != record.ArmTreatment && !w.Washout
 		if arm == record.ArmTreatment {
 			w.Cong = "bbr"
@@ -43,7 +44,7 @@ func tried(b *bench, effect [5]float64) agent.Out {
 func (b *bench) try(n int, effect [5]float64) {
 	b.t.Helper()
 	for range n {
-		o := tried(b, effect)
+		o := tried(b.plan, b.now, effect)
 		b.now += 300
 		if err := b.Round(b.t.Context(), o); err != nil {
 			b.t.Fatal(err)
@@ -131,7 +132,7 @@ func TestBrakeWithAFullStore(t *testing.T) {
 	for !b.m.killed && b.now < noon+12*3600 {
 		// The store fills up for the last window of each hour.
 		b.s.full = (b.now+300)%3600 == 0
-		o := tried(b, harm)
+		o := tried(b.plan, b.now, harm)
 		b.now += 300
 		if err := b.Round(t.Context(), o); b.s.full != errors.Is(err, errFull) {
 			t.Fatal(err)
@@ -139,6 +140,27 @@ func TestBrakeWithAFullStore(t *testing.T) {
 	}
 	if !b.s.full || string(b.s.settings["killed"]) == "1" {
 		t.Errorf("store full %t, setting %q", b.s.full, b.s.settings["killed"])
+	}
+}
+
+// TestBrakeOnAWindowThatComesAgain: the store takes neither the window nor its round a second
+// time, but the next start must know of the brake.
+func TestBrakeOnAWindowThatComesAgain(t *testing.T) {
+	r := policy.DefaultRules()
+	r.Trial.BudgetSeconds = 12 * 3600
+	harm := [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}
+	b := newBenchBy(t, fresh(), &machine{}, noon, r)
+	for b.told(policy.EventBrake) == 0 && b.now < noon+12*3600 {
+		if b.now%3600 == 3300 { // weighed at the end of a block
+			b.s.commits = append(b.s.commits, journal.Commit{Closed: true, Start: b.now})
+		}
+		b.try(1, harm)
+	}
+	if b.told(kindWindowAgain) == 0 || !b.killed || string(b.s.settings[journal.SettingKilled]) != "1" {
+		t.Errorf("%d windows again, stopped %t, setting %q", b.told(kindWindowAgain), b.killed, b.s.settings[journal.SettingKilled])
+	}
+	if again := newBenchBy(t, b.s, &machine{}, b.now, r); !again.m.killed {
+		t.Error("the brake did not survive a restart")
 	}
 }
 

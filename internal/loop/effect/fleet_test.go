@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // TestWholeFleetByHand: 40 pairs of four prefixes, all of one weight, half of them at -1 and
@@ -13,9 +13,9 @@ import (
 func TestWholeFleetByHand(t *testing.T) {
 	var pairs []Pair
 	for i := range 40 {
-		pairs = append(pairs, Pair{Prefix: record.Prefix(i % 4), T: block(5, -1+0.5*float64(i/20)), C: block(5, 0), P: 0.5})
+		pairs = append(pairs, Pair{Prefix: record.Prefix(i % 4), T: []Block{block(5, -1+0.5*float64(i/20))}, C: block(5, 0)})
 	}
-	pairs = append(pairs, Pair{Prefix: 99, T: block(5, 7)})
+	pairs = append(pairs, Pair{Prefix: 99, T: []Block{block(5, 7)}})
 	got := WholeFleet(pairs)
 	r := math.Sqrt(2.5) / 40 * math.Sqrt((1+1/3.16)*(math.Log(4.16)+2*math.Log(20)))
 	if got.Pairs != 40 || got.Prefixes != 4 || math.Abs(got.Worth-40) > 1e-9 || !got.Known ||
@@ -40,12 +40,11 @@ func TestWholeFleetByHand(t *testing.T) {
 	}
 }
 
-// TestTraffic: the promoted group's 70 treated and 10 control connections stand for 80 under
-// either arm, as do the 40 and 40 of a group of two.
+// TestTraffic: the connections of all blocks, whichever of them is the control block.
 func TestTraffic(t *testing.T) {
-	for _, p := range []Pair{{T: block(70, 0), C: block(10, 0), P: 0.875}, {T: block(40, 0), C: block(40, 0), P: 0.5}} {
-		if got := p.traffic(); math.Abs(got-160) > 1e-9 {
-			t.Errorf("%+v: %v, want 160", p, got)
+	for _, p := range []Pair{pairOf(block(10, 0), seven(10, 0)...), pairOf(block(40, 0), block(40, 0)), pairOf(block(70, 0), block(4, 0), block(6, 0))} {
+		if got := p.traffic(); got != 80 {
+			t.Errorf("%+v: %v, want 80", p, got)
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // costly is a pair with shares of retransmission and a ratio of rates; 20 connections and 3 MB an arm.
@@ -12,7 +12,7 @@ func costly(t, c, ratio float64) Pair {
 	arm := func(share, mean float64) Block {
 		return Block{N: 20, MeanLog: mean, SentBytes: 3_000_000, RetransBytes: uint64(share * 3_000_000)}
 	}
-	return Pair{T: arm(t, 10+math.Log(ratio)), C: arm(c, 10), P: 0.5}
+	return Pair{T: []Block{arm(t, 10+math.Log(ratio))}, C: arm(c, 10)}
 }
 
 func TestFastHarm(t *testing.T) {
@@ -44,6 +44,34 @@ func TestFastHarm(t *testing.T) {
 	}
 }
 
+// TestFastHarmWhereLossMovesWithLoad: nothing happens to a promoted network, but its busy blocks
+// lose more. It is called harmful as often as where the loss moves on its own: which block is
+// control is drawn, whatever moves with what. 3.3 standard errors of the difference are allowed.
+func TestFastHarmWhereLossMovesWithLoad(t *testing.T) {
+	reps := replicates(t, 4000)
+	var called [2]rate
+	for i := range called {
+		r := stat.NewRand(14, 7)
+		for range reps {
+			var blocks []Block
+			for range 8 {
+				busy, loss := 0.6*gauss(r), 0.6*gauss(r)
+				if i == 1 {
+					loss = busy
+				}
+				sent := 1e7 * math.Exp(busy)
+				blocks = append(blocks, Block{N: 20, MeanLog: 10, SentBytes: uint64(sent), RetransBytes: uint64(0.03 * math.Exp(loss) * sent)})
+			}
+			harm, _ := FastHarm([]Pair{pairOf(blocks[0], blocks[1:]...)}, Noise{Block: 0.01, Conn: 0.1})
+			called[i].count(harm)
+		}
+	}
+	t.Logf("called harm in %v, and in %v where loss moves with load", called[0], called[1])
+	if math.Abs(called[1].share()-called[0].share()) > math.Sqrt2*slack(called[0].share(), reps) {
+		t.Error("how often depends on what loss moves with")
+	}
+}
+
 // TestFastHarmIsRareWhereItHelps: a treatment that retransmits 8 points more and helps
 // is seldom called harmful on any of six looks over the growing trial, one that is no
 // faster usually is.
@@ -57,7 +85,9 @@ func TestFastHarmIsRareWhereItHelps(t *testing.T) {
 		for range reps {
 			pairs, harm := city.with(k.effect, k.perWindow, 2).pairs(r, 1, 6), false
 			for i := range pairs {
-				pairs[i].T.SentBytes, pairs[i].T.RetransBytes = 5_000_000, 450_000
+				for b := range pairs[i].T {
+					pairs[i].T[b].SentBytes, pairs[i].T[b].RetransBytes = 5_000_000, 450_000
+				}
 				pairs[i].C.SentBytes, pairs[i].C.RetransBytes = 5_000_000, 50_000
 				now, _ := FastHarm(pairs[:i+1], DefaultNoise)
 				harm = harm || now

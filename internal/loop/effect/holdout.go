@@ -3,30 +3,30 @@ package effect
 import (
 	"math"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
-// The hold-out: prefixes that are never treated against those that may be, both slow
-// enough to be chosen. Pairs compare half hours, so they cannot see what a treatment does
-// over weeks, or to the hours around it; the hold-out does, and needs many prefixes, for
-// they differ by more than any effect. Unit: the prefix. Welch's t (Biometrika 34, 1947):
+// The hold-out: prefixes that are never treated against those that may be, both slow enough to
+// be chosen. Pairs compare half hours, so they cannot see what a treatment does over weeks, or
+// to the hours around it; the hold-out does, and needs many prefixes, since they differ by more
+// than any effect. Unit: the prefix. Welch's t (Biometrika 34, 1947):
 //
 //	m1 - m2 -+ t(2.5 %, df) sqrt(s1^2/n1 + s2^2/n2)
 
-// fewestHeld prefixes in the slow group: with the city's spread of 0.4 between prefixes,
-// 20 know their mean to x 1.2.
+// fewestHeld prefixes in the slow group: with the city's spread of 0.4 between prefixes, 20
+// determine their mean to x 1.2.
 const fewestHeld = 20
 
 // Contrast is programme against hold-out, as a ratio of geometric means.
 type Contrast struct {
 	Held, Open       int // prefixes
 	Ratio, Low, High float64
-	Known            bool   // false: no estimate, Why says why
+	Known            bool   // false: no estimate, see Why
 	Why              string // what is missing
 }
 
-// HoldOut compares prefixes by their mean ln rate: held are those of the slow group in
-// the hold-out, open the others of that group, whatever was done to them and whatever arm.
+// HoldOut compares prefixes by their mean ln rate: held are those of the slow group in the
+// hold-out, open the others of that group, whatever their treatment and arm.
 func HoldOut(held, open []float64) Contrast {
 	c := Contrast{Held: len(held), Open: len(open)}
 	switch {

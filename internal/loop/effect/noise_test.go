@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 func TestVarByHand(t *testing.T) {
@@ -14,9 +14,10 @@ func TestVarByHand(t *testing.T) {
 		p    Pair
 		want float64
 	}{
-		{Pair{T: block(5, 0), C: block(5, 0), P: 0.5}, 0.08 + 0.4356*0.4},
-		{Pair{T: block(70, 0), C: block(10, 0), P: 0.875}, 0.04*8/7 + 0.4356*(1./70+0.1)},
-		{Pair{T: block(5, 0), C: block(5, 0)}, 0.08 + 0.4356*0.4},
+		{pairOf(block(5, 0), block(5, 0)), 0.08 + 0.4356*0.4},
+		{pairOf(block(10, 0), seven(10, 0)...), 0.04*8/7 + 0.4356*(1./70+0.1)},
+		{pairOf(block(5, 0), block(2, 0), block(10, 0)), (0.04 + 0.4356*0.8/3) * 3 / 2},
+		{pairOf(block(2, 0), block(5, 0), block(10, 0)), (0.04 + 0.4356*0.8/3) * 3 / 2}, // another draw of the same blocks
 	} {
 		if got := n.Var(k.p); math.Abs(got-k.want) > 1e-12 {
 			t.Errorf("%+v: %v, want %v", k.p, got, k.want)
@@ -24,7 +25,7 @@ func TestVarByHand(t *testing.T) {
 	}
 }
 
-// learn gives the noise of some prefixes of one kind.
+// learn returns the noise of some prefixes of one kind.
 func learn(c path, prefixes, hours int, bend func(pairs []Pair)) Noise {
 	var all []Pair
 	for _, pairs := range population(stat.NewRand(11, 11), slices.Repeat([]path{c}, prefixes), hours) {
@@ -39,7 +40,7 @@ func learn(c path, prefixes, hours int, bend func(pairs []Pair)) Noise {
 func TestEstimateNoise(t *testing.T) {
 	as := func([]Pair) {}
 	loud := path{level: 14, block: 0.4, conn: 1, perWindow: 4, effect: 2, group: 2}
-	outage := func(pairs []Pair) { pairs[len(pairs)/2].T.MeanLog -= 4 }
+	outage := func(pairs []Pair) { pairs[len(pairs)/2].T[0].MeanLog -= 4 }
 	for _, k := range []struct {
 		name        string
 		got         Noise

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // spread between prefixes, of ln rate, as in the simulated city.

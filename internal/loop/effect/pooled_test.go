@@ -5,15 +5,15 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // few has one pair for each factor: control 1, 2, ... 13, treatment the same times the factor.
 func few(factors ...float64) (list []Sample) {
 	for g, f := range factors {
 		for v := 1.0; v <= 13; v++ {
-			list = append(list, Sample{7, int64(g), record.ArmControl, v, 2}, Sample{7, int64(g), record.ArmTreatment, f * v, 2})
+			list = append(list, Sample{7, int64(g), 0, record.ArmControl, v, 2}, Sample{7, int64(g), 0, record.ArmTreatment, f * v, 2})
 		}
 	}
 	return list
@@ -56,7 +56,7 @@ func TestPoolSaysWhatItCannot(t *testing.T) {
 		t.Errorf("of two pairs: %+v", two)
 	}
 	// One arm alone, an arm that is neither, a value without a logarithm.
-	odd := append(few(1, 2), Sample{8, 0, record.ArmTreatment, 5, 2}, Sample{7, 0, record.ArmAA, 5, 2}, Sample{7, 1, record.ArmControl, 0, 2})
+	odd := append(few(1, 2), Sample{8, 0, 0, record.ArmTreatment, 5, 2}, Sample{7, 0, 0, record.ArmAA, 5, 2}, Sample{7, 1, 0, record.ArmControl, 0, 2})
 	if got := Pool(odd, 1); got.Partial != 1 || got.Pairs != 2 || got.Treatment != 26 || got.Control != 26 {
 		t.Errorf("with odd samples: %+v", got)
 	}
@@ -101,7 +101,7 @@ func TestBootstrapAgainstCopies(t *testing.T) {
 			}
 		}
 		for i, got := range d.quantiles(a.t) {
-			if want := stat.Weighted(values, stat.Running(weights), stat.Effective(weights), Quantiles[i]); math.Abs(got/want-1) > 1e-9 {
+			if want := stat.Weighted(values, stat.Running(weights), effective(weights), Quantiles[i]); math.Abs(got/want-1) > 1e-9 {
 				t.Fatalf("drawn %v: %v, with copies %v", d.times, got, want)
 			}
 		}
@@ -122,4 +122,17 @@ func TestExpanded(t *testing.T) {
 	if got := expanded(100_000); math.Abs(got-0.025) > 1e-4 {
 		t.Errorf("many: %v", got)
 	}
+}
+
+// effective returns how many equal observations weights are worth (Kish).
+func effective(w []float64) float64 {
+	var sum, squares float64
+	for _, v := range w {
+		sum += v
+		squares += v * v
+	}
+	if squares == 0 {
+		return 0
+	}
+	return sum * sum / squares
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // decided is the hour at which the bounds exclude no effect, +Inf if not within the pairs.

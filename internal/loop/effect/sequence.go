@@ -1,9 +1,11 @@
 package effect
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // Evidence that may be looked at after every pair. With S = sum(d/V) and I = sum(1/V)
@@ -17,34 +19,34 @@ import (
 //
 //	S/I -+ sqrt(g (ln g + 2 ln(1/a))) / (t I)
 //
-// No prefix has exactly the variance that many have together. Taken to be V f, with f of
-// the scaled inverse chi-square distribution with v = Noise.Freedom degrees, and mixed
-// over f in both likelihoods, with Q = sum(d^2/V) and n pairs:
+// No prefix has exactly the variance that many have together. With a variance of V f, f from the
+// scaled inverse chi-square distribution with v = Noise.Freedom degrees, mixed over f in both
+// likelihoods, and with Q = sum(d^2/V) and n pairs:
 //
 //	E = g^-1/2 ((v + Q) / (v + Q - t^2 S^2/g))^((v+n)/2)
 //
 // of which the first E is the limit for large v. For one side, l is positive only: E is
-// multiplied by twice the chance, by the same mixture, that the effect is positive.
-// Harm then counts as evidence against benefit.
+// multiplied by twice the probability, by the same mixture, that the effect is positive. Harm
+// then counts as evidence against benefit.
 //
 // Sources: Robbins, Annals of Mathematical Statistics 41 (1970); Howard, Ramdas, McAuliffe
 // and Sekhon, Annals of Statistics 49 (2021), propositions 5 and 6; for the unknown variance
 // Lai, Annals of Statistics 4 (1976), and Wang and Ramdas, Sequential Analysis 44 (2025).
 
 const (
-	// Alpha is the chance of ever being wrong: 95 % bounds, evidence of 20.
+	// Alpha is the probability of ever being wrong: 95 % bounds, evidence of 20.
 	Alpha = 0.05
 
-	// mixture is t, in units of ln rate: bounds are tightest for effects of about this size,
-	// 1.6 x, between what is worth having and what decides itself.
+	// mixture is t, in units of ln rate: bounds are tightest for effects of about this size, 1.6 x,
+	// between what is worth having and what decides itself.
 	mixture = 0.5
 
-	// fewestPairs before anything is said: one pair may straddle an accident (a rerouting,
-	// an outage) of which no variance knows.
+	// fewestPairs before any evidence: one pair may straddle an accident (a rerouting, an outage)
+	// that no variance accounts for.
 	fewestPairs = 2
 
-	// leastLogE stands where the chance of the other sign leaves the range of numbers (1e-308):
-	// a logarithm of nothing has no text in JSON. Evidence that can be computed stays above.
+	// leastLogE stands in when the probability of the other sign leaves the range of numbers
+	// (1e-308): JSON has no text for the logarithm of zero. Evidence that can be computed stays above.
 	leastLogE = -20
 )
 
@@ -54,14 +56,14 @@ type Evidence struct {
 	LogRatio  float64 // the estimate, pairs weighted by their precision; 0 without pairs
 	Low, High float64 // bounds that hold at all times at once with 95 %; infinite below two pairs
 
-	// ln of the evidence against "no benefit" and against "no harm": ln 20 = 3.0 is
-	// the bound of one prefix at 5 %, EBH is for many.
+	// ln of the evidence against "no benefit" and against "no harm": ln 20 = 3.0 is the bound of one
+	// prefix at 5 %, EBH is for many.
 	LogEBenefit, LogEHarm float64
 }
 
-// Judge gives the evidence of pairs in time order. Pairs with one arm are left out.
-// The bounds hold for a sequence that began at one pair and only grew: over a window that
-// slides they are an interval like any other.
+// Judge returns the evidence of pairs in time order. It leaves out pairs with one arm. The bounds
+// hold for a sequence that began at one pair and only grew: over a sliding window they are an
+// interval like any other.
 func Judge(pairs []Pair, n Noise) Evidence {
 	s := sums{freedom: n.Freedom}
 	for _, p := range pairs {
@@ -87,7 +89,10 @@ type sums struct {
 }
 
 func (s *sums) add(p Pair, n Noise) {
-	if v := n.Var(p); p.Usable() && v > 0 {
+	if !p.Usable() {
+		return
+	}
+	if v := n.Var(p); v > 0 {
 		d := p.LogRatio()
 		s.pairs++
 		s.s += d / v
@@ -98,7 +103,7 @@ func (s *sums) add(p Pair, n Noise) {
 
 func (s *sums) grown() float64 { return 1 + mixture*mixture*s.i }
 
-// logE is ln of the one-sided evidence for an effect of the sign.
+// logE returns ln of the one-sided evidence for an effect of the sign.
 func (s *sums) logE(sign float64) float64 {
 	g := s.grown()
 	z := sign * mixture * s.s / math.Sqrt(g)
@@ -111,8 +116,9 @@ func (s *sums) logE(sign float64) float64 {
 	return max(leastLogE, e+math.Log(stat.Student(z*math.Sqrt(v/left), v)))
 }
 
-// radius is half of the bounds' distance: E of S - th I is solved for th. With c = (g/a^2)^(1/(v+n))
-// and R = Q - S^2/I it is (c-1)(v+R) / (I (1 - c/g)), squared, and nothing is excluded while c >= g.
+// radius returns half of the distance between the bounds: E of S - th I solved for th. With c =
+// (g/a^2)^(1/(v+n)) and R = Q - S^2/I it is (c-1)(v+R) / (I (1 - c/g)), squared, and nothing is
+// excluded while c >= g.
 func (s *sums) radius(alpha float64) float64 {
 	g := s.grown()
 	need := math.Log(g) - 2*math.Log(alpha)
@@ -125,4 +131,31 @@ func (s *sums) radius(alpha float64) float64 {
 	}
 	rest := max(0, s.q-s.s*s.s/s.i)
 	return math.Sqrt((c - 1) * (s.freedom + rest) / (s.i * (1 - c/g)))
+}
+
+// e-BH: which of many hypotheses to reject so that at most a share alpha of the
+// rejected is false, on average, however they depend on each other. Of K evidences in
+// descending order take the first k, with the largest k for which
+//
+//	E(k) >= K / (alpha k)
+//
+// Source: Wang and Ramdas, "False Discovery Rate Control with E-values", JRSS B 84 (2022).
+
+// EBH reports for each ln of evidence whether its hypothesis is rejected. NaN never is.
+func EBH(logE []float64, alpha float64) []bool {
+	order := make([]int, len(logE))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logE[b], logE[a]) })
+	rejected := make([]bool, len(logE))
+	for k := len(order); k > 0; k-- {
+		if logE[order[k-1]] >= math.Log(float64(len(order))/(alpha*float64(k))) {
+			for _, i := range order[:k] {
+				rejected[i] = true
+			}
+			break
+		}
+	}
+	return rejected
 }

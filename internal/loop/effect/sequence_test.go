@@ -2,17 +2,21 @@ package effect
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
 func block(n int, mean float64) Block { return Block{N: n, MeanLog: mean} }
 
+func pairOf(control Block, treated ...Block) Pair { return Pair{T: treated, C: control} }
+
+func seven(n int, mean float64) []Block { return slices.Repeat([]Block{block(n, mean)}, 7) }
+
 // TestJudgeByHand: two pairs of variance 1/2 with differences 1 and 2: S = 6, I = 4,
 // and with t = 1/2 the growth 1 + t^2 I is 2.
 func TestJudgeByHand(t *testing.T) {
 	n := Noise{Block: 0.5}
-	pairs := []Pair{{T: block(1, 3), C: block(1, 2), P: 0.5}, {T: block(1, 4), C: block(1, 2), P: 0.5},
-		{T: block(0, 0), C: block(1, 99), P: 0.5}}
+	pairs := []Pair{pairOf(block(1, 2), block(1, 3)), pairOf(block(1, 2), block(1, 4)), pairOf(block(1, 99))}
 	got := Judge(pairs, n)
 	r := math.Sqrt(2*(math.Log(2)+2*math.Log(20))) / 2
 	z := 3 / math.Sqrt(2)
@@ -34,7 +38,7 @@ func TestJudgeByHand(t *testing.T) {
 func someSums(freedom, v float64, d ...float64) *sums {
 	s := &sums{freedom: freedom}
 	for _, x := range d {
-		s.add(Pair{T: block(1, x), C: block(1, 0), P: 0.5}, Noise{Block: math.Sqrt(v / 2)})
+		s.add(pairOf(block(1, 0), block(1, x)), Noise{Block: math.Sqrt(v / 2)})
 	}
 	return s
 }

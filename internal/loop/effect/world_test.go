@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // path is a client network with a known effect. ln rate of a connection = level + drift of
@@ -20,6 +20,7 @@ type path struct {
 	perWindow   float64 // eligible connections in five minutes, on average
 	effect      float64 // a factor
 	group       int     // blocks in a group
+	elastic     float64 // connections go with the level to this power; -1: twice as many while it is half as fast
 }
 
 var (
@@ -38,7 +39,7 @@ func (c path) with(effect, perWindow float64, group int) path {
 const windows = 6 // in a block, the first of which is wash-out
 
 // walk lives through hours and calls seen for each connection that counts.
-func (c path) walk(r *stat.Rand, hours int, seen func(group int64, arm record.Arm, ln float64)) {
+func (c path) walk(r *stat.Rand, hours int, seen func(block int, arm record.Arm, ln float64)) {
 	drift, phase := c.drift*gauss(r), 2*math.Pi*r.Float64()
 	keep := math.Exp(-1.0 / 12)
 	for group := range 2 * hours / c.group {
@@ -51,9 +52,9 @@ func (c path) walk(r *stat.Rand, hours int, seen func(group int64, arm record.Ar
 			for w := range windows {
 				drift = keep*drift + c.drift*math.Sqrt(1-keep*keep)*gauss(r)
 				hour := float64(group*c.group+block)/2 + float64(w)/12
-				level := c.level + drift + c.day*math.Sin(phase+2*math.Pi*hour/24) + shift
-				for n := poisson(r, c.perWindow); n > 0 && w > 0; n-- {
-					seen(int64(group), arm, level+c.conn*gauss(r))
+				moved := drift + c.day*math.Sin(phase+2*math.Pi*hour/24)
+				for n := poisson(r, c.perWindow*math.Exp(c.elastic*moved)); n > 0 && w > 0; n-- {
+					seen(group*c.group+block, arm, c.level+moved+shift+c.conn*gauss(r))
 				}
 			}
 		}
@@ -64,13 +65,19 @@ func (c path) walk(r *stat.Rand, hours int, seen func(group int64, arm record.Ar
 func (c path) pairs(r *stat.Rand, p record.Prefix, hours int) []Pair {
 	list := make([]Pair, 2*hours/c.group)
 	for g := range list {
-		list[g] = Pair{Prefix: p, Group: int64(g), End: int64((g + 1) * c.group * 1800), P: 1 - 1/float64(c.group)}
+		list[g] = Pair{Prefix: p, Group: int64(g), End: int64((g + 1) * c.group * 1800)}
 	}
-	c.walk(r, hours, func(group int64, arm record.Arm, ln float64) {
-		side := &list[group].C
+	last := -1
+	c.walk(r, hours, func(block int, arm record.Arm, ln float64) {
+		pair := &list[block/c.group]
+		side := &pair.C
 		if arm == record.ArmTreatment {
-			side = &list[group].T
+			if block != last {
+				pair.T = append(pair.T, Block{})
+			}
+			side = &pair.T[len(pair.T)-1]
 		}
+		last = block
 		*side = side.Join(Block{N: 1, MeanLog: ln})
 	})
 	return list
@@ -78,8 +85,8 @@ func (c path) pairs(r *stat.Rand, p record.Prefix, hours int) []Pair {
 
 // samples of the path over hours, weighted.
 func (c path) samples(r *stat.Rand, p record.Prefix, hours int) (list []Sample) {
-	c.walk(r, hours, func(group int64, arm record.Arm, ln float64) {
-		list = append(list, Sample{p, group, arm, math.Exp(ln), Weight(arm, 1-1/float64(c.group))})
+	c.walk(r, hours, func(block int, arm record.Arm, ln float64) {
+		list = append(list, Sample{p, int64(block / c.group), int64(block), arm, math.Exp(ln), Weight(arm, 1-1/float64(c.group))})
 	})
 	return list
 }
@@ -103,7 +110,7 @@ func replicates(t *testing.T, few int) int {
 	t.Helper()
 	text := os.Getenv("CONGCTL_REPLICATES")
 	if text == "" && few == 0 {
-		t.Skip("takes minutes: CONGCTL_REPLICATES=2000 go test -v -timeout 3h ./internal/core/effect; no minimum kernel")
+		t.Skip("takes minutes: CONGCTL_REPLICATES=2000 go test -v -timeout 3h ./internal/loop/effect; no minimum kernel")
 	}
 	if text == "" {
 		return few

@@ -7,16 +7,16 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 const benchConns = 100000
 
 // benchDump runs one dump of n sockets, one Sock reused as the decoder does.
 func benchDump(l *Ledger, n int, at int64, final bool, s *inetdiag.Sock, m *abi.Mark) {
-	l.BeginPoll(1, at, at, inetdiag.CongOf("cubic"), nil, false, final, at/300e9*300)
+	l.BeginPoll(Poll{Netns: 1, AtNs: at, BootNs: at, DefaultCong: inetdiag.CongOf("cubic"), Final: final, Window: at / 300e9 * 300})
 	for i := range n {
 		var a [4]byte
 		binary.BigEndian.PutUint32(a[:], 0xcb000000+uint32(i))
@@ -39,7 +39,7 @@ func benchSock() (*inetdiag.Sock, *abi.Mark) {
 }
 
 func benchPoll(b *testing.B, final bool) {
-	l := New(Config{Emit: func(*record.Conn) {}})
+	l := ledgerOf(Config{Emit: func(*record.Conn) {}})
 	s, m := benchSock()
 	at := int64(300e9)
 	benchDump(l, benchConns, at, false, s, m)
@@ -59,14 +59,14 @@ func BenchmarkFinalPoll100k(b *testing.B) { benchPoll(b, true) }
 
 // BenchmarkCloseAlone is a connection that no poll saw.
 func BenchmarkCloseAlone(b *testing.B) {
-	l := New(Config{})
+	l := ledgerOf(Config{})
 	c := newLife(1, 1).close(testOffset + 1e9)
 	b.ReportAllocs()
 	for b.Loop() {
 		c.Cookie++
 		c.AtNs += 20000
 		if c.Cookie%5000 == 0 {
-			l.BeginPoll(1, int64(c.AtNs), int64(c.AtNs), inetdiag.CongOf("cubic"), nil, false, false, 0)
+			l.BeginPoll(Poll{Netns: 1, AtNs: int64(c.AtNs), BootNs: int64(c.AtNs), DefaultCong: inetdiag.CongOf("cubic")})
 			l.EndPoll(false)
 		}
 		l.Close(c, testOffset)
@@ -79,7 +79,7 @@ func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		l := New(Config{})
+		l := ledgerOf(Config{})
 		s, m := benchSock()
 		benchDump(l, benchConns, 300e9, false, s, m)
 		runtime.GC()

@@ -3,21 +3,22 @@ package ledger
 import (
 	"math"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Deltas telescope: over the observations o1, o2, ... of a connection,
 //
 //	win(w) = sum of (counter(oi) - counter(oi-1)) over the oi that fall into w
 //
-// so the windows of a connection add up to its lifetime counters, less the first
-// sight's where that one is a baseline (a pre-start connection).
+// so the windows of a connection add up to its lifetime counters, less those of the first
+// sight if that is a baseline (a pre-start connection).
 //
-// The kernel's counters (tcp_info of include/uapi/linux/tcp.h) only grow, but for
-// tcp_disconnect, which zeroes them and leaves the socket its cookie. A byte
-// counter that went back is that, and then every counter counts from zero again.
-// A time that went back alone is a rounding of the running period: nothing passed.
+// The kernel's counters (tcp_info of include/uapi/linux/tcp.h) only grow, except in
+// tcp_disconnect, which zeroes them while the socket keeps its cookie. A byte counter that
+// went back means that, and then every counter counts from zero again. A time that alone went
+// back is a rounding of the running period: no time passed.
 
 // observe books the interval that o ends.
 func (l *Ledger) observe(ns *netns, e *entry, o *sight, w uint32) {
@@ -27,14 +28,15 @@ func (l *Ledger) observe(ns *netns, e *entry, o *sight, w uint32) {
 		l.st.Returned++
 	}
 	l.turnTo(ns, e, w)
+	l.settleIn(e, o.mark)
 	ackedBytes, busy := l.addCounters(e, &o.n)
-	// A connection that is kept alive between responses is not waiting for its sender:
-	// its idle intervals would make every web client look idle.
+	// A connection kept alive between responses is not waiting for its sender: its idle
+	// intervals would make every web client look idle.
 	if busy {
 		l.addTime(e, elapsedUs, o.ns/1000, e.lastNs/1000)
 	}
 	e.lastNs = max(e.lastNs, o.ns)
-	// A sample is this interval's only if something was acknowledged in it: an idle
+	// A sample belongs to this interval only if something was acknowledged in it: an idle
 	// connection shows its last one for ever.
 	if !o.limited && o.rate > 0 && ackedBytes > 0 {
 		e.rate = float32(o.rate)
@@ -45,8 +47,8 @@ func (l *Ledger) observe(ns *netns, e *entry, o *sight, w uint32) {
 	}
 }
 
-// turnTo makes w the window of e, emitting the record of an earlier window that
-// nothing else has emitted.
+// turnTo makes w the window of e, and emits the record of an earlier window that is still
+// due.
 func (l *Ledger) turnTo(ns *netns, e *entry, w uint32) {
 	if e.win > max(w, l.windowOf(int64(l.poll.bootNs)+l.off))+1 {
 		l.setBack(ns, e, w)
@@ -70,10 +72,10 @@ func (l *Ledger) turnTo(ns *netns, e *entry, w uint32) {
 	e.flags = e.flags&^cut | observed
 }
 
-// setBack follows a wall clock that was set back: an entry is at most one window
-// ahead of the last poll's time (its record is out already) unless windows were
-// counted by a clock that ran ahead. Waiting for that time to come again would
-// call all until then late.
+// setBack follows a wall clock that was set back. Normally an entry is at most one window
+// ahead of the last poll's time (its record is out already); further ahead, its windows were
+// counted by a clock that ran ahead. Waiting for that time to come again would make
+// everything until then late.
 func (l *Ledger) setBack(ns *netns, e *entry, w uint32) {
 	l.st.SetBack++
 	if e.is(observed) {
@@ -83,8 +85,8 @@ func (l *Ledger) setBack(ns *netns, e *entry, w uint32) {
 	e.flags = e.flags&^cut | observed
 }
 
-// addCounters books what the counters moved and returns the bytes acknowledged, and
-// whether anything was acknowledged, sent or received, or waited for it, at all.
+// addCounters books what the counters moved. It returns the bytes acknowledged, and whether
+// anything was acknowledged, sent or received, or was waiting to be.
 func (l *Ledger) addCounters(e *entry, n *counters) (ackedBytes uint64, busy bool) {
 	for i := range nBytes {
 		if n[i] < e.last[i] {
@@ -107,7 +109,7 @@ func (l *Ledger) addCounters(e *entry, n *counters) (ackedBytes uint64, busy boo
 	return ackedBytes, busy
 }
 
-// addTime books microseconds, none if they went back.
+// addTime books microseconds, or none if they went back.
 func (l *Ledger) addTime(e *entry, i int, now, before uint64) {
 	if now <= before {
 		return
@@ -135,4 +137,54 @@ func (e *entry) addMark(m *abi.Mark) {
 	e.set(switched, m.Flags&abi.MarkSwitched != 0)
 	e.crossings, e.crossedNs, e.switchedNs, e.plan = m.Crossings, m.CrossedNs, m.SwitchedNs, m.Plan
 	e.assigned, e.applied = m.Assigned, m.Applied
+}
+
+// Kernel states (include/net/tcp_states.h).
+const (
+	tcpEstablished = 1
+	tcpSynRecv     = 3
+	tcpFinWait1    = 4
+	tcpFinWait2    = 5
+	tcpClose       = 7
+	tcpCloseWait   = 8
+	tcpLastAck     = 9
+	tcpClosing     = 11
+)
+
+// connected is the set of states in which a socket is a connection. TIME_WAIT is not one: it
+// is a stand-in that inherits the cookie after the close record is out. Nor is NEW_SYN_RECV,
+// whose cookie the accepted socket inherits.
+const connected = 1<<tcpEstablished | 1<<tcpFinWait1 | 1<<tcpFinWait2 | 1<<tcpCloseWait | 1<<tcpLastAck | 1<<tcpClosing
+
+// followed reports whether s is a connection of its own. A full socket in SYN_RECV is a Fast
+// Open child before its handshake ends: it counts once sock_ops has seen it; before that it
+// would look like one that sock_ops missed.
+func followed(s *inetdiag.Sock) bool {
+	if s.Has&inetdiag.HasInfo == 0 || s.State > 31 {
+		return false
+	}
+	return connected>>s.State&1 == 1 || s.State == tcpSynRecv && s.Has&inetdiag.HasStorage != 0
+}
+
+// sight is one observation of a connection, from a dump or from a close record.
+type sight struct {
+	n        counters
+	rate     uint64 // the kernel's last sample, bytes/s
+	limited  bool   // that sample was application-limited
+	minRttUs uint32
+	srttUs   uint32
+	ns       uint64 // boot time
+	cong     uint8
+	mark     *abi.Mark // nil: not followed by eBPF
+}
+
+// sightOf returns what a dump or a close record at a boot time shows of a connection.
+func (l *Ledger) sightOf(in *inetdiag.TCPInfo, ns uint64, cong inetdiag.Cong, m *abi.Mark) sight {
+	return sight{
+		n: counters{in.BytesAcked, in.BytesSent, in.BytesRetrans, in.BytesReceived,
+			in.BusyTimeUs, in.RwndLimitedUs, in.SndbufLimitedUs},
+		rate: in.DeliveryRate, limited: in.DeliveryRateAppLimited,
+		minRttUs: in.MinRttUs, srttUs: in.RttUs,
+		ns: ns, cong: l.congs.number(cong), mark: m,
+	}
 }

@@ -1,9 +1,12 @@
 package ledger
 
-import "github.com/congctl/congctl/internal/core/record"
+import (
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
 
-// Lifetime counters of a connection that records carry as deltas. Bytes come
-// first: they alone tell a counter reset (see addCounters).
+// Lifetime counters of a connection that records carry as deltas. Bytes come first: only they
+// reveal a counter reset (see addCounters).
 const (
 	acked = iota
 	sent
@@ -29,7 +32,7 @@ type entry struct {
 	last    counters // lifetime, at the last observation
 	rateSum uint64   // Mark.RateSum there
 
-	// This window's so far.
+	// This window's, so far.
 	winBytes   [nBytes]uint64
 	winRateSum uint64
 
@@ -39,8 +42,8 @@ type entry struct {
 
 	local, remote [16]byte // IPv4 as IPv4-mapped
 
-	// Microseconds in 32 bits hold 71 minutes of one window; longer (a stalled
-	// agent with windows that nobody cut) sticks there and is counted.
+	// Microseconds in 32 bits hold 71 minutes of one window; longer (a stalled agent with uncut
+	// windows) sticks there and is counted.
 	winUs               [nTimes]uint32
 	rateN, limitedN     uint32 // Mark's, at the last observation
 	winRateN, winLimitN uint32
@@ -50,7 +53,8 @@ type entry struct {
 	minRttUs  uint32
 	srttUs    uint32
 
-	win        uint32 // window number of win*; while nothing was observed, the first one still without a record
+	home       uint32 // boot second in the block in which the connection counts, 0 not known yet: see settleIn
+	win        uint32 // window number of win*; while nothing was observed, the first one without a record
 	next, prev uint32 // in the namespace's list; next also chains the free ones
 
 	localPort, remotePort uint16
@@ -87,12 +91,84 @@ func (e *entry) set(f flags, on bool) {
 	}
 }
 
-// nextWindow forgets the window whose record is out.
-func (e *entry) nextWindow(wasCut bool) {
-	e.win++
-	e.flags &^= observed
-	e.set(cut, wasCut)
-	e.winBytes = [nBytes]uint64{}
-	e.winUs = [nTimes]uint32{}
-	e.winRateSum, e.winRateN, e.winLimitN, e.rate = 0, 0, 0, 0
+// chunkLen entries are allocated at once: 256 kB, so that growing never copies, and the last,
+// partly used chunk wastes little beside 26 MB at 100,000 entries.
+const chunkLen = 1024
+
+// none is no entry. Index 0 is never handed out, so that zero means none.
+const none = 0
+
+// slab hands out entries by number, in chunks that never move. It reuses freed ones last in,
+// first out, and keeps memory for the next storm, at most Config.MaxConns.
+type slab struct {
+	chunks []*[chunkLen]entry
+	used   uint32 // numbers ever handed out, plus number 0
+	free   uint32 // first of the chain through entry.next
+	live   int
+}
+
+func (s *slab) at(i uint32) *entry { return &s.chunks[i/chunkLen][i%chunkLen] }
+
+// take returns a zeroed entry and its number.
+func (s *slab) take() (uint32, *entry) {
+	s.live++
+	if i := s.free; i != none {
+		e := s.at(i)
+		s.free = e.next
+		*e = entry{}
+		return i, e
+	}
+	if s.used == none {
+		s.used = 1
+	}
+	if int(s.used/chunkLen) == len(s.chunks) {
+		s.chunks = append(s.chunks, new([chunkLen]entry))
+	}
+	i := s.used
+	s.used++
+	return i, s.at(i)
+}
+
+func (s *slab) give(i uint32) {
+	s.live--
+	s.at(i).next = s.free
+	s.free = i
+}
+
+// congNames maps a packed congestion control name to one byte, and back to a string made
+// once. A kernel has a dozen; all beyond 255 share one place.
+type congNames struct {
+	packs []inetdiag.Cong
+	names []string
+}
+
+const otherCong = 255
+
+// number finds c by a walk over a few 16-byte values: cheaper than a map's hash.
+func (t *congNames) number(c inetdiag.Cong) uint8 {
+	for i := range t.packs {
+		if t.packs[i] == c {
+			return uint8(i)
+		}
+	}
+	if len(t.packs) == otherCong {
+		return otherCong
+	}
+	t.packs = append(t.packs, c)
+	t.names = append(t.names, c.String())
+	return uint8(len(t.packs) - 1)
+}
+
+func (t *congNames) name(i uint8) string {
+	if int(i) < len(t.names) {
+		return t.names[i]
+	}
+	return "other"
+}
+
+func (t *congNames) packed(i uint8) inetdiag.Cong {
+	if int(i) < len(t.packs) {
+		return t.packs[i]
+	}
+	return inetdiag.CongOf("other")
 }

@@ -1,13 +1,14 @@
 package ledger
 
 import (
+	"cmp"
 	"net/netip"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/window"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/loop/window"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // flow is a ledger that feeds an aggregator, as an agent does.
@@ -18,17 +19,27 @@ type flow struct {
 	off   int64 // Unix seconds minus boot seconds
 }
 
+// ledgerOf returns a ledger with what c leaves out.
+func ledgerOf(c Config) *Ledger {
+	c.WindowSeconds, c.BlockSeconds, c.MaxConns = cmp.Or(c.WindowSeconds, 300), cmp.Or(c.BlockSeconds, 1800), cmp.Or(c.MaxConns, 1<<18)
+	if c.Emit == nil {
+		c.Emit = func(*record.Conn) {}
+	}
+	return New(c)
+}
+
 func newFlow(c Config) *flow {
-	f := &flow{first: true, off: testOffset / 1e9, agg: window.New(window.Config{ArmAt: c.ArmAt})}
+	f := &flow{first: true, off: testOffset / 1e9, agg: window.New(window.Config{
+		WindowSeconds: 300, BlockSeconds: 1800, WashoutSeconds: 300, MinBytes: 100_000, MaxPrefixes: 1000, ArmAt: c.ArmAt})}
 	c.Emit = f.agg.Add
-	f.l = New(c)
+	f.l = ledgerOf(c)
 	return f
 }
 
 // poll shows lives to the ledger at a Unix second.
 func (f *flow) poll(at, win int64, final bool, lives ...*life) {
 	listening := func(a netip.AddrPort) bool { return a.Port() == 443 }
-	f.l.BeginPoll(1, at*1e9, (at-f.off)*1e9, inetdiag.CongOf("cubic"), listening, f.first, final, win)
+	f.l.BeginPoll(Poll{Netns: 1, AtNs: at * 1e9, BootNs: (at - f.off) * 1e9, DefaultCong: inetdiag.CongOf("cubic"), Listening: listening, First: f.first, Final: final, Window: win})
 	for _, c := range lives {
 		f.l.Sock(c.sock())
 	}
@@ -50,32 +61,59 @@ func alternate(p record.Prefix, unix int64) (record.Arm, bool) {
 }
 
 // Without eBPF no connection has a mark: those on the default must still measure
-// the level, or nothing is ever ranked.
+// the level, or nothing is ever ranked. They do in the block in which they were first seen.
 func TestWithoutMarksTheLevelIsMeasured(t *testing.T) {
-	f := newFlow(Config{Unfollowed: true, ArmAt: alternate})
-	unplanned, planned, routed := newLife(1, 1), newLife(1, 2), newLife(1, 3)
-	unplanned.remote = netip.MustParseAddrPort("198.51.100.9:4000")
-	routed.cong = "bbr"
-	f.poll(3900, 3900, false)
-	for i, win := range []int64{3900, 4200, 5400, 5700} { // block 2 is control, block 3 treatment
-		for _, c := range []*life{unplanned, planned, routed} {
-			c.n[acked] += 200_000
-			c.rate = 1_000_000
+	for block, arm := range map[int64]record.Arm{2: record.ArmControl, 3: record.ArmTreatment} {
+		f := newFlow(Config{Unfollowed: true, ArmAt: alternate})
+		unplanned, planned, routed := newLife(1, 1), newLife(1, 2), newLife(1, 3)
+		unplanned.remote = netip.MustParseAddrPort("198.51.100.9:4000")
+		routed.cong = "bbr"
+		first := block*1800 + 300
+		f.poll(first, first, false)
+		for _, win := range []int64{first, first + 1200, first + 1800} {
+			for _, c := range []*life{unplanned, planned, routed} {
+				c.n[acked] += 200_000
+				c.rate = 1_000_000
+			}
+			f.poll(win+200, win, false, unplanned, planned, routed)
+			f.poll(win+300, win, true, unplanned, planned, routed)
+			rows, st := f.flush(win)
+			if len(rows) != 2 || st.Unknown != 1 || st.Eligible != 2 {
+				t.Fatalf("window %d: rows %+v, stats %+v", win, rows, st)
+			}
+			byArm := map[string]record.Window{rows[0].Prefix.String(): rows[0], rows[1].Prefix.String(): rows[1]}
+			free, pl := byArm["198.51.100.0/24"], byArm["203.0.113.0/24"]
+			if later := win/1800 != block; free.Carryover != later || pl.Carryover != later || later && (free.Control || pl.Control) {
+				t.Errorf("window %d: %+v, %+v", win, free, pl)
+			} else if later {
+				continue
+			}
+			if free.Arm != record.ArmNone || !free.Control || free.RateBytesPerS[record.Q50] != 1_000_000 {
+				t.Errorf("window %d, unplanned: %+v", win, free)
+			}
+			if pl.Arm != arm || pl.Control != (arm == record.ArmControl) {
+				t.Errorf("window %d, planned: %+v, want arm %s", win, pl, arm)
+			}
 		}
-		f.poll(win+200, win, false, unplanned, planned, routed)
-		f.poll(win+300, win, true, unplanned, planned, routed)
-		rows, st := f.flush(win)
-		if len(rows) != 2 || st.Unknown != 1 || st.Eligible != 2 {
-			t.Fatalf("window %d: rows %+v, stats %+v", win, rows, st)
-		}
-		byArm := map[string]record.Window{rows[0].Prefix.String(): rows[0], rows[1].Prefix.String(): rows[1]}
-		free, pl := byArm["198.51.100.0/24"], byArm["203.0.113.0/24"]
-		if free.Arm != record.ArmNone || !free.Control || free.RateBytesPerS[record.Q50] != 1_000_000 {
-			t.Errorf("window %d, unplanned: %+v", win, free)
-		}
-		if want := record.ArmControl - record.Arm(i/2); pl.Arm != want || pl.Control != (want == record.ArmControl) {
-			t.Errorf("window %d, planned: %+v, want arm %s", win, pl, want)
-		}
+	}
+}
+
+// A clock set back by less than a second loses no window, so it must not move a connection
+// out of the block that it was first seen in either.
+func TestSmallStepBackIsNoCarryover(t *testing.T) {
+	var got []record.Conn
+	l := ledgerOf(Config{Unfollowed: true, Emit: func(r *record.Conn) { got = append(got, *r) }})
+	c, win := newLife(1, 1), int64(3*1800)
+	for i, off := range []int64{testOffset + 200e6, testOffset - 100e6} {
+		at := (win + 100 + int64(i)*200) * 1e9
+		l.BeginPoll(Poll{Netns: 1, AtNs: at, BootNs: at - off, DefaultCong: inetdiag.CongOf("cubic"), Final: i == 1, Window: win,
+			Listening: func(a netip.AddrPort) bool { return a.Port() == 443 }})
+		c.n[acked] += 200_000
+		l.Sock(c.sock())
+		l.EndPoll(true)
+	}
+	if len(got) != 1 || !got[0].Passive || got[0].Carryover {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -127,8 +165,9 @@ func (c *clocked) polls(n int) {
 // lost and nothing more: connections that live on are known again at once.
 func TestClockStepsLoseOnlyTheWindowsTheyTouch(t *testing.T) {
 	rules := policy.DefaultRules()
-	rules.MinRanked, rules.MinSamples = 3, 1
-	c := &clocked{flow: newFlow(Config{Unfollowed: true}), engine: policy.New(rules), boot: 3000}
+	rules.MinRanked, rules.MinSamples, rules.Trial.On = 3, 1, false
+	// One block is longer than the test: what outlives its block counts nowhere.
+	c := &clocked{flow: newFlow(Config{Unfollowed: true, BlockSeconds: 1 << 40}), engine: policy.New(rules, nil), boot: 3000}
 	for i := range 3 {
 		l := newLife(1, uint64(i+1))
 		l.remote = netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(i), 1}), 4000)

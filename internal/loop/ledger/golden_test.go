@@ -9,8 +9,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // script runs the commands of a golden file. Lives persist between commands:
@@ -24,7 +24,7 @@ type script struct {
 
 func newScript(max int) *script {
 	sc := &script{lives: map[uint64]*life{}}
-	sc.l = New(Config{MaxConns: max,
+	sc.l = ledgerOf(Config{MaxConns: max,
 		Emit: func(r *record.Conn) { sc.out.WriteString(showConn(r)) },
 		// Blocks alternate C, T for 203.0.113.0/24; 198.51.100.0/24 is hold-out.
 		ArmAt: func(p record.Prefix, unix int64) (record.Arm, bool) {
@@ -160,7 +160,7 @@ func (sc *script) poll(t *testing.T, d *datadriven.TestData) {
 	}
 	atNs := nanos(at)
 	listening := func(a netip.AddrPort) bool { return a.Port() == 443 }
-	sc.l.BeginPoll(1, atNs, atNs-testOffset, inetdiag.CongOf("cubic"), listening, d.HasArg("first"), d.HasArg("final"), window)
+	sc.l.BeginPoll(Poll{Netns: 1, AtNs: atNs, BootNs: atNs - testOffset, DefaultCong: inetdiag.CongOf("cubic"), Listening: listening, First: d.HasArg("first"), Final: d.HasArg("final"), Window: window})
 	for _, id := range see {
 		sc.l.Sock(sc.lives[id].sock())
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func TestEntrySize(t *testing.T) {
@@ -25,11 +25,11 @@ func TestEntrySize(t *testing.T) {
 // watch runs a connection's observations through a ledger. extra: also the polls
 // between the final ones.
 func watch(obs []event, extra bool) (out []record.Conn) {
-	l := New(Config{WindowSeconds: simWindow, BlockSeconds: 60, Emit: func(r *record.Conn) { out = append(out, *r) }})
+	l := ledgerOf(Config{WindowSeconds: simWindow, BlockSeconds: 60, Emit: func(r *record.Conn) { out = append(out, *r) }})
 	c := newLife(1, 1)
 	c.marked, c.mark.EstablishedNs = true, obs[0].atUs*1000
 	start := int64(obs[0].atUs) * 1000
-	l.BeginPoll(1, start+testOffset, start, inetdiag.CongOf("cubic"), nil, true, false, 0)
+	l.BeginPoll(Poll{Netns: 1, AtNs: start + testOffset, BootNs: start, DefaultCong: inetdiag.CongOf("cubic"), First: true})
 	l.EndPoll(true)
 	for _, ev := range obs[1:] {
 		c.n, c.mark.RateSum, c.mark.RateN = ev.n, ev.n[acked]*10, uint32(ev.n[acked])
@@ -41,7 +41,7 @@ func watch(obs []event, extra bool) (out []record.Conn) {
 		if ev.kind == evSight && !extra {
 			continue
 		}
-		l.BeginPoll(1, at, at-testOffset, inetdiag.CongOf("cubic"), nil, false, ev.kind == evFinal, ev.w*simWindow)
+		l.BeginPoll(Poll{Netns: 1, AtNs: at, BootNs: at - testOffset, DefaultCong: inetdiag.CongOf("cubic"), Final: ev.kind == evFinal, Window: ev.w * simWindow})
 		l.Sock(c.sock())
 		l.EndPoll(true)
 	}
@@ -80,9 +80,9 @@ func TestPollsInBetweenDoNotMatter(t *testing.T) {
 
 func TestManyNamespaces(t *testing.T) {
 	var got []record.Conn
-	l := New(Config{Emit: func(r *record.Conn) { got = append(got, *r) }})
+	l := ledgerOf(Config{Emit: func(r *record.Conn) { got = append(got, *r) }})
 	for ns := record.NetnsID(1); ns <= 300; ns++ {
-		l.BeginPoll(ns, 1e9, 1e9, inetdiag.CongOf("cubic"), nil, true, false, 0)
+		l.BeginPoll(Poll{Netns: ns, AtNs: 1e9, BootNs: 1e9, DefaultCong: inetdiag.CongOf("cubic"), First: true})
 		c := newLife(uint64(ns), 7) // the same cookie everywhere
 		c.n[acked] = uint64(ns)
 		c.marked, c.mark.EstablishedNs = true, 1e9
@@ -104,7 +104,7 @@ func TestManyNamespaces(t *testing.T) {
 	if r := got[len(got)-1]; len(got) != 151 || r.WinBytesAcked != 10 || r.Window != 300 || r.End != record.EndClose {
 		t.Fatalf("late close of a dropped namespace: %+v", r)
 	}
-	l.BeginPoll(2, 10e9, 10e9, inetdiag.CongOf("cubic"), nil, false, false, 0)
+	l.BeginPoll(Poll{Netns: 2, AtNs: 10e9, BootNs: 10e9, DefaultCong: inetdiag.CongOf("cubic")})
 	if st := l.Stats(); len(st.Netns) != 150 || st.Live != 150 || st.Dropped.NewMarked != 150 {
 		t.Fatalf("after two seconds: %d namespaces, %+v", len(st.Netns), st.Dropped)
 	}
@@ -169,9 +169,9 @@ func TestCongNamesBounded(t *testing.T) {
 
 // Room is made by the vanished before anyone is turned away.
 func TestOverflowForgetsTheGoneFirst(t *testing.T) {
-	l := New(Config{MaxConns: 2})
+	l := ledgerOf(Config{MaxConns: 2})
 	dump := func(at int64, cookies ...uint64) {
-		l.BeginPoll(1, at*1e9, at*1e9, inetdiag.CongOf("cubic"), nil, false, false, 0)
+		l.BeginPoll(Poll{Netns: 1, AtNs: at * 1e9, BootNs: at * 1e9, DefaultCong: inetdiag.CongOf("cubic")})
 		for _, k := range cookies {
 			l.Sock(newLife(1, k).sock())
 		}
@@ -196,14 +196,14 @@ func FuzzMarkAndClose(f *testing.F) {
 	f.Add([]byte{}, []byte{1, 2, 3}, ^uint64(0))
 	f.Fuzz(func(t *testing.T, closeBytes, mark []byte, n uint64) {
 		var out []record.Conn
-		l := New(Config{Emit: func(r *record.Conn) { out = append(out, *r) }})
+		l := ledgerOf(Config{Emit: func(r *record.Conn) { out = append(out, *r) }})
 		c := newLife(1, 1)
 		c.n[acked], c.n[busyUs] = n, n
 		s := c.sock()
 		s.Has |= inetdiag.HasStorage
 		s.Storage = mark
 		for i, final := range []bool{false, true} {
-			l.BeginPoll(1, 1600e9, 600e9, inetdiag.CongOf("cubic"), nil, false, final, 1500)
+			l.BeginPoll(Poll{Netns: 1, AtNs: 1600e9, BootNs: 600e9, DefaultCong: inetdiag.CongOf("cubic"), Final: final, Window: 1500})
 			s.Info.BytesAcked -= uint64(i) * (n / 2)
 			l.Sock(s)
 			l.EndPoll(true)

@@ -1,12 +1,12 @@
 package ledger
 
 import (
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// netns is one network namespace: its connections by cookie, and the same ones
-// in a list, so that a poll of a small namespace does not walk everyone's.
+// netns is one network namespace: its connections by cookie, and the same ones in a list, so
+// that a poll of a small namespace does not walk those of all.
 type netns struct {
 	id          record.NetnsID
 	place       uint16 // in Ledger.nss
@@ -15,7 +15,7 @@ type netns struct {
 	defaultCong inetdiag.Cong
 	seq         uint16 // dumps begun
 	polledNs    uint64 // boot time of the last one, 0 none
-	started     bool   // one dump has seen everyone: a newcomer without a mark is no longer an old connection
+	started     bool   // one dump has seen all sockets: a newcomer without a mark is no longer an old connection
 	full        bool   // this dump had more than MaxConns allow
 	dropped     bool
 	droppedNs   uint64
@@ -25,7 +25,7 @@ type netns struct {
 // maxNetns keeps entry.ns in 16 bits; a host has a few thousand at most.
 const maxNetns = 1 << 16
 
-// open finds the namespace or makes it; nil when there are too many.
+// open finds the namespace or makes it; nil if there are too many.
 func (l *Ledger) open(id record.NetnsID) *netns {
 	if ns := l.byID[id]; ns != nil {
 		ns.dropped = false
@@ -46,9 +46,9 @@ func (l *Ledger) open(id record.NetnsID) *netns {
 	return ns
 }
 
-// Namespace tells the default congestion control of a namespace before eBPF
-// follows it: a close can come before the first poll, and would else not be known
-// to be on the default.
+// Namespace sets the default congestion control of a namespace before eBPF follows it: a
+// close can come before the first poll, and would otherwise not be known to be on the
+// default.
 func (l *Ledger) Namespace(id record.NetnsID, defaultCong inetdiag.Cong) {
 	if ns := l.open(id); ns != nil {
 		ns.defaultCong = defaultCong
@@ -65,7 +65,7 @@ func (l *Ledger) link(ns *netns, i uint32, e *entry) {
 	ns.index[e.cookie] = i
 }
 
-// remove takes entry i out of list and index and frees it.
+// remove takes entry i out of list and index, and frees it.
 func (l *Ledger) remove(ns *netns, i uint32) {
 	e := l.slab.at(i)
 	if e.prev != none {
@@ -83,7 +83,7 @@ func (l *Ledger) remove(ns *netns, i uint32) {
 	l.slab.give(i)
 }
 
-// each calls f for every entry of ns; f may remove the one it is given.
+// each calls f for every entry of ns; f may remove the entry that it gets.
 func (l *Ledger) each(ns *netns, f func(i uint32, e *entry)) {
 	for i := ns.head; i != none; {
 		e := l.slab.at(i)
@@ -93,8 +93,8 @@ func (l *Ledger) each(ns *netns, f func(i uint32, e *entry)) {
 	}
 }
 
-// DropNetns emits what is left of a namespace that exists no more. Its entries
-// stay for two seconds: its sockets' close records may still be in the ring.
+// DropNetns emits what is left of a deleted namespace. Its entries stay for two seconds:
+// its sockets' close records may still be in the ring.
 func (l *Ledger) DropNetns(id record.NetnsID) {
 	ns := l.byID[id]
 	if ns == nil {
@@ -120,10 +120,10 @@ func (l *Ledger) reap(now uint64) {
 	}
 }
 
-// Settle emits the records of a window for the connections that were observed in
-// it but not by its final poll, and whose close record has not come. Call it when
-// all namespaces had their final poll and the ring was drained; without it these
-// records come late, at the connection's next observation.
+// Settle emits the records of a window for the connections that were observed in it but not
+// by its final poll, and whose close record has not come. Call it when all namespaces had
+// their final poll and the ring was drained; without it these records come late, at the
+// connection's next observation.
 func (l *Ledger) Settle(window int64) {
 	w := l.windowNumber(window)
 	for _, ns := range l.nss {

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // The oracle keeps every observation of every connection for ever and works the
@@ -37,7 +37,7 @@ type row struct {
 	ElapsedUs uint64
 }
 
-// recompute gives the records that a connection with this history must have, and
+// recompute returns the records that a connection with this history must have, and
 // the sums that are observed but in no record yet.
 func recompute(history []event, bornUs uint64) (done []row, open row) {
 	booked := map[int64][]int{} // window -> its observations
@@ -123,7 +123,7 @@ func wentBack(before, now counters) bool {
 	return false
 }
 
-// lastBefore gives the counters at the last observation, the longest busy time
+// lastBefore returns the counters at the last observation, the longest busy time
 // since they last started again, and when that was.
 func lastBefore(history []event, bornUs uint64) (n counters, busy, atUs uint64) {
 	atUs = bornUs

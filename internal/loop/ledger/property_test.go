@@ -9,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 const simWindow = 10 // seconds
@@ -45,7 +46,7 @@ type simConn struct {
 func newSim(t *rapid.T) *sim {
 	s := &sim{t: t, nowNs: testOffset + 500e9, first: true, emitted: map[uint64][]row{}}
 	s.window = s.nowNs / 1e9 / simWindow
-	s.l = New(Config{WindowSeconds: simWindow, BlockSeconds: 60, Emit: func(r *record.Conn) {
+	s.l = ledgerOf(Config{WindowSeconds: simWindow, BlockSeconds: 60, Emit: func(r *record.Conn) {
 		k := uint64(r.Cookie)
 		s.emitted[k] = append(s.emitted[k], row{Window: r.Window / simWindow, End: r.End,
 			Bytes:  [nBytes]uint64{r.WinBytesAcked, r.WinBytesSent, r.WinBytesRetrans, r.WinBytesReceived},
@@ -115,7 +116,7 @@ func (s *sim) applyClose(c *simConn) {
 // dump shows the ledger the live sockets, and now and then one that has just closed.
 func (s *sim) dump(final bool, w int64) {
 	complete := s.num(4, "complete") > 0
-	s.l.BeginPoll(1, s.nowNs, s.nowNs-testOffset, inetdiag.CongOf("cubic"), nil, s.first, final, w*simWindow)
+	s.l.BeginPoll(Poll{Netns: 1, AtNs: s.nowNs, BootNs: s.nowNs - testOffset, DefaultCong: inetdiag.CongOf("cubic"), First: s.first, Final: final, Window: w * simWindow})
 	shown := map[uint64]bool{}
 	for _, c := range s.conns {
 		ghost := !c.alive && s.nowNs-c.closedNs < 1e9 && s.num(1, "ghost") == 0
@@ -291,4 +292,50 @@ func showHistory(h []event) (s string) {
 		s += fmt.Sprintf("\n  %s w=%d acked=%d at=%dus", [...]string{"sight", "final", "close", "settle", "vanish"}[ev.kind], ev.w, ev.n[acked], ev.atUs)
 	}
 	return s
+}
+
+// Which records are carry-overs follows from when a connection first crossed, whatever the arms
+// were: with T and C exchanged, and so with other connections switched, they are the same.
+func TestCarryoverDoesNotDependOnArms(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		crossings := map[int64]bool{} // by the number of the poll that shows it
+		for range rapid.IntRange(0, 6).Draw(t, "crossings") {
+			crossings[rapid.Int64Range(1, 40).Draw(t, "at")] = true
+		}
+		first := int64(0)
+		run := func(treated int64) (out []bool) {
+			f := newFlow(Config{WindowSeconds: simWindow, BlockSeconds: 60})
+			f.l.cfg.Emit = func(r *record.Conn) {
+				block := max(r.Window, r.CrossedNs/1e9) / 60
+				if want := first > 0 && block != first/60; r.Carryover != want {
+					t.Fatalf("window %d, first crossing %d: carryover %v", r.Window, first, r.Carryover)
+				}
+				out = append(out, r.Carryover)
+			}
+			c := newLife(1, 1)
+			c.marked, c.mark.EstablishedNs = true, uint64(3000e9-testOffset)
+			first = 0
+			for n := int64(1); n <= 40; n++ {
+				if at := 3000 + 5*n - 2; crossings[n] {
+					first = order.Or(first, at)
+					c.cross(at, record.ArmControl-record.Arm((at/60+treated)%2))
+				}
+				at := 3000 + 5*n
+				f.poll(at, (at-1)/simWindow*simWindow, at%simWindow == 0, c)
+			}
+			return out
+		}
+		if d := cmp.Diff(run(0), run(1)); d != "" {
+			t.Fatalf("arms exchanged:\n%s", d)
+		}
+	})
+}
+
+// cross is what the kernel does where a response reaches the threshold.
+func (c *life) cross(unix int64, arm record.Arm) {
+	c.mark.Crossings++
+	c.mark.CrossedNs, c.mark.Assigned = uint64(unix*1e9-testOffset), arm
+	if arm == record.ArmTreatment && c.mark.SwitchedNs == 0 {
+		c.mark.SwitchedNs, c.mark.Flags, c.mark.Applied = c.mark.CrossedNs, abi.MarkSwitched, record.AppliedTreatment
+	}
 }

@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"hash"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Arms: a switchback. Flows that share a bottleneck are not independent, so the
@@ -24,8 +26,8 @@ import (
 // messages have lengths 30, 24 and 19, so none can stand for another. The modulo
 // is biased by at most 1024 / 2^64.
 //
-// Everything is recomputable from prefix, time, salt and the header: an arm
-// cannot be chosen afterwards. testdata/arms_vectors.txt holds vectors.
+// Everything can be recomputed from prefix, time, salt and the header: an arm cannot be chosen
+// afterwards. testdata/arms_vectors.txt holds vectors.
 
 const (
 	domainBlock   = "block"
@@ -34,9 +36,9 @@ const (
 	permille      = 1000
 )
 
-// Block gives the number of the block that holds a time and the Unix seconds at
-// which it starts and ends (the end is the next one's start). Blocks are
-// aligned to the epoch. All are 0 if blockSeconds is not positive.
+// Block returns the number of the block that holds a time, and the Unix seconds at which it starts
+// and ends (the end is the next one's start). Blocks are aligned to the epoch. All are 0 if
+// blockSeconds is not positive.
 func Block(unix, blockSeconds int64) (index, start, end int64) {
 	if blockSeconds < 1 {
 		return 0, 0, 0
@@ -45,102 +47,76 @@ func Block(unix, blockSeconds int64) (index, start, end int64) {
 	return index, index * blockSeconds, (index + 1) * blockSeconds
 }
 
-// AssignArm gives a prefix's arm in a block: control in exactly one block of
-// each group of groupLen, treatment in the others; unknown if groupLen < 1.
-func AssignArm(salt []byte, p record.Prefix, groupLen int, block int64) record.Arm {
-	return newDraw(salt).arm(p, groupLen, block)
-}
-
-// InHoldout reports whether a prefix is in the global hold-out: never treated.
-func InHoldout(salt []byte, p record.Prefix, share int) bool {
-	return newDraw(salt).member(domainHoldout, p, share)
-}
-
-// InAA reports whether a prefix is in the A/A set: assigned and never acted on.
-// The hold-out goes before it: a prefix in both counts as hold-out.
-func InAA(salt []byte, p record.Prefix, share int) bool {
-	return newDraw(salt).member(domainAA, p, share)
-}
-
-// ArmAt gives the arm of a prefix at a time (Unix seconds), and whether the plan
-// holds it; none if not. It asks nothing about the plan's own dates.
+// ArmAt returns the arm of a prefix at a time (Unix seconds), and whether the plan holds it; none
+// if not. It ignores the plan's own dates.
 func (p *Plan) ArmAt(pfx record.Prefix, unix int64) (arm record.Arm, inPlan bool) {
 	e, ok := p.Find(pfx)
 	if !ok {
 		return record.ArmNone, false
 	}
 	block, _, _ := Block(unix, p.BlockSeconds)
-	return p.arm(newDraw(p.Salt), e, block), true
+	return p.arm(p.draws(), e, block), true
 }
 
-// InWashout reports whether a time lies in the first seconds of a block, where
-// the old arm still shows and nothing counts.
-func (p *Plan) InWashout(unix int64) bool {
-	_, start, _ := Block(unix, p.BlockSeconds)
-	return unix-start < p.WashoutSeconds
-}
-
-// GroupLen is the number of blocks in an entry's groups.
+// GroupLen returns the number of blocks in an entry's groups.
 func (p *Plan) GroupLen(e Entry) int {
-	if p.Experiment == ExperimentOn && e.State != StatePromoted {
+	if p.Experiment == ExperimentOn && e.State != StatePromoted && e.State != StateAlways {
 		return p.GroupTrial
 	}
 	return p.GroupPromoted
 }
 
-func (p *Plan) arm(d *draw, e Entry, block int64) record.Arm {
+// draws returns those of the plan's experiment.
+func (p *Plan) draws() *Draws { return NewDraws(p.Salt, p.HoldoutPermille, p.AAPermille) }
+
+func (p *Plan) arm(d *Draws, e Entry, block int64) record.Arm {
 	switch {
 	case p.BlockSeconds < 1:
 		return record.ArmUnknown
-	case p.Experiment != ExperimentOn:
-		return d.arm(e.Prefix, p.GroupLen(e), block)
-	case e.State == StateHoldout || d.member(domainHoldout, e.Prefix, p.HoldoutPermille):
+	case e.State == StateUncontrolled:
+		return record.ArmTreatment
+	case p.Experiment != ExperimentOn || e.State == StateAlways:
+		return d.Arm(e.Prefix, p.GroupLen(e), block)
+	}
+	role := d.Role(e.Prefix)
+	switch {
+	case e.State == StateHoldout || role == record.ArmHoldout:
 		return record.ArmHoldout
-	case e.State == StateAA || d.member(domainAA, e.Prefix, p.AAPermille):
+	case e.State == StateAA || role == record.ArmAA:
 		return record.ArmAA
 	}
-	return d.arm(e.Prefix, p.GroupLen(e), block)
+	return d.Arm(e.Prefix, p.GroupLen(e), block)
 }
 
-// Draws are one experiment's arms for whoever decides by them. Not for concurrent use.
+// Draws are one experiment's arms: the keyed hash of one salt, reused over many prefixes. Not
+// for concurrent use.
 type Draws struct {
-	draw        *draw
+	mac         hash.Hash
+	msg, sum    []byte
 	holdout, aa int // permille
 }
 
-// NewDraws makes the draws of a salt and the two shares, in permille of all prefixes.
+// NewDraws returns the draws of a salt and the two shares, in permille of all prefixes.
 func NewDraws(salt []byte, holdoutPermille, aaPermille int) *Draws {
-	return &Draws{newDraw(salt), holdoutPermille, aaPermille}
+	return &Draws{mac: hmac.New(sha256.New, salt), msg: make([]byte, 0, 32), sum: make([]byte, 0, sha256.Size),
+		holdout: holdoutPermille, aa: aaPermille}
 }
 
-// Role is ArmHoldout or ArmAA for a prefix that is drawn for it, else ArmNone.
+// Role returns ArmHoldout or ArmAA for a prefix that is drawn for it, else ArmNone. The hold-out
+// takes precedence.
 func (d *Draws) Role(p record.Prefix) record.Arm {
 	switch {
-	case d.draw.member(domainHoldout, p, d.holdout):
+	case d.member(domainHoldout, p, d.holdout):
 		return record.ArmHoldout
-	case d.draw.member(domainAA, p, d.aa):
+	case d.member(domainAA, p, d.aa):
 		return record.ArmAA
 	}
 	return record.ArmNone
 }
 
-// Arm is AssignArm.
+// Arm returns a prefix's arm in a block: control in exactly one block of each group of groupLen,
+// treatment in the others; unknown if groupLen < 1.
 func (d *Draws) Arm(p record.Prefix, groupLen int, block int64) record.Arm {
-	return d.draw.arm(p, groupLen, block)
-}
-
-// draw is the keyed hash of one salt, reused over many prefixes. Not for concurrent use.
-type draw struct {
-	mac hash.Hash
-	msg []byte
-	sum []byte
-}
-
-func newDraw(salt []byte) *draw {
-	return &draw{mac: hmac.New(sha256.New, salt), msg: make([]byte, 0, 32), sum: make([]byte, 0, sha256.Size)}
-}
-
-func (d *draw) arm(p record.Prefix, groupLen int, block int64) record.Arm {
 	if groupLen < 1 {
 		return record.ArmUnknown
 	}
@@ -154,12 +130,12 @@ func (d *draw) arm(p record.Prefix, groupLen int, block int64) record.Arm {
 	return record.ArmTreatment
 }
 
-func (d *draw) member(domain string, p record.Prefix, share int) bool {
+func (d *Draws) member(domain string, p record.Prefix, share int) bool {
 	d.start(domain, p)
 	return int(d.first8()%permille) < share
 }
 
-func (d *draw) start(domain string, p record.Prefix) {
+func (d *Draws) start(domain string, p record.Prefix) {
 	family := byte(6)
 	if p.Is4() {
 		family = 4
@@ -168,7 +144,7 @@ func (d *draw) start(domain string, p record.Prefix) {
 	d.msg = append(append(append(d.msg[:0], domain...), family), network[:]...)
 }
 
-func (d *draw) first8() uint64 {
+func (d *Draws) first8() uint64 {
 	d.mac.Reset()
 	d.mac.Write(d.msg)
 	d.sum = d.mac.Sum(d.sum[:0])
@@ -183,3 +159,49 @@ func floorDiv(a, b int64) int64 {
 	}
 	return q
 }
+
+// Program is the plan as the kernel holds it, computed ahead: this block's arm, the next one's and
+// the time between them, so that a stalled agent prolongs no block. Wall time becomes
+// CLOCK_BOOTTIME here, with the present offset:
+//
+//	boot(t) = now_boot + (t - now_unix)
+type Program struct {
+	Plan     record.PlanID
+	MinBytes uint64
+	Entries  []ProgramEntry // by prefix
+}
+
+// ProgramEntry is one key and value of the policy map.
+type ProgramEntry struct {
+	Prefix record.Prefix
+	Policy abi.Policy
+}
+
+const second = 1_000_000_000 // ns
+
+// Program computes the map for one time, given on both clocks in nanoseconds: nowUnixNs on the wall
+// clock, nowBootNs on CLOCK_BOOTTIME. It holds for ttlNs or until the plan expires, and treats
+// nothing beyond. Renew it well before that and after each block. An expired plan has expired
+// values.
+func (p *Plan) Program(nowUnixNs, nowBootNs, ttlNs int64) Program {
+	block, _, end := Block(floorDiv(nowUnixNs, second), p.BlockSeconds)
+	until := func(unix int64) int64 { return max(0, min(unix, maxUnix))*second - nowUnixNs }
+	value := abi.Policy{
+		SwitchNs:  clampNs(nowBootNs + until(end)),
+		UntilNs:   clampNs(nowBootNs + until(end+p.BlockSeconds)),
+		ExpiresNs: clampNs(nowBootNs + min(ttlNs, until(p.Expires))),
+		Plan:      uint64(p.Serial),
+	}
+	prog := Program{Plan: p.Serial, MinBytes: p.MinBytes, Entries: make([]ProgramEntry, 0, len(p.Entries))}
+	d := p.draws()
+	for _, e := range p.sorted() {
+		value.CapBytesPerS = e.CapBytesPerS
+		value.ArmNow, value.ArmNext = p.arm(d, e, block), p.arm(d, e, block+1)
+		value.Cong = inetdiag.CongOf(e.Cong)
+		prog.Entries = append(prog.Entries, ProgramEntry{e.Prefix, value})
+	}
+	return prog
+}
+
+// clampNs: a time before boot is over, as 0 is.
+func clampNs(ns int64) uint64 { return uint64(max(ns, 0)) }

@@ -11,8 +11,20 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
+
+func assignArm(salt []byte, p record.Prefix, groupLen int, block int64) record.Arm {
+	return NewDraws(salt, 0, 0).Arm(p, groupLen, block)
+}
+
+func inHoldout(salt []byte, p record.Prefix, share int) bool {
+	return NewDraws(salt, 0, 0).member(domainHoldout, p, share)
+}
+
+func inAA(salt []byte, p record.Prefix, share int) bool {
+	return NewDraws(salt, 0, 0).member(domainAA, p, share)
+}
 
 func mustPrefix(s string) record.Prefix {
 	p, err := record.ParsePrefix(s)
@@ -49,11 +61,11 @@ func TestArmVectors(t *testing.T) {
 
 // vector recomputes the last two words of a line.
 func vector(t *testing.T, salt []byte, p record.Prefix, w []string) string {
-	d := newDraw(salt)
+	d := NewDraws(salt, 0, 0)
 	if w[0] != "block" {
 		d.start(w[0], p)
 		r := int(d.first8() % permille)
-		in := map[string]func([]byte, record.Prefix, int) bool{"aa": InAA, "holdout": InHoldout}[w[0]]
+		in := map[string]func([]byte, record.Prefix, int) bool{"aa": inAA, "holdout": inHoldout}[w[0]]
 		if in(salt, p, r) || !in(salt, p, r+1) {
 			t.Errorf("%v: a share of %d has it or one of %d has not", w, r, r+1)
 		}
@@ -64,8 +76,8 @@ func vector(t *testing.T, salt []byte, p record.Prefix, w []string) string {
 	if _, err := fmt.Sscan(w[3]+" "+w[4], &length, &block); err != nil {
 		t.Fatal(err)
 	}
-	arm := d.arm(p, length, block)
-	if arm != AssignArm(salt, p, length, block) {
+	arm := d.Arm(p, length, block)
+	if arm != assignArm(salt, p, length, block) {
 		t.Errorf("%v: a fresh draw differs from a used one", w)
 	}
 	return fmt.Sprintf("block %s %s %d %d %x %s", w[1], p, length, block, d.msg, arm)
@@ -79,7 +91,7 @@ func TestOneControlBlockInEachGroup(t *testing.T) {
 		group := rapid.Int64Range(-1<<40, 1<<40).Draw(t, "group")
 		control := 0
 		for i := range int64(length) {
-			switch arm := AssignArm(salt, p, length, group*int64(length)+i); arm {
+			switch arm := assignArm(salt, p, length, group*int64(length)+i); arm {
 			case record.ArmControl:
 				control++
 			case record.ArmTreatment:
@@ -96,7 +108,7 @@ func TestOneControlBlockInEachGroup(t *testing.T) {
 // controlIndex finds which block of a group is the control block.
 func controlIndex(salt []byte, p record.Prefix, length int, group int64) int {
 	for i := range length {
-		if AssignArm(salt, p, length, group*int64(length)+int64(i)) == record.ArmControl {
+		if assignArm(salt, p, length, group*int64(length)+int64(i)) == record.ArmControl {
 			return i
 		}
 	}
@@ -161,7 +173,7 @@ func TestSharesOfHoldoutAndAA(t *testing.T) {
 	var holdout, aa, both int
 	const n = 20_000
 	for _, p := range randomPrefixes(n) {
-		h, a := InHoldout(salt, p, 50), InAA(salt, p, 50)
+		h, a := inHoldout(salt, p, 50), inAA(salt, p, 50)
 		if h {
 			holdout++
 		}
@@ -171,7 +183,7 @@ func TestSharesOfHoldoutAndAA(t *testing.T) {
 		if h && a {
 			both++
 		}
-		if InHoldout(salt, p, 0) || !InHoldout(salt, p, 1000) {
+		if inHoldout(salt, p, 0) || !inHoldout(salt, p, 1000) {
 			t.Fatal("a share of 0 or 1000 permille is not none or all")
 		}
 	}
@@ -208,7 +220,7 @@ func TestArmAt(t *testing.T) {
 	}
 	for unix := int64(noon); unix < noon+8*1800; unix += 899 {
 		arm, ok := p.ArmAt(in, unix)
-		if want := AssignArm(p.Salt, in, 8, unix/1800); !ok || arm != want {
+		if want := assignArm(p.Salt, in, 8, unix/1800); !ok || arm != want {
 			t.Errorf("at %d: %s %v, want %s", unix, arm, ok, want)
 		}
 	}
@@ -217,7 +229,7 @@ func TestArmAt(t *testing.T) {
 	for state, length := range map[string]int{StateTrial: 2, StatePromoted: 8} {
 		p.Entries[0].State = state
 		for block := int64(997320); block < 997320+8; block++ {
-			if arm, _ := p.ArmAt(in, block*1800); arm != AssignArm(p.Salt, in, length, block) {
+			if arm, _ := p.ArmAt(in, block*1800); arm != assignArm(p.Salt, in, length, block) {
 				t.Errorf("%s, block %d: %s", state, block, arm)
 			}
 		}
@@ -237,11 +249,24 @@ func TestArmAt(t *testing.T) {
 	if arm, _ := p.ArmAt(in, noon); arm != record.ArmHoldout {
 		t.Errorf("hold-out goes first: %s", arm)
 	}
+	for _, p.Experiment = range []string{ExperimentOn, ExperimentOff} { // what is listed is drawn for nothing
+		for block := int64(997320); block < 997320+8; block++ {
+			p.Entries[0].State = StateAlways
+			if arm, _ := p.ArmAt(in, block*1800); arm != assignArm(p.Salt, in, 8, block) {
+				t.Errorf("always, experiment %s, block %d: %s", p.Experiment, block, arm)
+			}
+			p.Entries[0].State = StateUncontrolled
+			if arm, _ := p.ArmAt(in, block*1800); arm != record.ArmTreatment {
+				t.Errorf("uncontrolled, experiment %s, block %d: %s", p.Experiment, block, arm)
+			}
+		}
+	}
+	p.Entries[0].State = StateTrial
 	p.BlockSeconds = 0
 	if arm, ok := p.ArmAt(in, noon); !ok || arm != record.ArmUnknown {
 		t.Errorf("no block length: %s %v", arm, ok)
 	}
-	if arm := AssignArm(p.Salt, in, 0, 1); arm != record.ArmUnknown {
+	if arm := assignArm(p.Salt, in, 0, 1); arm != record.ArmUnknown {
 		t.Errorf("no group length: %s", arm)
 	}
 }
@@ -269,14 +294,5 @@ func TestDraws(t *testing.T) {
 	}
 	if len(roles) != 3 {
 		t.Errorf("roles %v, want all three", roles)
-	}
-}
-
-func TestInWashout(t *testing.T) {
-	p := testPlan()
-	for after, want := range map[int64]bool{0: true, 299: true, 300: false, 1799: false, 1800: true} {
-		if got := p.InWashout(noon + after); got != want {
-			t.Errorf("%d s after a block's start: %v", after, got)
-		}
 	}
 }

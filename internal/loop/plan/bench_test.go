@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/ranges"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/ranges"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func benchPlan(n int) *Plan {
@@ -67,7 +67,7 @@ func BenchmarkParse(b *testing.B) {
 
 func BenchmarkValidate(b *testing.B) {
 	bySize(b, func(b *testing.B, p *Plan) {
-		l := DefaultLimits("ams1", []string{"bbr"}, noon)
+		l := limitsOf("ams1", []string{"bbr"}, noon)
 		l.Max = len(p.Entries)
 		for b.Loop() {
 			if err := Validate(p, p, l); err != nil {

@@ -2,14 +2,16 @@ package plan
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Diff is what changed from one plan to another.
 type Diff struct {
-	From      record.PlanID `json:"from"` // serial; 0 no plan
+	From      record.PlanID `json:"from"` // serial; 0 is no plan
 	To        record.PlanID `json:"to"`
 	Header    []FieldChange `json:"header"`
 	Added     []Entry       `json:"added"`
@@ -25,14 +27,14 @@ type FieldChange struct {
 	To    string `json:"to"`
 }
 
-// EntryChange is a prefix in both plans with something else said about it.
+// EntryChange is a prefix in both plans whose entries differ.
 type EntryChange struct {
 	Prefix record.Prefix `json:"prefix"`
 	Fields []FieldChange `json:"fields"`
 }
 
-// Compare lists the changes from a to b, by prefix. A nil plan is an empty one.
-// Of two entries with one prefix, which no valid plan has, the last counts.
+// Compare lists the changes from a to b, by prefix. A nil plan is an empty one. Of two entries
+// with one prefix, which no valid plan has, the last counts.
 func Compare(a, b *Plan) Diff {
 	d := Diff{From: serialOf(a), To: serialOf(b)}
 	if a != nil && b != nil {
@@ -106,13 +108,8 @@ func appendChange(out []FieldChange, field, from, to string) []FieldChange {
 	return append(out, FieldChange{field, from, to})
 }
 
-// Empty reports whether the plans say the same, serials apart.
-func (d Diff) Empty() bool {
-	return len(d.Header)+len(d.Added)+len(d.Removed)+len(d.Changed) == 0
-}
-
-// Text renders the changes, one a line, entries in prefix order: "~" changed,
-// "+" added, "-" removed; then the counts.
+// Text prints the changes, one per line, entries in prefix order: "~" changed, "+" added, "-"
+// removed; then the counts.
 func (d Diff) Text() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "serial %d -> %d\n", d.From, d.To)
@@ -125,31 +122,25 @@ func (d Diff) Text() string {
 }
 
 func (d Diff) entryLines(s *strings.Builder) {
-	add, rem, chg := d.Added, d.Removed, d.Changed
-	for len(add)+len(rem)+len(chg) > 0 {
-		switch {
-		case len(add) > 0 && before(add[0].Prefix, rem, chg):
-			fmt.Fprintf(s, "+ %s\n", appendEntry(nil, add[0])[len(treat)+1:])
-			add = add[1:]
-		case len(rem) > 0 && before(rem[0].Prefix, add, chg):
-			fmt.Fprintf(s, "- %s\n", appendEntry(nil, rem[0])[len(treat)+1:])
-			rem = rem[1:]
-		default:
-			fmt.Fprintf(s, "~ %s %s\n", chg[0].Prefix, fieldChanges(chg[0].Fields))
-			chg = chg[1:]
-		}
+	lines := map[record.Prefix]string{}
+	for _, e := range d.Added {
+		lines[e.Prefix] = "+ " + string(appendEntry(nil, e)[len(treat)+1:])
 	}
-}
-
-// before reports whether p comes before the heads of both lists.
-func before(p record.Prefix, es []Entry, cs []EntryChange) bool {
-	return (len(es) == 0 || p < es[0].Prefix) && (len(cs) == 0 || p < cs[0].Prefix)
+	for _, e := range d.Removed {
+		lines[e.Prefix] = "- " + string(appendEntry(nil, e)[len(treat)+1:])
+	}
+	for _, c := range d.Changed {
+		lines[c.Prefix] = fmt.Sprintf("~ %s %s", c.Prefix, fieldChanges(c.Fields))
+	}
+	for _, p := range slices.Sorted(maps.Keys(lines)) {
+		s.WriteString(lines[p] + "\n")
+	}
 }
 
 func fieldChanges(cs []FieldChange) string {
 	parts := make([]string, len(cs))
 	for i, c := range cs {
-		// Quoted, because the entries of a plan that was never validated may hold anything.
+		// Quoted, because the entries of an unvalidated plan may hold anything.
 		parts[i] = fmt.Sprintf("%s: %q -> %q", c.Field, c.From, c.To)
 	}
 	return strings.Join(parts, ", ")

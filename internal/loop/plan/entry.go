@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 const treat = "treat"
 
-// entryFields is the number of words of a line, the reason counted as one.
+// entryFields is the number of words of a line; the reason counts as one.
 const entryFields = 7
 
 func appendEntry(b []byte, e Entry) []byte {
@@ -62,12 +62,12 @@ func parseCap(s string) (uint64, error) {
 	}
 	v, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || v == 0 {
-		return 0, fmt.Errorf("%q: not a whole number of bytes per second; none is \"-\"", s)
+		return 0, fmt.Errorf("%q: not a whole number of bytes per second; write \"-\" for none", s)
 	}
 	return v, nil
 }
 
-// check holds what concerns the entry alone.
+// check holds the rules for an entry alone.
 func (e Entry) check() (field string, err error) {
 	if !e.Prefix.Valid() || e.Prefix == 0 {
 		return "prefix", fmt.Errorf("%s: not a /24 (IPv4) or /56 (IPv6)", e.Prefix)
@@ -75,7 +75,7 @@ func (e Entry) check() (field string, err error) {
 	if err := checkCong(e.Cong); err != nil {
 		return "cong", err
 	}
-	if err := checkOneOf(e.State, StateSelected, StateTrial, StatePromoted, StateHoldout, StateAA); err != nil {
+	if err := checkOneOf(e.State, StateSelected, StateTrial, StatePromoted, StateHoldout, StateAA, StateAlways, StateUncontrolled); err != nil {
 		return "state", err
 	}
 	if err := checkTime(e.Since); err != nil {
@@ -87,11 +87,13 @@ func (e Entry) check() (field string, err error) {
 	return "", nil
 }
 
-// checkState holds the state against the header: arms are drawn by it.
+// checkState compares the state with the header, since it determines the arms.
 func (e Entry) checkState(experiment string) error {
 	switch {
+	case e.State == StateAlways || e.State == StateUncontrolled:
+		return nil
 	case experiment == ExperimentOff && e.State != StateSelected:
-		return fmt.Errorf("%q: with experiment off every state is %q", e.State, StateSelected)
+		return fmt.Errorf("%q: with experiment off write %q, %q or %q", e.State, StateSelected, StateAlways, StateUncontrolled)
 	case experiment == ExperimentOn && e.State == StateSelected:
 		return errors.New("\"selected\": with experiment on write \"trial\", \"promoted\", \"holdout\" or \"aa\"")
 	}

@@ -50,8 +50,8 @@ func checkParse(t *testing.T, b []byte) {
 	if sig == nil && !bytes.Equal(text, b) || !bytes.HasPrefix(b, text) {
 		t.Fatalf("read:\n%s\nwritten:\n%s", b, text)
 	}
-	l := DefaultLimits(p.PoP, []string{p.Treatment}, p.Created)
-	for _, e := range Refusals(Validate(p, nil, l)) {
+	l := limitsOf(p.PoP, []string{p.Treatment}, p.Created)
+	for _, e := range flatten(Validate(p, nil, l)) {
 		if e.Line < 1 || e.Line > bytes.Count(b, []byte("\n")) {
 			t.Fatalf("refusal outside the file: %v", e)
 		}

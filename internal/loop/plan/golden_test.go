@@ -11,7 +11,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // noon is 2026-11-20T12:00:00Z, a block's start.
@@ -24,10 +24,10 @@ func testPub() ed25519.PublicKey { return testKey.Public().(ed25519.PublicKey) }
 // testPlan has every header field set and no entries.
 func testPlan() *Plan {
 	return &Plan{
-		PoP: "ams1", Serial: 17, Created: noon, Expires: noon + 3600, Treatment: "bbr", MinBytes: DefaultMinBytes,
-		BlockSeconds: DefaultBlockSeconds, WashoutSeconds: DefaultWashoutSeconds, Experiment: ExperimentOff,
-		GroupTrial: DefaultGroupTrial, GroupPromoted: DefaultGroupPromoted,
-		HoldoutPermille: DefaultHoldoutPermille, AAPermille: DefaultAAPermille,
+		PoP: "ams1", Serial: 17, Created: noon, Expires: noon + 3600, Treatment: "bbr", MinBytes: 100_000,
+		BlockSeconds: 1800, WashoutSeconds: 300, Experiment: ExperimentOff,
+		GroupTrial: DefaultGroupTrial, GroupPromoted: 8,
+		HoldoutPermille: 50, AAPermille: 50,
 		Salt: []byte("sixteen bytes or"), CapRule: CapRuleNone,
 	}
 }
@@ -186,8 +186,8 @@ func parsed(b []byte) string {
 }
 
 func (g golden) validate(t *testing.T, d *datadriven.TestData) string {
-	l := DefaultLimits(arg(t, d, "pop", "ams1"), strings.Split(arg(t, d, "congs", "reno,cubic,bbr"), ","), number64(t, d, "now", noon+60))
-	l.Max = int(number64(t, d, "max", DefaultMax))
+	l := limitsOf(arg(t, d, "pop", "ams1"), strings.Split(arg(t, d, "congs", "reno,cubic,bbr"), ","), number64(t, d, "now", noon+60))
+	l.Max = int(number64(t, d, "max", 500))
 	for _, key := range []string{"deny", "allow"} {
 		if s := arg(t, d, key, ""); s != "" {
 			r := netip.MustParsePrefix(s)

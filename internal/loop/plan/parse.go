@@ -1,32 +1,32 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// The reader is strict: a line is accepted only when writing its value again
-// gives the same bytes. So a file has one spelling, its hash is the plan's
-// identity, and a reader that is too lenient cannot be used to sign one thing
-// and show another.
+// The reader is strict: it accepts a line only if writing its value again gives the same bytes. So
+// a file has one spelling, its hash is the plan's identity, and a lenient reader cannot be used to
+// sign one thing and show another.
 
 const (
 	// MaxFileBytes bounds what is read: 25,000 entries with the longest reasons, 50 times the default cap.
 	MaxFileBytes = 8 << 20
-	// maxParseErrors is enough to see the pattern; a foreign file would give one a line.
+	// maxParseErrors is enough to see the pattern; a foreign file would have one per line.
 	maxParseErrors = 20
 )
 
-var errCut = errors.New("the file ends here: it was cut")
+var errCut = errors.New("the file ends here: it is truncated")
 
-// Parse reads a plan file, signed or not, and checks its hash. It returns a plan
-// or an error, never both; sig is nil when the file is not signed. The error
-// joins a *LineError for each bad line, and stops at 20. Parse does not check the
-// signature: see Open.
+// Parse reads a plan file, signed or not, and checks its hash. It returns a plan or an error, never
+// both; sig is nil for an unsigned file. The error joins a *LineError for each bad line, up to 20.
+// Parse does not check the signature: see Open.
 func Parse(b []byte) (p *Plan, sig *Signature, err error) {
 	if len(b) > MaxFileBytes {
 		return nil, nil, &LineError{1, "file", fmt.Errorf("%d bytes; at most %d", len(b), MaxFileBytes)}
@@ -49,7 +49,7 @@ type reader struct {
 	bad  refusals
 }
 
-// next gives a line without its newline; ok is false at the end of the file.
+// next returns a line without its newline; ok is false at the end of the file.
 func (r *reader) next() (s string, ok bool) {
 	r.line++
 	if r.off == len(r.text) {
@@ -58,7 +58,7 @@ func (r *reader) next() (s string, ok bool) {
 	}
 	n := strings.IndexByte(r.text[r.off:], '\n')
 	if n < 0 {
-		r.bad.addf(r.line, "file", "no newline at the end: it was cut")
+		r.bad.addf(r.line, "file", "no newline at the end: the file is truncated")
 		return "", false
 	}
 	s = r.text[r.off : r.off+n]
@@ -70,7 +70,7 @@ func (r *reader) next() (s string, ok bool) {
 	return s, true
 }
 
-// named gives the value of a line that must start with name; false stops the reading.
+// named returns the value of a line that must start with name; false stops the reading.
 func (r *reader) named(name string) (value string, ok bool) {
 	s, ok := r.next()
 	if !ok {
@@ -150,13 +150,13 @@ func (r *reader) entries(p *Plan) bool {
 	return true
 }
 
-// full reports that there are enough refusals: a file that is wrong as a whole would
-// give one a line, each with its text.
+// full reports whether there are enough refusals: a file that is wrong as a whole would have one
+// per line, each with its text.
 func (r *reader) full() bool { return len(r.bad.errs) >= r.bad.most }
 
-// treats reads entries up to the first line of another kind, and counts them. Room
-// is made for as many as the file says and has: the lines alone can be 8 MiB of
-// "treat ", ten times that as entries.
+// treats reads entries up to the first line of another kind, and counts them. It makes room for as
+// many as the file both claims and has: the lines alone can be 8 MiB of "treat ", ten times that as
+// entries.
 func (r *reader) treats(p *Plan, said uint64) (n int) {
 	has := strings.Count(r.text, "\n"+treat+" ")
 	p.Entries = make([]Entry, 0, min(said, uint64(has)))
@@ -192,7 +192,7 @@ func (r *reader) treats(p *Plan, said uint64) (n int) {
 	return n
 }
 
-// trailer reads the hash line and, where there is one, the signature.
+// trailer reads the hash line and the signature, if there is one.
 func (r *reader) trailer() *Signature {
 	body := r.text[:r.off]
 	s, ok := r.next()
@@ -229,4 +229,53 @@ func quote(s string) string {
 		return strconv.Quote(s[:160]) + "..."
 	}
 	return strconv.Quote(s)
+}
+
+// LineError is one refusal: the line of the file, from 1, what is wrong in it, and why.
+type LineError struct {
+	Line  int
+	Field string // a header name, a column, "hash", "signature" or "file"
+	Err   error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s: %v", e.Line, e.Field, e.Err) }
+
+// Unwrap returns the reason.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// refusals collects errors; it keeps at most `most` (0: all) and counts the rest.
+type refusals struct {
+	most    int
+	errs    []*LineError
+	dropped int
+	stopped int // line at which reading stopped, 0: it did not
+}
+
+func (r *refusals) add(line int, field string, err error) {
+	switch {
+	case err == nil:
+	case r.most > 0 && len(r.errs) >= r.most:
+		r.dropped++
+	default:
+		r.errs = append(r.errs, &LineError{line, field, err})
+	}
+}
+
+func (r *refusals) addf(line int, field, format string, args ...any) {
+	r.add(line, field, fmt.Errorf(format, args...))
+}
+
+// err joins them in the order of the lines; nil without any.
+func (r *refusals) err() error {
+	slices.SortStableFunc(r.errs, func(a, b *LineError) int { return cmp.Compare(a.Line, b.Line) })
+	var all []error
+	for _, e := range r.errs {
+		all = append(all, e)
+	}
+	if r.stopped > 0 {
+		all = append(all, fmt.Errorf("reading stopped at line %d: there may be more", r.stopped))
+	} else if r.dropped > 0 {
+		all = append(all, fmt.Errorf("and %d more", r.dropped))
+	}
+	return errors.Join(all...)
 }

@@ -6,13 +6,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Values of Plan.Experiment.
 const (
-	ExperimentOff = "off" // every entry is treated but for one block of GroupPromoted
+	ExperimentOff = "off" // every entry is treated except in one block of GroupPromoted
 	ExperimentOn  = "on"  // trial, promotion, hold-out and A/A
 )
 
@@ -23,19 +24,17 @@ const (
 	StatePromoted = "promoted" // experiment on: shown to help, groups of GroupPromoted blocks
 	StateHoldout  = "holdout"  // experiment on: in the hold-out, drawn or named; never treated
 	StateAA       = "aa"       // experiment on: in the A/A set, drawn or named; never treated
+
+	// With or without the experiment, and never drawn for hold-out or A/A.
+	StateAlways       = "always"       // listed by the operator, groups of GroupPromoted blocks
+	StateUncontrolled = "uncontrolled" // listed by the operator, treated in every block
 )
 
-// Defaults, as in the policy; all are configuration.
-const (
-	DefaultMinBytes        = 100_000 // bytes acknowledged before a response is treated: shorter ones end in slow start
-	DefaultBlockSeconds    = 1800    // long enough for several windows, short enough for a verdict within hours
-	DefaultWashoutSeconds  = 300     // one window: the old arm's queue and the responses begun under it are gone
-	DefaultGroupTrial      = 2       // one control block in 2: evidence is fastest at equal shares
-	DefaultGroupPromoted   = 8       // one control block in 8: keeps the level known at 1/8 of the gain
-	DefaultHoldoutPermille = 50      // 5 % of prefixes never treated: what the whole system buys
-	DefaultAAPermille      = 50      // 5 % of prefixes that must show no effect
-	CapRuleNone            = "none"  // the only pacing cap rule that is acted upon
-)
+// DefaultGroupTrial is a trial's group, blocks: evidence is fastest at equal shares.
+const DefaultGroupTrial = 2
+
+// CapRuleNone is the only pacing cap rule in effect.
+const CapRuleNone = "none"
 
 // Salt keys the arms. It belongs to the experiment: a new one draws all arms anew.
 type Salt []byte
@@ -43,7 +42,7 @@ type Salt []byte
 // MarshalText prints the salt in hex, as in the file.
 func (s Salt) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s), nil }
 
-// UnmarshalText is the inverse of MarshalText; on an error the salt stays.
+// UnmarshalText is the inverse of MarshalText; on an error the salt is unchanged.
 func (s *Salt) UnmarshalText(b []byte) error {
 	raw, err := hex.DecodeString(string(b))
 	if err != nil {
@@ -69,11 +68,11 @@ type Plan struct {
 	HoldoutPermille int           `json:"holdout_permille"`
 	AAPermille      int           `json:"aa_permille"`
 	Salt            Salt          `json:"salt"`
-	CapRule         string        `json:"cap_rule"` // where the entries' caps came from; says, does nothing
+	CapRule         string        `json:"cap_rule"` // where the entries' caps came from; for information only
 	Entries         []Entry       `json:"entries"`  // sorted by prefix
 }
 
-// Entry is one prefix to treat, or to measure as if.
+// Entry is one prefix to treat, or to measure as if treated.
 type Entry struct {
 	Prefix       record.Prefix `json:"prefix"`
 	Cong         string        `json:"cong"`
@@ -86,7 +85,7 @@ type Entry struct {
 // Sort orders the entries by prefix.
 func (p *Plan) Sort() { slices.SortStableFunc(p.Entries, byPrefix) }
 
-// Find gives the entry of a prefix; the entries must be sorted.
+// Find returns the entry of a prefix; the entries must be sorted.
 func (p *Plan) Find(pfx record.Prefix) (e Entry, ok bool) {
 	i, ok := slices.BinarySearchFunc(p.Entries, pfx, func(e Entry, t record.Prefix) int { return cmp.Compare(e.Prefix, t) })
 	if !ok {
@@ -107,7 +106,7 @@ func hashOf(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sorted gives the entries by prefix, without touching the plan.
+// sorted returns the entries by prefix and leaves the plan unchanged.
 func (p *Plan) sorted() []Entry {
 	if p.inOrder() {
 		return p.Entries
@@ -131,3 +130,33 @@ func (p *Plan) inOrder() bool {
 }
 
 func byPrefix(a, b Entry) int { return cmp.Compare(a.Prefix, b.Prefix) }
+
+// Text returns the plan without a signature: the same plan gives the same bytes, whatever the order
+// of its entries. It writes '?' for what may not stand in a line; Validate refuses such a plan.
+func (p *Plan) Text() []byte {
+	b := p.body()
+	sum := hashOf(b)
+	b = append(b, hashPrefix...)
+	b = append(b, sum...)
+	return append(b, '\n')
+}
+
+// body returns everything before the hash line.
+func (p *Plan) body() []byte {
+	b := make([]byte, 0, 1024+len(p.Entries)*160)
+	b = append(b, magic+" "+version+"\n"...)
+	for _, f := range header {
+		b = append(b, f.name...)
+		b = append(b, ' ')
+		b = f.write(b, p)
+		b = append(b, '\n')
+	}
+	b = append(b, "entries "...)
+	b = strconv.AppendInt(b, int64(len(p.Entries)), 10)
+	b = append(b, "\n"+columnsName+" "+columns+"\n"...)
+	for _, e := range p.sorted() {
+		b = appendEntry(b, e)
+		b = append(b, '\n')
+	}
+	return b
+}

@@ -7,7 +7,7 @@ import (
 )
 
 // Whatever the moment, the kernel's rule (arm_now before switch_ns, arm_next up
-// to until_ns) gives the arm that ArmAt recomputes.
+// to until_ns) has the arm that ArmAt recomputes.
 func TestProgramIsArmAt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := genPlan().Draw(t, "plan")
@@ -48,7 +48,7 @@ func TestProgramIsArmAt(t *testing.T) {
 	})
 }
 
-// A plan that nobody validated must not overflow into a treatment for ever.
+// An unvalidated plan must not overflow into a treatment for ever.
 func TestProgramOfAbsurdDates(t *testing.T) {
 	for _, expires := range []int64{-1 << 63, -1, 0, 1<<63 - 1} {
 		p := testPlan()

@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// Signature: Ed25519 (RFC 8032) over every byte before the signature line, the
-// hash line among them. The text starts with the format's name, which keeps a
-// plan's signature from standing for anything else. The key's id is not signed;
-// it must be that of the key that verifies.
+// Signature: Ed25519 (RFC 8032) over every byte before the signature line, including the hash line.
+// The text starts with the format's name, so that a plan's signature cannot stand for anything
+// else. The key's id is not signed; it must be that of the verifying key.
 
 const (
 	hashPrefix = "hash sha256 "
@@ -26,15 +25,14 @@ type Signature struct {
 	Bytes [ed25519.SignatureSize]byte
 }
 
-// KeyID names a public key: the first 16 hex digits of its SHA-256.
+// KeyID returns the name of a public key: the first 16 hex digits of its SHA-256.
 func KeyID(pub ed25519.PublicKey) string {
 	sum := sha256.Sum256(pub)
 	return hex.EncodeToString(sum[:8])
 }
 
-// Sign writes the plan with a signature. Like crypto/ed25519 it panics on a key
-// of the wrong length. Ed25519 is deterministic: the same plan and key give the
-// same bytes.
+// Sign writes the plan with a signature. Like crypto/ed25519 it panics on a key of the wrong length.
+// Ed25519 is deterministic: the same plan and key give the same bytes.
 func (p *Plan) Sign(key ed25519.PrivateKey) []byte {
 	b := p.Text()
 	sig := ed25519.Sign(key, b)
@@ -45,8 +43,8 @@ func (p *Plan) Sign(key ed25519.PrivateKey) []byte {
 	return append(b, '\n')
 }
 
-// Verify checks a file's signature and nothing else: the bytes are what the
-// holder of the key wrote. It returns a *LineError.
+// Verify checks a file's signature and nothing else: the holder of the key wrote these bytes. It
+// returns a *LineError.
 func Verify(b []byte, pub ed25519.PublicKey) error {
 	if len(pub) != ed25519.PublicKeySize {
 		return fmt.Errorf("verify plan: public key of %d bytes; want %d", len(pub), ed25519.PublicKeySize)
@@ -80,8 +78,7 @@ func verify(signed, last []byte, pub ed25519.PublicKey) error {
 	return nil
 }
 
-// Open verifies a file and then parses it: what an agent does with a plan that
-// came from elsewhere.
+// Open verifies a file and then parses it, for a plan that came from elsewhere.
 func Open(b []byte, pub ed25519.PublicKey) (*Plan, error) {
 	if err := Verify(b, pub); err != nil {
 		return nil, err
@@ -107,7 +104,7 @@ func parseSignature(line string) (*Signature, error) {
 	return sig, err
 }
 
-// lowerHex refuses what encoding/hex would also read, so that one signature has one spelling.
+// lowerHex refuses other forms that encoding/hex reads, so that one signature has one spelling.
 func lowerHex(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }

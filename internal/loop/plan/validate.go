@@ -7,24 +7,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/ranges"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/ranges"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Limits are one host's conditions for acting on a plan. The zero value refuses
-// every plan: a limit that was forgotten stops, it does not let pass.
+// Limits are one host's conditions for acting on a plan. The zero value refuses every plan: a
+// forgotten limit stops, it does not let pass.
 type Limits struct {
 	PoP   string
 	Max   int            // most entries
-	Deny  []netip.Prefix // an entry that lies wholly in one is refused; narrower ones act in the kernel, by address
-	Allow []netip.Prefix // exempt from Deny and from special ranges
+	Deny  []netip.Prefix // an entry wholly inside one is refused; narrower ones act in the kernel, by address
+	Allow []netip.Prefix // exempt from special ranges, not from Deny
 	Congs []string       // congestion controls that this kernel has
 	Now   int64          // Unix seconds
-	// MaxLifeS is the longest time from now to expiry, seconds; 0: not limited.
-	// It bounds how long a dead controller's plan can stay.
+	// MaxLifeS is the longest time from now to expiry, seconds; 0: no limit. It bounds how long a dead
+	// controller's plan can stay.
 	MaxLifeS int64
 
-	// The change against the plan in force: see change.go.
+	// The change against the plan in force: see change.
 	MaxChange    float64 // share of the entries in force that may change in a round
 	MinChange    int     // entries that may always change in a round
 	Ramp         int     // new entries that are always allowed in a round
@@ -32,25 +32,15 @@ type Limits struct {
 }
 
 const (
-	DefaultMax      = 500       // prefixes of a PoP: a fault of the policy stays a fraction of the traffic
-	DefaultMaxLifeS = 7 * 86400 // s: a long weekend without a controller, then the default again
-
-	DefaultMaxChange    = 0.20 // a fifth of the plan: more in one round is a fault upstream, or a decision for a person
-	DefaultRamp         = 25   // the policy's own ramp: new prefixes a round
-	DefaultMinChange    = 25   // as the ramp: what one round put in, one can take out
-	DefaultRoundSeconds = 300  // s: a round runs at the end of each window
+	// MaxLifeS is how long a plan may live, seconds: a long weekend without a controller, then the default again.
+	MaxLifeS = 7 * 86400
+	// MinChange entries may always change in a round, as many as the ramp puts in: what one round put in, one can take out.
+	MinChange = 25
 )
 
-// DefaultLimits are the policy's, for one PoP on one kernel. now is in Unix seconds.
-func DefaultLimits(pop string, congs []string, now int64) Limits {
-	return Limits{PoP: pop, Max: DefaultMax, Congs: congs, Now: now, MaxLifeS: DefaultMaxLifeS,
-		MaxChange: DefaultMaxChange, MinChange: DefaultMinChange, Ramp: DefaultRamp, RoundSeconds: DefaultRoundSeconds}
-}
-
-// Validate says whether a host may act on p. prev is the plan in force; nil when
-// there is none, and then the size of the change is not judged (a host that joins
-// takes the plan as it is). The error joins a *LineError for every refusal,
-// with the line of the canonical text, in the order of the lines.
+// Validate reports whether a host may act on p. prev is the plan in force, nil without one; then the
+// size of the change is not judged (a host that joins takes the plan as it is). The error joins a
+// *LineError for every refusal, with the line of the canonical text, in the order of the lines.
 func Validate(p, prev *Plan, l Limits) error {
 	var bad refusals
 	validateHeader(p, prev, l, &bad)
@@ -107,8 +97,8 @@ func checkThisPoP(p *Plan, l Limits) error {
 	return nil
 }
 
-// checkSerial: records name their plan by serial, so one serial is one plan. A
-// lower serial is no error: to roll back is to send an earlier plan.
+// checkSerial: records name their plan by serial, so one serial is one plan. A lower serial is no
+// error: to roll back is to send an earlier plan.
 func checkSerial(p, prev *Plan) error {
 	if prev != nil && p.Serial == prev.Serial && p.PoP == prev.PoP && p.Hash() != prev.Hash() {
 		return fmt.Errorf("%d: already the serial of another plan; use a new one", p.Serial)
@@ -116,11 +106,11 @@ func checkSerial(p, prev *Plan) error {
 	return nil
 }
 
-// checkCreated: the size of a change is judged over the time between two plans, so
-// a creation in the future would buy rounds that never were.
+// checkCreated: the size of a change is judged over the time between two plans, so a creation in the
+// future would claim rounds that never ran.
 func checkCreated(p *Plan, l Limits) error {
 	if ahead := p.Created - l.Now; ahead > max(l.RoundSeconds, 0) {
-		return fmt.Errorf("%s: %d s in the future, it is %s; check the clock of the controller",
+		return fmt.Errorf("%s: %d s in the future, it is now %s; check the clock of the controller",
 			appendTime(nil, p.Created), ahead, appendTime(nil, l.Now))
 	}
 	return nil
@@ -129,7 +119,7 @@ func checkCreated(p *Plan, l Limits) error {
 func checkLife(p *Plan, l Limits) error {
 	switch {
 	case p.Expired(l.Now):
-		return fmt.Errorf("%s: expired; it is %s", appendTime(nil, p.Expires), appendTime(nil, l.Now))
+		return fmt.Errorf("%s: expired; it is now %s", appendTime(nil, p.Expires), appendTime(nil, l.Now))
 	case l.MaxLifeS > 0 && p.Expires-l.Now > l.MaxLifeS:
 		return fmt.Errorf("%s: %d s from now; at most %d s", appendTime(nil, p.Expires), p.Expires-l.Now, l.MaxLifeS)
 	}
@@ -151,14 +141,12 @@ func validateEntry(e Entry, p *Plan, l Limits, line int, bad *refusals) {
 	bad.add(line, "cong", checkAvailable(e.Cong, l.Congs))
 	bad.add(line, "state", e.checkState(p.Experiment))
 	n := e.Prefix.Netip()
-	if _, ok := ranges.Covering(l.Allow, n); ok {
-		return
-	}
-	if name, ok := ranges.Special(n); ok {
+	_, allowed := ranges.Covering(l.Allow, n)
+	if name, ok := ranges.Special(n); ok && !allowed {
 		bad.addf(line, "prefix", "%s: %s; to treat it add it to allow_prefixes", e.Prefix, name)
 	}
 	if r, ok := ranges.Covering(l.Deny, n); ok {
-		bad.addf(line, "prefix", "%s: denied by %s; to treat it add it to allow_prefixes", e.Prefix, r)
+		bad.addf(line, "prefix", "%s: denied by %s; to treat it take that off treatment.never", e.Prefix, r)
 	}
 }
 
@@ -169,4 +157,73 @@ func hasDuplicates(sorted []Entry) bool {
 		}
 	}
 	return false
+}
+
+// A plan that differs much from the one in force is more likely a fault upstream than a change of
+// the Internet. The limit is per round:
+//
+//	change  = removed + altered + (added, when more than Ramp x rounds)
+//	allowed = max(MinChange, MaxChange x entries in force) x rounds
+//
+// Additions within the ramp are free, because every plan starts empty and a share of nothing is
+// nothing: a plain 20 % refused the first plans of simulated PoPs. An empty plan is always
+// allowed: it is the brake. A roll-back (a lower serial) is judged as the step forward that it
+// undoes, so that whatever was allowed can be taken back.
+
+// change counts entries; altered ones have another congestion control or cap.
+type change struct{ added, removed, altered int }
+
+func changeOf(prev, p []Entry) (c change) {
+	was := make(map[record.Prefix]Entry, len(prev))
+	for _, e := range prev {
+		was[e.Prefix] = e
+	}
+	kept := 0
+	for _, e := range p {
+		old, ok := was[e.Prefix]
+		switch {
+		case !ok:
+			c.added++
+			continue
+		case old.Cong != e.Cong || old.CapBytesPerS != e.CapBytesPerS:
+			c.altered++
+		}
+		kept++
+		delete(was, e.Prefix) // a duplicate counts as added
+	}
+	c.removed = len(prev) - kept
+	return c
+}
+
+func (l Limits) rounds(prev, p *Plan) int {
+	if l.RoundSeconds < 1 {
+		return 1
+	}
+	// A hundred rounds already exceed any plan; the bound keeps the products small.
+	return int(min(100, max(1, (p.Created-prev.Created)/l.RoundSeconds)))
+}
+
+func validateChange(p, prev *Plan, l Limits, bad *refusals) {
+	if prev == nil || len(p.Entries) == 0 {
+		return
+	}
+	verb := "against"
+	if p.Serial < prev.Serial {
+		if len(prev.Entries) == 0 {
+			return // back from the brake
+		}
+		p, prev, verb = prev, p, "in the step to be undone, against"
+	}
+	rounds := l.rounds(prev, p)
+	c := changeOf(prev.Entries, p.Entries)
+	counted := c.removed + c.altered
+	if c.added > l.Ramp*rounds {
+		counted += c.added
+	}
+	allowed := max(l.MinChange, int(l.MaxChange*float64(len(prev.Entries))+1e-9)) * rounds
+	if counted > allowed {
+		bad.addf(lineEntries, "entries", "%d added, %d removed, %d altered %s the %d of serial %d, rounds since then: %d; "+
+			"at most %d new, or %d changes; send it in steps",
+			c.added, c.removed, c.altered, verb, len(prev.Entries), prev.Serial, rounds, l.Ramp*rounds, allowed)
+	}
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// crowd gives n prefixes of 2001:db8::/32 in one window, n/5 of them slow.
+// crowd returns n prefixes of 2001:db8::/32 in one window, n/5 of them slow.
 func crowd(n int, start int64) []record.Window {
 	rows := make([]record.Window, n)
 	for i := range rows {
@@ -38,7 +38,7 @@ func shift(rows []record.Window, start int64) Input {
 func TestTableIsBounded(t *testing.T) {
 	r := cityRules()
 	r.MaxTracked, r.MaxSelected, r.MaxNewPerRound = 50, 10, 10
-	e := New(r)
+	e := byLevel(r)
 	regulars := crowd(40, 0)
 	var d Decision
 	for w := range 6 {
@@ -80,7 +80,7 @@ func TestTableIsBounded(t *testing.T) {
 // TestRefusalsAreToldInTurns: a whole PoP refused at once is told 500 a round, the
 // slowest first, and each prefix once.
 func TestRefusalsAreToldInTurns(t *testing.T) {
-	e := New(cityRules())
+	e := byLevel(cityRules())
 	rows := crowd(4000, 0)
 	for i := range rows {
 		rows[i].RwndShare = 0.9
@@ -117,7 +117,7 @@ func TestMemoryGrowsWithPrefixesOnly(t *testing.T) {
 	}
 	r := DefaultRules()
 	r.MaxAgeSeconds = 100 * 300 // the list of rounds is full after 100
-	e := New(r)
+	e := byLevel(r)
 	rows := crowd(1000, 0)
 	heap := func() float64 {
 		runtime.GC()
@@ -151,7 +151,7 @@ func BenchmarkRound(b *testing.B) {
 	rows := crowd(n, 0)
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	e := New(DefaultRules())
+	e := byLevel(DefaultRules())
 	w := int64(0)
 	step := func() Decision {
 		w++
@@ -173,7 +173,7 @@ func BenchmarkRound(b *testing.B) {
 
 // BenchmarkRows is the whole table of 100,000 prefixes.
 func BenchmarkRows(b *testing.B) {
-	e := New(DefaultRules())
+	e := byLevel(DefaultRules())
 	rows := crowd(100_000, 0)
 	for w := range int64(12) {
 		e.Round(shift(rows, noon+300*w))
@@ -190,7 +190,7 @@ func BenchmarkRows(b *testing.B) {
 func BenchmarkTrials(b *testing.B) {
 	r := DefaultRules()
 	r.GroupShare, r.MaxNewPerRound = 0.3, 500
-	e := NewExperiment(r, firstBlock{})
+	e := New(r, firstBlock{})
 	rows := crowd(2000, 0)
 	var inPlan map[record.Prefix]Selected
 	w := int64(0)

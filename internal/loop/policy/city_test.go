@@ -3,8 +3,9 @@ package policy
 import (
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // city makes windows of a small PoP. Each row follows from seed, window and
@@ -26,7 +27,7 @@ func (c city) prefix(i int) record.Prefix {
 
 const cityBlock, cityGroup = 6, 8 // windows in a block, blocks in a group
 
-// rows gives window number w. treated says who is in the plan.
+// rows returns window number w. treated reports whether a prefix is in the plan.
 func (c city) rows(w int, start int64, treated map[record.Prefix]bool) (rows []record.Window) {
 	for i := range c.prefixes {
 		rng := rand.New(rand.NewPCG(c.seed, uint64(w)<<20|uint64(i)))
@@ -115,9 +116,19 @@ func cityRules() Rules {
 	r.SelectDuty, r.SelectFlap = 0.6, 0.4
 	r.MaxNewPerRound, r.MaxSelected = 2, 6
 	r.Guards.MinSharePrefixes = 5
-	r.Guards.Deny = []netip.Prefix{netip.MustParsePrefix("198.18.14.64/26"), netip.MustParsePrefix("2001:db8:7::/48")}
+	r.Guards.Never = []Listed{{Net: netip.MustParsePrefix("198.18.14.64/26")}, {netip.MustParsePrefix("2001:db8:7::/48"), "transit"}}
 	r.Guards.Allow = []netip.Prefix{netip.MustParsePrefix("198.18.0.0/21")}
 	return r
+}
+
+// always lists some prefixes of the city, and one that is never seen.
+func (c city) always(numbers ...int) (list []Listed) {
+	for _, i := range append(numbers, 200) {
+		if l := (Listed{c.prefix(i).Netip(), "satellite"}); !slices.Contains(list, l) {
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 // input is window w with what may befall a host.

@@ -3,8 +3,8 @@ package policy
 import (
 	"math/rand/v2"
 
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // triedCity is a city whose rows follow the plan of an experiment. What treatment
@@ -94,8 +94,13 @@ func (c triedCity) input(w int, inPlan []Selected, r Trial, draws Draws) Input {
 // run plays the city in a closed loop and calls each after every round. A brake
 // stops the treatment for some windows.
 func (c triedCity) run(r Rules, windows int, each func(w int, e *Engine, in Input, d Decision)) {
+	c.runWith(r, func(_ int, e *Engine) *Engine { return e }, windows, each)
+}
+
+// runWith is run with an engine that may be another one from some window on.
+func (c triedCity) runWith(r Rules, turn func(w int, e *Engine) *Engine, windows int, each func(w int, e *Engine, in Input, d Decision)) {
 	draws := cityDraws()
-	e := NewExperiment(r, cityDraws())
+	e := New(r, cityDraws())
 	var inPlan []Selected
 	stopped := 0
 	for w := range windows {
@@ -104,6 +109,7 @@ func (c triedCity) run(r Rules, windows int, each func(w int, e *Engine, in Inpu
 		}
 		in := c.input(w, inPlan, r.Trial, draws)
 		in.Stopped = in.Stopped || w < stopped
+		e = turn(w, e)
 		d := e.Round(in)
 		each(w, e, in, d)
 		if inPlan = d.Selection; d.Brake != "" {

@@ -3,28 +3,30 @@ package policy
 import (
 	"fmt"
 	"math"
+	"slices"
 
-	"github.com/congctl/congctl/internal/core/effect"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Evidence is weighed when a block has ended, and carried out in the first round
-// that may decide: at once, but for a frozen plan or an unknown window. The next
-// block then runs under the new state.
+// Evidence is weighed when a block has ended, and acted on in the first round that may
+// decide: at once, except for a frozen plan or an unknown window. The next block then
+// runs under the new state.
 //
-// Pairs are both arms of one prefix in one group of blocks, the newest
-// EvidenceSeconds of them. What a prefix shows is judged by a sequence that may
-// be looked at any time (core/effect), so that a look at each block's end is free.
-// Promotion is decided over all prefixes on trial together (e-BH): of two hundred
-// with nothing to gain, one in twenty would look as if.
+// Pairs are both arms of one prefix in one group of blocks, the newest EvidenceSeconds of
+// them. A sequential test (loop/effect) judges what a prefix shows; it may be looked at
+// any time, so that a look at each block's end is free. Promotion is decided over all
+// prefixes on trial together (e-BH): of two hundred with nothing to gain, one in twenty
+// would seem to gain.
 
-// verdict is what evidence says should happen; the zero value is nothing.
+// verdict is what the evidence calls for; the zero value is nothing.
 type verdict struct {
 	kind   EventKind
 	reason string
 }
 
-// weigh renews everybody's evidence if a block has ended since it was last done.
+// weigh renews the evidence of all prefixes if a block has ended since the last time.
 func (e *Engine) weigh(round int64) {
 	if !e.rules.Trial.On || e.blockOf(round) == e.weighed {
 		return
@@ -48,7 +50,7 @@ func (e *Engine) weigh(round int64) {
 	e.weighFleet(judged, round)
 }
 
-// pairs of whole groups, oldest first.
+// pairs returns those of whole groups, oldest first.
 func (e *Engine) pairs(t *track, round int64) []effect.Pair {
 	r := e.rules.Trial
 	t.trial.forget(e.blockOf(max(round-r.EvidenceSeconds, 0)) - int64(r.GroupPromoted))
@@ -63,8 +65,14 @@ func (e *Engine) pairs(t *track, round int64) []effect.Pair {
 			}
 			n++
 		}
-		p := pairOf(t.prefix, list[:n])
-		p.Group, p.End = group, (group+1)*int64(groupLen)*r.BlockSeconds
+		p := effect.Pair{Prefix: t.prefix, Group: group, End: (group + 1) * int64(groupLen) * r.BlockSeconds}
+		for _, b := range list[:n] {
+			if b.arm == record.ArmControl {
+				p.C = b.Block
+			} else {
+				p.T = append(p.T, b.Block)
+			}
+		}
 		if groupLen > 0 && p.Usable() && p.End <= round && p.End > round-r.EvidenceSeconds {
 			out = append(out, p)
 		}
@@ -80,29 +88,15 @@ func (b block) group() (groupLen int, number int64) {
 	return b.groupLen, b.number / int64(b.groupLen)
 }
 
-// pairOf joins the blocks of one group. Its share is that of the blocks that have
-// data: the prefix may have come in the middle of the group.
-func pairOf(p record.Prefix, blocks []block) effect.Pair {
-	pair := effect.Pair{Prefix: p}
-	treated := 0
-	for _, b := range blocks {
-		if b.arm == record.ArmControl {
-			pair.C = pair.C.Join(b.Block)
-			continue
-		}
-		treated++
-		pair.T = pair.T.Join(b.Block)
-	}
-	pair.P = float64(treated) / float64(treated+1)
-	return pair
-}
-
 // needed is ln of the evidence that one prefix needs by itself.
 var needed = -math.Log(effect.Alpha)
 
-// exit says whether the evidence ends the present state of a prefix.
+// exit reports whether the evidence ends the present state of a prefix.
 func (e *Engine) exit(t *track, round int64) verdict {
 	l := t.trial
+	if t.chosen.State == StateAlways {
+		return verdict{}
+	}
 	if l.evidence.LogEHarm >= needed {
 		return verdict{EventDemoted, "harm: " + effectText(l.evidence)}
 	}
@@ -122,8 +116,8 @@ func (e *Engine) exit(t *track, round int64) verdict {
 	return verdict{}
 }
 
-// costPairs are those that the cost is judged by: of a trial all, since there are
-// few; of a promoted prefix the last one, since the cost may be new.
+// costPairs returns the pairs that the cost is judged by: all of a trial, since there are
+// few; the last one of a promoted prefix, since the cost may be new.
 func (e *Engine) costPairs(t *track) []effect.Pair {
 	p := t.trial.pairs
 	if t.chosen.State == StatePromoted && len(p) > 1 {
@@ -132,8 +126,8 @@ func (e *Engine) costPairs(t *track) []effect.Pair {
 	return p
 }
 
-// evident says whether benefit was shown at any pair: evidence once above the bound
-// is evidence, or a prefix that just passed it would leave with its next dull pair.
+// evident reports whether benefit was shown at any pair. Evidence once above the bound
+// stays evidence; otherwise a prefix that just passed would leave with its next dull pair.
 func evident(pairs []effect.Pair, n effect.Noise) bool {
 	for k := range pairs {
 		if effect.Judge(pairs[:k+1], n).LogEBenefit >= needed {
@@ -143,33 +137,35 @@ func evident(pairs []effect.Pair, n effect.Noise) bool {
 	return false
 }
 
-// secondLook compares the control block that has just ended with the treated
-// blocks of the last SecondLookSeconds. Evidence of a day is slow to turn; this is
-// not, and what it costs is a new trial, not the treatment.
+// secondLook compares the control block that has just ended with the treated blocks of
+// the last SecondLookSeconds. Evidence of a day is slow to turn; this is not, and it
+// costs only a new trial, not the treatment.
 func (e *Engine) secondLook(t *track, round int64) (slower bool, why string) {
 	ended := e.blockOf(round) - 1
 	first := ended + 1 - e.rules.Trial.SecondLookSeconds/e.rules.Trial.BlockSeconds
-	var treated, control effect.Block
+	var p effect.Pair
 	for _, b := range t.trial.blocks {
 		switch {
 		case b.groupLen == 0 || b.number < first || b.number > ended:
 		case b.arm != record.ArmControl:
-			treated = treated.Join(b.Block)
+			p.T = append(p.T, b.Block)
 		case b.number == ended:
-			control = b.Block
+			p.C = b.Block
 		}
 	}
-	if min(treated.N, control.N) < e.rules.MinSamples || treated.MeanLog > control.MeanLog {
+	treated := p.Treated().N
+	if min(treated, p.C.N) < e.rules.MinSamples || p.LogRatio() > 0 {
 		return false, ""
 	}
 	return true, fmt.Sprintf("treated blocks of the last %s not faster than the control block just ended: rate x %.2f, %d and %d connections",
-		durationText(e.rules.Trial.SecondLookSeconds), math.Exp(treated.MeanLog-control.MeanLog), treated.N, control.N)
+		durationText(e.rules.Trial.SecondLookSeconds), math.Exp(p.LogRatio()), treated, p.C.N)
 }
 
-// promotions judges all on trial in one role together. A/A prefixes are judged
-// among themselves: what can gain nothing must not cost the others their evidence.
-// Those that began with them and have been retired since count on, without evidence:
-// else who is left of many, the luckiest, would be judged as if there had been few.
+// promotions judges all prefixes on trial in one role together. A/A prefixes are judged
+// among themselves: prefixes that can gain nothing must not cost the others their
+// evidence. Prefixes that started with them and have since been retired still count,
+// without evidence: otherwise the luckiest of many would be judged as if there had been
+// few.
 func (e *Engine) promotions(judged []*track, role record.Arm, round int64) {
 	var list []*track
 	var logE []float64
@@ -191,11 +187,52 @@ func (e *Engine) promotions(judged []*track, role record.Arm, round int64) {
 // effectText prints an estimate with its bounds.
 func effectText(v effect.Evidence) string {
 	if v.Pairs < 2 {
-		return fmt.Sprintf("%s, two needed to say anything", count(v.Pairs, "pair"))
+		return fmt.Sprintf("%s, at least 2 needed", answer.Count(v.Pairs, "pair"))
 	}
-	rate, pairs := fmt.Sprintf("rate x %.2f", math.Exp(v.LogRatio)), count(v.Pairs, "pair")
+	rate, pairs := fmt.Sprintf("rate x %.2f", math.Exp(v.LogRatio)), answer.Count(v.Pairs, "pair")
 	if math.IsInf(v.High, 1) {
 		return rate + " (no bounds yet, " + pairs + ")"
 	}
 	return rate + fmt.Sprintf(" (%.2f to %.2f, %s)", math.Exp(v.Low), math.Exp(v.High), pairs)
+}
+
+// Brake: demotion watches single prefixes, and mild harm to many passes under it. So the
+// pairs of all prefixes treated in the last EvidenceSeconds are also judged together, by
+// traffic (loop/effect). Prefixes that have left since stay among them: a treatment is
+// just as harmful if its victims are demoted one by one.
+//
+// A plan that has become empty, by the brake or otherwise, starts afresh.
+
+// weighFleet judges all treated prefixes together.
+func (e *Engine) weighFleet(judged []*track, round int64) {
+	oldest := round - e.rules.Trial.EvidenceSeconds
+	e.left = slices.DeleteFunc(e.left, func(p effect.Pair) bool { return p.End <= oldest })
+	pairs := slices.Clone(e.left)
+	for _, t := range judged {
+		if t.chosen.Role == record.ArmNone {
+			pairs = append(pairs, t.trial.pairs...)
+		}
+	}
+	e.fleet = effect.WholeFleet(pairs)
+}
+
+// afresh forgets what all prefixes showed together.
+func (e *Engine) afresh() { e.left, e.fleet = nil, effect.Fleet{} }
+
+// pull empties the plan if the treatment harms on the whole. No prefix cools down, since
+// that says nothing about single prefixes.
+func (e *Engine) pull(d *Decision) (pulled bool) {
+	harm, why := e.fleet.Brake()
+	if !harm || e.in.Unknown != "" {
+		return false
+	}
+	d.Brake = why
+	d.Events = append(d.Events, Event{RoundStart: d.RoundStart, Kind: EventBrake, Reason: why + "; no new treatment until congctl resume"})
+	for _, t := range e.tracks {
+		if t.chosen != nil {
+			e.put(t, nil)
+			d.Released++
+		}
+	}
+	return true
 }

@@ -3,9 +3,10 @@ package policy
 import (
 	"fmt"
 	"math"
-	"slices"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // State is what the policy does with a prefix.
@@ -15,14 +16,18 @@ const (
 	StateUntreated State = "untreated"
 	StateSelected  State = "selected"
 	StateExcluded  State = "excluded" // not selected, and a guard would keep it out
+	StateAlways    State = "always"   // treated because the operator says so
 	StateCooling   State = "cooling"  // tried, and not to be tried again for a while
 
 	// With the experiment, in place of selected.
 	StateTrial    State = "trial"    // treated and not, in turns, until benefit shows
-	StatePromoted State = "promoted" // shown to gain, treated but for control blocks
+	StatePromoted State = "promoted" // shown to gain, treated except in control blocks
 	StateHoldout  State = "hold-out" // slow enough, and never treated
 	StateAA       State = "A/A"      // tried like the others, and never treated
 )
+
+// States lists all states, those in the plan first.
+var States = []State{StateAlways, StatePromoted, StateTrial, StateSelected, StateHoldout, StateAA, StateCooling, StateExcluded, StateUntreated}
 
 // Explanation is all that the policy knows of a prefix, and what follows from it.
 type Explanation struct {
@@ -39,8 +44,8 @@ type Explanation struct {
 
 	PerfBytesPerS float64 `json:"performance_bytes_per_s"` // last known control performance; 0: none in MaxAgeSeconds
 	PerfStart     int64   `json:"performance_window_start,omitempty"`
-	// BoundaryOnly: unknown in this window, and being treated and in use it drew
-	// the boundary with its last known control performance.
+	// BoundaryOnly: unknown in this window, but treated and in use, so that its last known
+	// control performance took part in drawing the boundary.
 	BoundaryOnly bool `json:"boundary_only,omitempty"`
 
 	Windows    []WindowLine `json:"windows"` // oldest first, from the oldest known one to the present, without a gap; unknown ones in runs
@@ -51,15 +56,15 @@ type Explanation struct {
 	Thresholds Rules        `json:"thresholds"`
 }
 
-// WindowLine is one window of an Explanation, or a run of windows that were unknown
-// for the same reason: a prefix that is known three hours of a day has 250 of those.
+// WindowLine is one window of an Explanation, or a run of windows unknown for the same
+// reason: a prefix that is known three hours of a day has 250 of those.
 type WindowLine struct {
 	Start int64  `json:"window_start"`      // Unix seconds
 	Last  int64  `json:"run_end,omitempty"` // start of the run's last window; 0: a single one
 	Known bool   `json:"known"`
 	Why   string `json:"why,omitempty"` // of an unknown window
 
-	// Eligible control connections. For an unknown window they are remembered for
+	// Eligible control connections. Those of an unknown window are remembered for
 	// LookbackSeconds only.
 	Own      int `json:"own,omitempty"`
 	Borrowed int `json:"borrowed,omitempty"`
@@ -71,10 +76,13 @@ type WindowLine struct {
 	InGroup           bool    `json:"in_group"`
 }
 
-// Explain gives everything about a prefix as of the last round; ok is false for
-// one that is not tracked.
+// Explain returns everything about a prefix as of the last round; ok is false for one that
+// is neither tracked nor listed.
 func (e *Engine) Explain(p record.Prefix) (x Explanation, ok bool) {
-	t := e.find(p)
+	t, _ := e.find(p)
+	if _, listed := e.isAlways(p); listed && t == nil {
+		t = &track{prefix: p, seen: e.now} // waits, and was never seen
+	}
 	if t == nil {
 		return Explanation{Prefix: p}, false
 	}
@@ -86,7 +94,7 @@ func (e *Engine) explain(t *track) Explanation {
 	x := Explanation{
 		Prefix: t.prefix, RoundStart: e.start(e.now) + e.rules.WindowSeconds,
 		Known: s.known, InGroup: s.in, Changes: s.changes, Duty: s.duty(), Flap: s.flap(),
-		BoundaryOnly: e.boundaryOnly(t), Windows: e.windows(t), Pool: p.finite(), Guards: e.guards(t, p), Thresholds: e.rules,
+		BoundaryOnly: e.boundaryOnly(t), Windows: e.windows(t), Pool: p.finite(), Guards: e.guards(t, p), Thresholds: e.thresholds(t),
 	}
 	if t.lastN > 0 {
 		x.PerfBytesPerS, x.PerfStart = t.last, e.start(t.lastAt)
@@ -104,6 +112,17 @@ func (e *Engine) explain(t *track) Explanation {
 	return x
 }
 
+// thresholds are the rules with those entries of the operator's lists that concern t:
+// the lists can be long, and evidence is kept for each event.
+func (e *Engine) thresholds(t *track) Rules {
+	r := e.rules
+	r.Guards.Never, r.Always = e.never(t), nil
+	if reason, ok := e.isAlways(t.prefix); ok {
+		r.Always = []Listed{{t.prefix.Netip(), reason}}
+	}
+	return r
+}
+
 func (e *Engine) state(t *track, guard string) State {
 	switch {
 	case t.chosen != nil:
@@ -116,7 +135,7 @@ func (e *Engine) state(t *track, guard string) State {
 	return StateUntreated
 }
 
-// state of one in the plan, as people are told.
+// state of a prefix in the plan, as people see it.
 func (s *Selected) state() State {
 	switch {
 	case s.Role == record.ArmHoldout:
@@ -132,11 +151,11 @@ func (s *Selected) state() State {
 // boundaryOnly: see level.go.
 func (e *Engine) boundaryOnly(t *track) bool {
 	since := t.chosen != nil && t.chosen.Since <= e.start(e.now) // chosen in an earlier round
-	return since && e.hold.unknown == "" && (t.lastN == 0 || t.lastAt != e.now) && t.ranksOnly(e.now, e.rules)
+	return since && e.in.Unknown == "" && (t.lastN == 0 || t.lastAt != e.now) && t.ranksOnly(e.now, e.rules)
 }
 
-// windows lists what is remembered, from the oldest known window on, and at
-// least the lookback.
+// windows lists what is remembered, from the oldest known window on, and at least the
+// lookback.
 func (e *Engine) windows(t *track) []WindowLine {
 	if !e.started {
 		return nil
@@ -170,7 +189,7 @@ func (e *Engine) windows(t *track) []WindowLine {
 	return list
 }
 
-// appendLine lengthens the last line if l is unknown for the same reason.
+// appendLine extends the last line if l is unknown for the same reason.
 func appendLine(list []WindowLine, l WindowLine) []WindowLine {
 	if n := len(list); n > 0 && !l.Known && !list[n-1].Known && l.Own == 0 && list[n-1].Own == 0 && l.Why == list[n-1].Why {
 		list[n-1].Last = l.Start
@@ -188,106 +207,99 @@ func (l *WindowLine) fill(h entry, r round) {
 func (e *Engine) whyUnknown(t *track, w uint32, rounds []round) string {
 	switch {
 	case len(rounds) == 0 || rounds[0].window != w:
-		return "no round ran for it"
+		return "no round ran"
 	case rounds[0].unknown != "":
 		return rounds[0].unknown
 	case w == e.now:
 		l := t.level(w, e.rules)
-		return fmt.Sprintf("%s, %d needed", count(int(l.own+l.borrowed), "eligible control connection")+" in "+
+		return fmt.Sprintf("%s, %d needed", answer.Count(int(l.own+l.borrowed), "eligible control connection")+" in "+
 			durationText(e.rules.LookbackSeconds), e.rules.MinSamples)
 	}
 	return fmt.Sprintf("fewer than %d eligible control connections in %s", e.rules.MinSamples, durationText(e.rules.LookbackSeconds))
 }
 
-// verdict says in sentences what follows, by the same tests as the decision.
-func (e *Engine) verdict(t *track, s standing) []string {
-	if t.chosen != nil {
-		return e.verdictSelected(t, s)
-	}
-	r := e.rules
-	in := fmt.Sprintf("in the slowest %s in %d of %d known windows", percent(r.GroupShare, 0), s.in, s.known)
+// Experiment is the part of an Explanation for a prefix that is or was tried.
+type Experiment struct {
+	Since   int64      `json:"since,omitempty"`         // in its present state, Unix seconds
+	From    int64      `json:"evidence_from,omitempty"` // start of the first block that counts
+	Role    record.Arm `json:"role,omitempty"`          // hold-out or A/A
+	Retired int        `json:"retired_in_a_row,omitempty"`
+	Until   int64      `json:"cooling_until,omitempty"` // Unix seconds; 0: not cooling down
+	Budget  int64      `json:"trial_until,omitempty"`   // retired then, unless benefit shows before
+
+	Pairs []PairLine `json:"pairs,omitempty"` // as weighed at the last end of a block, oldest first
+
+	// Rate under treatment / under control; the bounds hold at all times at once with 95 %.
+	// 0 below two pairs; a bound that is not yet known is 0 too.
+	Rate float64 `json:"rate_ratio,omitempty"`
+	Low  float64 `json:"rate_ratio_low,omitempty"`
+	High float64 `json:"rate_ratio_high,omitempty"`
+
+	// log10 of the evidence against "no benefit" and against "no harm", and of what one prefix
+	// needs by itself. With many on trial each needs more.
+	Benefit float64 `json:"log10_evidence_of_benefit,omitempty"`
+	Harm    float64 `json:"log10_evidence_of_harm,omitempty"`
+	Needed  float64 `json:"log10_evidence_needed,omitempty"`
+
+	NoiseBlock float64 `json:"noise_block,omitempty"` // standard deviations of ln rate, as estimated over all pairs
+	NoiseConn  float64 `json:"noise_connection,omitempty"`
+}
+
+// PairLine is one pair of an Experiment.
+type PairLine struct {
+	Start  int64 `json:"start"` // of the group, Unix seconds
+	End    int64 `json:"end"`
+	TConns int   `json:"treatment_connections"`
+	CConns int   `json:"control_connections"`
+
+	Rate             float64 `json:"rate_ratio"`
+	TBytesPerS       float64 `json:"treatment_rate_bytes_per_s"` // geometric means
+	CBytesPerS       float64 `json:"control_rate_bytes_per_s"`
+	TRetransShare    float64 `json:"treatment_retrans_share"`
+	CRetransShare    float64 `json:"control_retrans_share"`
+	ShareOfTreatment float64 `json:"share_of_treatment"` // of the blocks
+}
+
+// experiment returns nil if there is nothing to say.
+func (e *Engine) experiment(t *track) *Experiment {
+	c, tried := e.cooling[t.prefix]
+	round := e.start(e.now) + e.rules.WindowSeconds
 	switch {
-	case s.known < r.MinKnown:
-		return []string{fmt.Sprintf("Not treated: %s, and below %d nothing is decided.", count(s.known, "known window"), r.MinKnown)}
-	case s.duty() < r.SelectDuty:
-		return []string{fmt.Sprintf("Not treated: %s, a duty cycle of %.2f; at least %.2f is needed.", in, s.duty(), r.SelectDuty)}
-	case s.flap() > r.SelectFlap:
-		return []string{fmt.Sprintf("Not treated: %s, but %d times in or out of it, a flap rate of %.2f; at most %.2f is allowed.",
-			in, s.changes, s.flap(), r.SelectFlap)}
+	case t.trial != nil:
+		return e.ofTrial(t)
+	case tried && round < c.Until:
+		return &Experiment{Retired: c.Row, Until: c.Until}
+	case tried:
+		return &Experiment{Retired: c.Row}
 	}
-	slow := fmt.Sprintf("Slow enough to be treated: %s, a duty cycle of %.2f.", in, s.duty())
-	if c, round := e.cooling[t.prefix], e.start(e.now)+r.WindowSeconds; round < c.Until {
-		return []string{slow, fmt.Sprintf("Not treated: tried before, cools down until %s.", timeText(c.Until))}
-	}
-	return []string{slow, e.obstacle(t)}
+	return nil
 }
 
-// obstacle says why a prefix that is slow enough is not selected.
-func (e *Engine) obstacle(t *track) string {
-	c, _ := e.candidate(t)
-	switch {
-	case e.hold.isDefault:
-		return "Not treated: " + defaultReason + "."
-	case c.guard != "":
-		return "Not treated: " + e.refusal(t, c.guard) + "."
-	case c.blind:
-		return "Waits: no eligible control connection in the last " + durationText(e.rules.LookbackSeconds) + " to judge the guards by."
-	case e.hold.frozen:
-		return "Waits: the plan is frozen."
-	case e.hold.unknown != "":
-		return "Waits: this window is unknown, so nothing is decided: " + e.hold.unknown + "."
+func (e *Engine) ofTrial(t *track) *Experiment {
+	s := t.chosen
+	x := &Experiment{Since: s.Since, Role: s.Role, Retired: s.Retired}
+	if s.Role == record.ArmHoldout {
+		return x
 	}
-	return fmt.Sprintf("Waits for room: at most %d new prefixes in a round and %d in all.", e.rules.MaxNewPerRound, e.rules.MaxSelected)
+	x.From, x.Needed = s.From, needed/math.Ln10
+	x.NoiseBlock, x.NoiseConn = e.noise.Block, e.noise.Conn
+	if s.State == StateTrial {
+		x.Budget = e.budgetEnd(t)
+	}
+	for _, p := range t.trial.pairs {
+		x.Pairs = append(x.Pairs, e.pairLine(p))
+	}
+	if v := t.trial.evidence; v.Pairs >= 2 {
+		x.Rate, x.Low, x.High = math.Exp(v.LogRatio), math.Exp(v.Low), finite(math.Exp(v.High))
+		x.Benefit, x.Harm = v.LogEBenefit/math.Ln10, v.LogEHarm/math.Ln10
+	}
+	return x
 }
 
-func (e *Engine) verdictSelected(t *track, s standing) []string {
-	v := []string{fmt.Sprintf("Treated since %s: %s.", timeText(t.chosen.Since), t.chosen.Reason)}
-	if t.trial != nil {
-		v = e.verdictTried(t)
-	}
-	switch reason, _ := e.leave(t); {
-	case reason != "": // only a held plan keeps it
-		v = append(v, "To be released: "+reason+".")
-	case t.chosen.State == StatePromoted: // the level does not matter
-	case s.known < e.rules.MinKnown:
-		v = append(v, fmt.Sprintf("Stays: %s, and below %d nothing is decided.", count(s.known, "known window"), e.rules.MinKnown))
-	default:
-		v = append(v, fmt.Sprintf("Stays: its duty cycle of %.2f under the default congestion control is not below %.2f.", s.duty(), e.rules.ReleaseDuty))
-	}
-	if e.boundaryOnly(t) {
-		v = append(v, "Treated connections say nothing about its level: in this window it drew the boundary with its last known control performance.")
-	}
-	return v
-}
-
-// refusal is the guards' reasons in one line.
-func (e *Engine) refusal(t *track, names string) string {
-	if names == GuardStarved {
-		return "no new selections: " + e.hold.starved
-	}
-	p := t.pool(e.now, e.rules)
-	text := ""
-	for _, g := range e.guards(t, p) {
-		if g.holds() {
-			if text != "" {
-				text += "; "
-			}
-			text += e.guardText(g, t, p)
-		}
-	}
-	return text
-}
-
-// barredText is refusal for the guards that end a treatment.
-func (e *Engine) barredText(t *track) string {
-	text := ""
-	for _, g := range e.guards(t, t.pool(e.now, e.rules)) {
-		if g.State == GuardHit && slices.Contains([]string{GuardDeny, GuardRange}, g.Name) {
-			if text != "" {
-				text += "; "
-			}
-			text += e.guardText(g, t, Pool{})
-		}
-	}
-	return text
+func (e *Engine) pairLine(p effect.Pair) PairLine {
+	groups, treated := p.Group+1, p.Treated()
+	again, againC := p.RetransShares()
+	return PairLine{Start: p.End - p.End/groups, End: p.End, TConns: treated.N, CConns: p.C.N,
+		Rate: math.Exp(p.LogRatio()), TBytesPerS: math.Round(math.Exp(treated.MeanLog)), CBytesPerS: math.Round(math.Exp(p.C.MeanLog)),
+		TRetransShare: again, CRetransShare: againC, ShareOfTreatment: p.Share()}
 }

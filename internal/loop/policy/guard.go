@@ -2,25 +2,27 @@ package policy
 
 import (
 	"math"
+	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/ranges"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/ranges"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
-// Guards: a slow prefix that no congestion control can help, or that is no
-// path, is not treated. They are judged over the prefix's eligible control
-// connections of the lookback (30 min), never over treated ones.
+// Guards: a slow prefix is not treated if no congestion control can help it, or if it is
+// not a path. They are judged over the prefix's eligible control connections of the
+// lookback (30 min), never over treated ones.
 //
-// They rule entry. Two of them, the deny list and the special ranges, are
-// statements and not measurements, and also end a treatment. The measured ones do
-// not: a treated prefix has few control rows, and one odd window must not turn a
-// decision round; level and, later, effect decide exit. For the same reason
-// some of them have a memory (guard_memory.go): one odd window must let nobody in.
+// They decide entry. Two of them, the list Never and the special ranges, are statements,
+// not measurements, and also end a treatment. The measured ones do not: a treated prefix
+// has few control rows, and one odd window must not turn a decision round; level and,
+// later, effect decide exit. For the same reason some have a memory, see remembering:
+// one odd window must not let a prefix in.
 
-// Names of the guards, in the order in which they are told.
+// Names of the guards, in the order in which they are listed.
 const (
-	GuardDeny    = "deny"
+	GuardNever   = "never"
 	GuardRange   = "range"
 	GuardShare   = "share"
 	GuardRTT     = "low-rtt"
@@ -36,10 +38,10 @@ type GuardState string
 const (
 	GuardPass   GuardState = "pass"
 	GuardHit    GuardState = "hit"
-	GuardHeld   GuardState = "held"        // does not hit now, and did in the last MinKnown known windows
+	GuardHeld   GuardState = "held"        // does not hit now, but did in the last MinKnown known windows
 	GuardOff    GuardState = "off"         // by configuration
 	GuardNoData GuardState = "no evidence" // nothing in the lookback to judge by
-	GuardExempt GuardState = "exempt"      // on the allow list
+	GuardExempt GuardState = "exempt"      // on the allow list, or in Always
 )
 
 // Guard is one guard of one prefix.
@@ -53,7 +55,7 @@ type Guard struct {
 	Unit  string  `json:"unit,omitempty"` // of both: "us", "share" (0..1) or "ratio"
 }
 
-// Pool is what the eligible control connections of the lookback say together.
+// Pool sums up the eligible control connections of the lookback.
 type Pool struct {
 	Conns         int     `json:"connections"`
 	MinRTTUs      float64 `json:"min_rtt_us"`       // mean of the windows' medians, by connections; 0 not known
@@ -64,10 +66,10 @@ type Pool struct {
 	BusyShare     float64 `json:"busy_share"`       // by connections
 	Spread        float64 `json:"rate_spread"`      // highest p80 over lowest p20 of the rate
 	Burst         float64 `json:"loss_burst"`       // see burst
-	ConnShare     float64 `json:"conn_share"`       // of all connections, all arms: the largest of the windows; NaN if there is none
+	ConnShare     float64 `json:"conn_share"`       // of all connections, all arms: the largest of the windows; NaN without any
 }
 
-// finite is p with 0 for what has no value, so that it can be JSON.
+// finite returns p with 0 for missing values, so that it can be JSON.
 func (p Pool) finite() Pool {
 	p.Spread, p.Burst, p.ConnShare = finite(p.Spread), finite(p.Burst), finite(p.ConnShare)
 	return p
@@ -112,43 +114,51 @@ func (t *track) pool(now uint32, r Rules) Pool {
 	return p
 }
 
-// segmentBytes is the payload of a full-size packet: 1500 less IPv4, TCP and
-// timestamps. IPv6's 20 bytes less are 1.4 %, and PolicerBurst is a factor.
+// segmentBytes is the payload of a full-size packet: 1500 less IPv4, TCP and timestamps.
+// IPv6's 20 bytes less are 1.4 %, and PolicerBurst is a factor.
 const segmentBytes = 1448
 
-// burst compares the packets in flight with those that loss would leave if
-// losses came one by one:
+// burst compares the packets in flight with those that the same losses would leave if
+// they came one by one:
 //
 //	W = rate srtt / segment,   W1 = sqrt(3/2) / sqrt(p),   burst = W / W1
 //
 // W1 is the loss response of standard TCP (Mathis, Semke, Mahdavi, Ott, CCR 27(3),
-// 1997). Random loss gives about 1: each loss costs a reduction. A policer throws
-// away a whole burst for one reduction: 10 at 10 Mbit/s and 50 ms with 10 % lost.
+// 1997). Random loss gives about 1, since each loss costs a reduction. A policer drops a
+// whole burst for one reduction: 10 at 10 Mbit/s and 50 ms with 10 % lost.
 func burst(rate, srttUs, p float64) float64 {
 	return rate * srttUs / 1e6 / segmentBytes / math.Sqrt(1.5/p)
 }
 
-// above and below compare at float32's precision, which is that of the slots:
-// a share of exactly the limit is not above it.
+// above and below compare at float32's precision, which is that of the slots: a share of
+// exactly the limit is not above it.
 func above(v, limit float64) bool { return float32(v) > float32(limit) }
 func below(v, limit float64) bool { return float32(v) < float32(limit) }
 
 // guards judges a prefix at the present window, without Text.
 func (e *Engine) guards(t *track, p Pool) []Guard {
-	allowed := e.allowed(t)
-	measured := e.measured(t, p, allowed)
+	measured := e.measured(t, p, e.allowed(t))
 	for i := range measured {
 		g := &measured[i]
 		if _, lately := e.hitLately(t, g.Name); lately && (g.State == GuardPass || g.State == GuardNoData) {
 			g.State = GuardHeld
 		}
 	}
-	list := make([]Guard, 0, 2+len(measured))
-	list = append(list, Guard{Name: GuardDeny, State: exempt(allowed, e.denied(t))}, Guard{Name: GuardRange, State: exempt(allowed, special(t))})
-	return append(list, measured[:]...)
+	return append(e.listed(t), measured[:]...)
 }
 
-// measured judges by the pool alone, without what was before it.
+// listed judges by the operator's lists and the special ranges alone: these guards also end
+// a treatment. No range of Allow exempts from Never, which the kernel follows by address. A
+// network of Always may have a part in Never: the rest of it is treated.
+func (e *Engine) listed(t *track) []Guard {
+	_, always := e.isAlways(t.prefix)
+	_, special := ranges.Special(t.prefix.Netip())
+	list := make([]Guard, 0, 2+5) // with room for the measured ones
+	return append(list, Guard{Name: GuardNever, State: exempt(always, len(e.never(t)) > 0)},
+		Guard{Name: GuardRange, State: exempt(e.allowed(t), special)})
+}
+
+// measured judges by the pool alone, not by earlier windows.
 func (e *Engine) measured(t *track, p Pool, allowed bool) [5]Guard {
 	g := e.rules.Guards
 	list := [5]Guard{
@@ -171,7 +181,7 @@ func (e *Engine) measured(t *track, p Pool, allowed bool) [5]Guard {
 			list[1+i].State = GuardNoData
 		}
 	}
-	// Round-trip times can be unknown where rates are not; then what rests on them is.
+	// Round-trip times can be unknown when rates are not; what depends on them is unknown too.
 	if p.MinRTTUs == 0 {
 		rtt.State = GuardNoData
 	}
@@ -191,24 +201,24 @@ func (e *Engine) policed(p Pool) bool {
 		!below(p.RetransShare, g.PolicerRetransShare) && p.Burst >= g.PolicerBurst
 }
 
+// allowed: what is listed by name in Always needs no range of Allow.
 func (e *Engine) allowed(t *track) bool {
-	_, ok := ranges.Covering(e.rules.Guards.Allow, t.prefix.Netip())
-	return ok
+	_, yes := e.isAlways(t.prefix)
+	if !yes {
+		_, yes = ranges.Covering(e.rules.Guards.Allow, t.prefix.Netip())
+	}
+	return yes
 }
 
-func (e *Engine) denied(t *track) bool {
+// never returns the entries of Never that overlap a prefix.
+func (e *Engine) never(t *track) (hit []Listed) {
 	n := t.prefix.Netip()
-	for _, r := range e.rules.Guards.Deny {
-		if r.Overlaps(n) {
-			return true
+	for _, l := range e.rules.Guards.Never {
+		if l.Net.Overlaps(n) {
+			hit = append(hit, l)
 		}
 	}
-	return false
-}
-
-func special(t *track) bool {
-	_, ok := ranges.Special(t.prefix.Netip())
-	return ok
+	return hit
 }
 
 func hit(yes bool) GuardState {
@@ -238,10 +248,55 @@ func hits(list []Guard) string {
 	return strings.Join(names, ",")
 }
 
+// Barred reports whether the rules alone, never or a special range, forbid to treat a prefix.
+func (e *Engine) Barred(p record.Prefix) bool { return e.barred(&track{prefix: p}) != "" }
+
 // barred joins the names of the guards that also end a treatment.
-func (e *Engine) barred(t *track) string {
-	if e.allowed(t) {
-		return ""
+func (e *Engine) barred(t *track) string { return hits(e.listed(t)) }
+
+// Guards that depend on how a client uses its connections fluctuate. An application that
+// sends at 2 Mbit/s keeps a 20 Mbit/s path busy for 31 to 61 % of the time in half hours of
+// one simulated day, around the limit of 50 %, and is as slow as a bad path all the while.
+// Judged window by window such a prefix is tried in its first odd half hour. So these
+// guards remember, as the level does:
+//
+//	a guard holds a prefix back from the window in which it hits until
+//	MinKnown known windows in a row have passed without a hit
+//
+// The others need no memory: a path's RTT does not fluctuate, and the share of all
+// connections is the largest of the lookback already. Unknown windows of a prefix neither
+// hit nor pass: without a level no prefix is selected either.
+
+// remembering are the guards with a memory.
+var remembering = [...]string{GuardRwnd, GuardBusy, GuardPolicer}
+
+// remember notes which guards hit in the present window, which is known.
+func (e *Engine) remember(t *track) {
+	for _, g := range e.measured(t, t.pool(e.now, e.rules), false) {
+		if i := slices.Index(remembering[:], g.Name); i >= 0 && g.State == GuardHit {
+			t.hitAt[i] = e.now + 1
+		}
 	}
-	return hits([]Guard{{Name: GuardDeny, State: hit(e.denied(t))}, {Name: GuardRange, State: hit(special(t))}})
+}
+
+// hitLately reports whether a guard hit in one of the last MinKnown known windows, and
+// returns the last such window.
+func (e *Engine) hitLately(t *track, name string) (window uint32, yes bool) {
+	i := slices.Index(remembering[:], name)
+	if i < 0 || len(t.history) == 0 || t.hitAt[i] == 0 {
+		return 0, false
+	}
+	first := t.history[max(len(t.history)-e.rules.MinKnown, 0)]
+	window = t.hitAt[i] - 1
+	return window, window >= e.windowOf(first)
+}
+
+// forgetHits drops hits in number and later windows. Earlier hits are then unknown too, and
+// count as none.
+func (t *track) forgetHits(number uint32) {
+	for i, at := range t.hitAt {
+		if at > number {
+			t.hitAt[i] = 0
+		}
+	}
 }

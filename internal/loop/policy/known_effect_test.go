@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // slowStreet makes windows of 60 prefixes with known truth: 12 are slow, their blocks
@@ -48,11 +48,11 @@ func sample(w *record.Window, rng *rand.Rand, level float64) {
 	w.LogRateVar = max(0, squares/n-w.LogRateMean*w.LogRateMean)
 }
 
-// run gives the hours after which each prefix was first told of each kind, and how
+// run returns the hours after which each prefix was first told of each kind, and how
 // many events of each kind there were.
 func (c slowStreet) run(hours int, draws Draws) (first map[EventKind]map[record.Prefix]float64, all map[EventKind]int) {
 	r := DefaultRules()
-	e := NewExperiment(r, draws)
+	e := New(r, draws)
 	first, all = map[EventKind]map[record.Prefix]float64{}, map[EventKind]int{}
 	var inPlan []Selected
 	for w := range int64(hours) * 12 {
@@ -72,12 +72,12 @@ func (c slowStreet) run(hours int, draws Draws) (first map[EventKind]map[record.
 	return first, all
 }
 
-// drawn draws arms as core/plan does, and nobody for a role.
+// drawn draws arms as loop/plan does, and no prefix for a role.
 type drawn struct{ Draws }
 
 func (drawn) Role(record.Prefix) record.Arm { return record.ArmNone }
 
-// TestNoEffect: with a treatment that does nothing, and so for A/A prefixes, nobody
+// TestNoEffect: with a treatment that does nothing, and so for A/A prefixes, no prefix
 // is promoted or braked for, and at most one trial in twenty ends in a demotion.
 func TestNoEffect(t *testing.T) {
 	total := map[EventKind]int{}
@@ -109,5 +109,45 @@ func TestKnownEffects(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestLoadMovesWithLevel: nothing happens to networks in the state of the promoted, but they have
+// more connections in the half hours in which they are slow. What the engine says of them, and of
+// all together, is still 1.
+func TestLoadMovesWithLevel(t *testing.T) {
+	const networks, drift = 60, 0.6
+	r, draws := DefaultRules(), drawn{cityDraws()}
+	r.MaxNewPerRound = networks
+	for i := range networks {
+		r.Always = append(r.Always, Listed{Net: city{}.prefix(i).Netip(), Reason: "known"})
+	}
+	var sum, squares, n, fleet float64
+	const seeds = 5
+	for seed := range uint64(seeds) {
+		e := New(r, draws)
+		var inPlan []Selected
+		for start := int64(noon); start < noon+28*3600; start += r.WindowSeconds {
+			var rows []record.Window
+			for i := range networks {
+				moved := drift * rand.New(rand.NewPCG(seed, uint64(start/r.Trial.BlockSeconds)<<16|uint64(i))).NormFloat64()
+				row := quiet(start, city{}.prefix(i), uint32(max(1, math.Round(6*math.Exp(-moved)))), 1e5*math.Exp(moved))
+				sample(&row, rand.New(rand.NewPCG(seed, 1<<40|uint64(start)<<8|uint64(i))), math.Log(1e5)+moved)
+				rows = append(rows, planned(row, inPlan, r.Trial, draws, treated{}))
+			}
+			inPlan = e.Round(Input{Start: start, RoundStart: start + r.WindowSeconds, Rows: rows}).Selection
+		}
+		for _, x := range e.tracks {
+			d := x.trial.evidence.LogRatio
+			sum, squares, n = sum+d, squares+d*d, n+1
+		}
+		fleet += e.fleet.LogRatio / seeds
+	}
+	mean := sum / n
+	se := math.Sqrt((squares/n - mean*mean) / n)
+	t.Logf("evidence x %.3f (+- %.3f), over all x %.3f", math.Exp(mean), se, math.Exp(fleet))
+	// Both rest on the same pairs; 3.3 standard errors are one in 1,000.
+	if n != networks*seeds || math.Abs(mean) > 3.3*se || math.Abs(fleet) > 3.3*se {
+		t.Errorf("%v networks, want x 1 +- %.3f", n, 3.3*se)
 	}
 }

@@ -3,11 +3,11 @@ package policy
 import (
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
-// Level: how fast a prefix is under the default congestion control, and whether
-// it is among the slowest.
+// Level: how fast a prefix is under the default congestion control, and whether it is
+// among the slowest.
 //
 //	performance = median of the window's eligible control connections; with fewer
 //	              than MinSamples, sum(n m) / sum(n) over this and earlier windows
@@ -16,10 +16,9 @@ import (
 //	boundary    = type-7 quantile GroupShare of the performances that are ranked
 //	in the group = performance <= boundary
 //
-// A selected prefix is mostly without control rows. Were it left out, each
-// selection would raise the boundary and push the next prefixes in: a ratchet
-// (17 % higher after three simulated days). So it is ranked by its last known
-// control performance as long as it is in use.
+// A selected prefix has few control rows. Without it, each selection would raise the
+// boundary and push the next prefixes in: a ratchet (17 % higher after three simulated
+// days). So it is ranked by its last known control performance as long as it is in use.
 
 // level is a prefix's performance in one window.
 type level struct {
@@ -49,7 +48,7 @@ func (t *track) level(now uint32, r Rules) (l level) {
 	return l
 }
 
-// ranksOnly says whether a treated prefix without a level of its own takes part
+// ranksOnly reports whether a treated prefix without a level of its own takes part
 // in drawing the boundary.
 func (t *track) ranksOnly(now uint32, r Rules) bool {
 	if t.chosen == nil || t.lastN == 0 {
@@ -64,32 +63,8 @@ func (t *track) ranksOnly(now uint32, r Rules) bool {
 	return n >= r.MinSamples
 }
 
-// ranking is one window's order of prefixes.
-type ranking struct {
-	sorted   []float64
-	boundary float64 // bytes/s; meaningless unless drawn
-	drawn    bool
-}
-
-func rank(perfs []float64, r Rules) ranking {
-	slices.Sort(perfs)
-	k := ranking{sorted: perfs, drawn: len(perfs) >= r.MinRanked}
-	if k.drawn {
-		k.boundary = stat.Sorted(perfs, r.GroupShare)
-	}
-	return k
-}
-
-// of gives the rank of a performance, 1 the slowest; equals share the lower number.
-func (k ranking) of(perf float64) int {
-	i, _ := slices.BinarySearch(k.sorted, perf)
-	return i + 1
-}
-
-func (k ranking) in(perf float64) bool { return k.drawn && perf <= k.boundary }
-
-// levels computes everybody's level at window e.now, draws the boundary and
-// extends the histories.
+// levels computes the level of all prefixes at window e.now, draws the boundary and extends
+// the histories.
 func (e *Engine) levels(d *Decision) {
 	levels := make([]level, len(e.tracks))
 	perfs := make([]float64, 0, len(e.tracks))
@@ -104,22 +79,24 @@ func (e *Engine) levels(d *Decision) {
 		}
 		levels[i] = l
 	}
-	k := rank(perfs, e.rules)
+	slices.Sort(perfs)
+	d.Ranked = len(perfs)
+	drawn := d.Ranked >= e.rules.MinRanked
+	if drawn {
+		d.BoundaryBytesPerS = stat.Sorted(perfs, e.rules.GroupShare)
+	}
 	for i, t := range e.tracks {
 		l := levels[i]
 		if !l.known {
 			continue
 		}
-		in := k.in(l.perf)
+		in := drawn && l.perf <= d.BoundaryBytesPerS
 		if in {
 			d.InGroup++
 		}
-		t.push(newEntry(e.now, l, k.of(l.perf), in), e.rules.HistoryWindows)
+		below, _ := slices.BinarySearch(perfs, l.perf) // 1 is the slowest; equals share the lower rank
+		t.push(newEntry(e.now, l, below+1, in), e.rules.HistoryWindows)
 		t.last, t.lastAt, t.lastN = l.perf, e.now, l.own+l.borrowed
 		e.remember(t)
-	}
-	d.Ranked = len(perfs)
-	if k.drawn {
-		d.BoundaryBytesPerS = k.boundary
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/congctl/congctl/internal/core/ranges"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/ranges"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // oracle is the policy a second time: it keeps every row and every outcome for
@@ -47,7 +47,7 @@ func (o *oracle) starts(round, seconds int64) (list []int64) {
 	return list
 }
 
-// control gives count and median of a prefix's eligible control connections.
+// control returns count and median of a prefix's eligible control connections.
 func (o *oracle) control(p record.Prefix, start int64) (n, median float64) {
 	for _, w := range o.rows[p][start] {
 		if w.Control {
@@ -140,7 +140,11 @@ func (o *oracle) round(in Input) (r oracleRound) {
 	for p := range o.plan {
 		h := o.history(p, in.RoundStart)
 		duty, _ := dutyAndFlap(h)
-		if in.TreatmentIsDefault || o.stated(p) || !o.seen(p, in.RoundStart) || len(h) >= o.rules.MinKnown && duty < o.rules.ReleaseDuty {
+		gone := o.stated(p) || !o.seen(p, in.RoundStart) || len(h) >= o.rules.MinKnown && duty < o.rules.ReleaseDuty
+		if o.plan[p].State == StateAlways {
+			gone = o.stated(p) || !o.listed(p)
+		}
+		if in.TreatmentIsDefault || gone {
 			delete(o.plan, p)
 			r.released++
 		}
@@ -148,11 +152,16 @@ func (o *oracle) round(in Input) (r oracleRound) {
 	if in.TreatmentIsDefault {
 		return r
 	}
+	out := func(p record.Prefix) { delete(o.plan, p) }
+	_, left := o.include(in, &r, func(s Selected) Selected { return s }, out)
+	for _, p := range left {
+		out(p)
+	}
 	var free []Selected
 	for p := range o.rows {
 		h := o.history(p, in.RoundStart)
 		duty, flap := dutyAndFlap(h)
-		if _, treated := o.plan[p]; treated || len(h) < o.rules.MinKnown || duty < o.rules.SelectDuty || flap > o.rules.SelectFlap {
+		if _, treated := o.plan[p]; treated || o.listed(p) || len(h) < o.rules.MinKnown || duty < o.rules.SelectDuty || flap > o.rules.SelectFlap {
 			continue
 		}
 		blocked, seen := o.guarded(p, in.RoundStart)
@@ -174,6 +183,52 @@ func (o *oracle) round(in Input) (r oracleRound) {
 		}
 	}
 	return r
+}
+
+func (o *oracle) listed(p record.Prefix) bool {
+	return slices.ContainsFunc(o.rules.Always, func(l Listed) bool { return l.Net == p.Netip() })
+}
+
+// include brings the operator's list into the plan; as says what an entry of it is like,
+// and out takes one from the plan. It returns those that came or changed, and those that
+// were then too many.
+func (o *oracle) include(in Input, r *oracleRound, as func(Selected) Selected, out func(record.Prefix)) (came, left []record.Prefix) {
+	list := slices.Clone(o.rules.Always)
+	slices.SortFunc(list, func(a, b Listed) int { return cmp.Or(a.Net.Addr().Compare(b.Net.Addr())) })
+	for _, l := range list {
+		p, _ := record.PrefixOf(l.Net.Addr())
+		duty, flap := dutyAndFlap(o.history(p, in.RoundStart))
+		last, _ := o.lastKnown(p, in.RoundStart)
+		now := as(Selected{Prefix: p, Since: in.RoundStart, Reason: l.Reason, Duty: duty, Flap: flap, PerfBytesPerS: last,
+			State: StateAlways, Uncontrolled: o.rules.Uncontrolled})
+		was, treated := o.plan[p]
+		same := was.State == StateAlways && was.Reason == now.Reason && was.Uncontrolled == now.Uncontrolled && (was.From > 0) == (now.From > 0)
+		if in.Starved != "" || treated && same || !treated && r.fresh >= o.rules.MaxNewPerRound {
+			continue
+		}
+		if treated {
+			out(p)
+		} else {
+			r.fresh++
+		}
+		o.plan[p] = now
+		came = append(came, p)
+	}
+	weakest := slices.SortedFunc(maps.Keys(o.plan), func(a, b record.Prefix) int { return -o.compareStaying(a, b, in.RoundStart) })
+	for len(weakest) > o.rules.MaxSelected {
+		left, weakest = append(left, weakest[0]), weakest[1:]
+		r.released++
+	}
+	return came, left
+}
+
+func (o *oracle) compareStaying(a, b record.Prefix, round int64) int {
+	weight := map[State]int{StateAlways: 0, StatePromoted: 1, StateTrial: 2, "": 2}
+	dutyA, _ := dutyAndFlap(o.history(a, round))
+	dutyB, _ := dutyAndFlap(o.history(b, round))
+	lastA, _ := o.lastKnown(a, round)
+	lastB, _ := o.lastKnown(b, round)
+	return cmp.Or(cmp.Compare(weight[o.plan[a].State], weight[o.plan[b].State]), cmp.Compare(dutyB, dutyA), cmp.Compare(lastA, lastB), cmp.Compare(a, b))
 }
 
 // observe files the rows and ranks the window.
@@ -228,11 +283,11 @@ func inside(list []netip.Prefix, n netip.Prefix) bool {
 func (o *oracle) stated(p record.Prefix) bool {
 	n := p.Netip()
 	_, special := ranges.Special(n)
-	denied := slices.ContainsFunc(o.rules.Guards.Deny, func(r netip.Prefix) bool { return r.Overlaps(n) })
-	return (special || denied) && !inside(o.rules.Guards.Allow, n)
+	denied := slices.ContainsFunc(o.rules.Guards.Never, func(l Listed) bool { return l.Net.Overlaps(n) })
+	return (denied || special && !inside(o.rules.Guards.Allow, n)) && !o.listed(p)
 }
 
-// guarded says whether a guard holds, now or in one of the last known windows, and
+// guarded reports whether a guard holds, now or in one of the last known windows, and
 // whether there is anything to judge by.
 func (o *oracle) guarded(p record.Prefix, round int64) (blocked, seen bool) {
 	blocked, _, seen = o.guardedAt(p, round)
@@ -266,7 +321,7 @@ func (o *oracle) guardedAt(p record.Prefix, round int64) (blocked, lasting, seen
 			low, high = min(low, w.RateBytesPerS[2]), max(high, w.RateBytesPerS[4])
 		}
 	}
-	blocked = o.stated(p) || share > g.MaxConnShare && !inside(g.Allow, p.Netip())
+	blocked = o.stated(p) || share > g.MaxConnShare && !inside(g.Allow, p.Netip()) && !o.listed(p)
 	if n == 0 {
 		return blocked, false, false
 	}
@@ -294,18 +349,64 @@ func (o *oracle) share(p record.Prefix, start int64) float64 {
 	return mine / all
 }
 
+// reloading is rules that change once: up to a window the first, then the second.
+type reloading struct {
+	first, second Rules
+	at            int
+	past          []Input
+	memories      []Memory
+}
+
+// drawReloading lists two times a few of the city's prefixes.
+func drawReloading(rt *rapid.T, c city, r Rules) *reloading {
+	numbers := rapid.SliceOfN(rapid.IntRange(0, c.prefixes), 0, 4)
+	l := &reloading{first: r, second: r, at: rapid.IntRange(0, 150).Draw(rt, "reload")}
+	l.first.Always, l.second.Always = c.always(numbers.Draw(rt, "always")...), c.always(numbers.Draw(rt, "always then")...)
+	l.second.Always = l.second.Always[:len(l.second.Always)-1] // what was never seen is off the list
+	for i := range l.second.Always {
+		if i%3 == 2 {
+			l.second.Always[i].Reason = "radio"
+		}
+	}
+	l.first.Uncontrolled, l.second.Uncontrolled = rapid.Bool().Draw(rt, "uncontrolled"), rapid.Bool().Draw(rt, "uncontrolled then")
+	return l
+}
+
+// turn changes the rules of both at the window of the change: the engine's by a new one
+// that replays the past, as a reload does.
+func (l *reloading) turn(rt *rapid.T, w int, e *Engine, o *oracle) *Engine {
+	if w < l.at || o.rules.Trial.On != l.second.Trial.On {
+		return e
+	}
+	l.at, o.rules = math.MaxInt, l.second
+	e = New(l.second, cityDraws())
+	for i, in := range l.past {
+		e.Replay(in, stored(rt, l.memories[i]))
+	}
+	return e
+}
+
+func (l *reloading) keep(in Input, d Decision) {
+	in.Stopped = false // the memory tells
+	l.past, l.memories = append(l.past, in), append(l.memories, d.Memory())
+}
+
 // TestOracle runs engine and oracle side by side in random cities.
 func TestOracle(t *testing.T) {
 	var selected, released, refused, borrowedOnly int
 	rapid.Check(t, func(rt *rapid.T) {
 		c := city{seed: rapid.Uint64Range(0, 1<<40).Draw(rt, "seed"), prefixes: rapid.IntRange(6, 40).Draw(rt, "prefixes")}
-		e, o := New(cityRules()), newOracle(cityRules())
+		r := cityRules()
+		r.Trial = Trial{}
+		rules := drawReloading(rt, c, r)
+		e, o := byLevel(rules.first), newOracle(rules.first)
 		var plan []Selected
 		for w := range rapid.IntRange(20, 150).Draw(rt, "windows") {
 			if c.skips(w) {
 				continue
 			}
 			in := c.input(w, true, plan)
+			e = rules.turn(rt, w, e, o)
 			d, want := e.Round(in), o.round(in)
 			got := oracleRound{d.Known, d.Ranked, d.InGroup, d.New, d.Released, d.Refused, d.BoundaryBytesPerS}
 			if math.Abs(got.boundary-want.boundary) > 1e-9*want.boundary {
@@ -320,6 +421,7 @@ func TestOracle(t *testing.T) {
 			}
 			o.compareRows(rt, w, in, e.Rows())
 			plan = d.Selection
+			rules.keep(in, d)
 			selected, released, refused, borrowedOnly = selected+d.New, released+d.Released, refused+d.Refused, borrowedOnly+d.Ranked-d.Known
 		}
 	})

@@ -10,13 +10,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/congctl/congctl/internal/core/effect"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // triedOracle is the experiment a second time, on the level's oracle: it keeps the
 // state of every prefix in every window and puts all pairs together from the rows
-// again each time. It shares names and the statistics of core/effect with the
+// again each time. It shares names and the statistics of loop/effect with the
 // engine, and no code.
 type triedOracle struct {
 	*oracle
@@ -37,7 +37,7 @@ func newTriedOracle(r Rules) *triedOracle {
 		due: map[record.Prefix]EventKind{}, known: map[record.Prefix][]effect.Pair{}, cooling: map[record.Prefix]Cooling{}, weighed: -1, measured: map[int64]bool{}}
 }
 
-// blocks gives the connections of each block by arm and group length; a block with
+// blocks returns the connections of each block by arm and group length; a block with
 // two lengths is left out.
 func (o *triedOracle) blocks(p record.Prefix) (list []block) {
 	t, now := o.rules.Trial, o.plan[p]
@@ -48,7 +48,7 @@ func (o *triedOracle) blocks(p record.Prefix) (list []block) {
 		if number*t.BlockSeconds < now.From || start%t.BlockSeconds < t.WashoutSeconds {
 			continue
 		}
-		length := map[State]int{StateTrial: t.GroupTrial, StatePromoted: t.GroupPromoted}[s.State]
+		length := map[State]int{StateTrial: t.GroupTrial, StatePromoted: t.GroupPromoted, StateAlways: t.GroupPromoted}[s.State]
 		b := block{number: number, groupLen: length, arm: o.draws.Arm(p, length, number)}
 		for _, w := range o.rows[p][start] {
 			mine := w.Arm == b.arm
@@ -94,17 +94,14 @@ func (o *triedOracle) pairs(p record.Prefix, round int64) (out []effect.Pair) {
 	})
 	for _, k := range keys {
 		pair := effect.Pair{Prefix: p, End: k.end}
-		n := 0
 		for _, b := range groups[k] {
 			if b.arm == record.ArmControl {
 				pair.C = b.Block
 			} else {
-				pair.T = pair.T.Join(b.Block)
-				n++
+				pair.T = append(pair.T, b.Block)
 			}
 		}
-		pair.P = float64(n) / float64(n+1)
-		if pair.T.N > 0 && pair.C.N > 0 && k.end <= round && k.end > round-t.EvidenceSeconds {
+		if len(pair.T) > 0 && pair.C.N > 0 && k.end <= round && k.end > round-t.EvidenceSeconds {
 			out = append(out, pair)
 		}
 	}
@@ -161,6 +158,9 @@ func (o *triedOracle) weigh(round int64) {
 
 func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) EventKind {
 	pairs, promoted := o.known[p], o.plan[p].State == StatePromoted
+	if o.plan[p].State == StateAlways {
+		return ""
+	}
 	cost := pairs
 	if promoted && len(pairs) > 0 {
 		cost = pairs[len(pairs)-1:]
@@ -188,18 +188,19 @@ func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) Eve
 // slower is the second look.
 func (o *triedOracle) slower(p record.Prefix, round int64) bool {
 	t := o.rules.Trial
-	var treated, control effect.Block
+	var control effect.Block
+	var sum, blocks, conns float64
 	for _, b := range o.blocks(p) {
 		end := (b.number + 1) * t.BlockSeconds
 		recent := end <= round/t.BlockSeconds*t.BlockSeconds && end > round/t.BlockSeconds*t.BlockSeconds-t.SecondLookSeconds
 		switch {
 		case b.arm == record.ArmTreatment && recent:
-			treated = treated.Join(b.Block)
+			sum, blocks, conns = sum+b.MeanLog, blocks+1, conns+float64(b.N)
 		case b.arm == record.ArmControl && end == round/t.BlockSeconds*t.BlockSeconds:
 			control = b.Block
 		}
 	}
-	return treated.N >= o.rules.MinSamples && control.N >= o.rules.MinSamples && treated.MeanLog <= control.MeanLog
+	return conns >= float64(o.rules.MinSamples) && control.N >= o.rules.MinSamples && sum/blocks <= control.MeanLog
 }
 
 func (o *triedOracle) wait(row int) int64 {
@@ -228,7 +229,7 @@ func (o *triedOracle) out(p record.Prefix) {
 	delete(o.during, p)
 }
 
-// missed are the seconds since a time in which nobody measured.
+// missed are the seconds since a time in which nothing was measured.
 func (o *triedOracle) missed(since, round int64) (n int64) {
 	for _, s := range o.starts(round, o.rules.MaxAgeSeconds) {
 		if s >= since && !o.measured[s] {
@@ -249,7 +250,12 @@ func (o *triedOracle) budget(p record.Prefix) int64 {
 func (o *triedOracle) begin(p record.Prefix, round int64) {
 	s := o.plan[p]
 	o.out(p)
-	s.State, s.Since, s.From = StateTrial, round, o.next(round)
+	if !s.Uncontrolled {
+		s.From = o.next(round)
+	}
+	if s.State != StateAlways {
+		s.State, s.Since = StateTrial, round
+	}
 	o.plan[p] = s
 }
 
@@ -261,7 +267,7 @@ func (o *triedOracle) round(in Input) (r oracleRound, told []string, brake bool)
 			if o.during[p] == nil {
 				o.during[p] = map[int64]Selected{}
 			}
-			if !in.Stopped && s.Role != record.ArmHoldout {
+			if !in.Stopped && s.Role != record.ArmHoldout && !s.Uncontrolled {
 				o.during[p][in.Start] = s
 			}
 		}
@@ -301,7 +307,8 @@ func (o *triedOracle) decide(in Input, r *oracleRound) (told []string) {
 		late := s.State == StateTrial && in.RoundStart-s.Since-o.missed(s.Since, in.RoundStart) >= o.budget(p) && r.released < o.rules.MaxNewPerRound
 		due := o.due[p]
 		switch {
-		case in.TreatmentIsDefault, o.stated(p), !o.seen(p, in.RoundStart),
+		case s.State == StateAlways && !in.TreatmentIsDefault && !o.stated(p) && o.listed(p):
+		case in.TreatmentIsDefault, o.stated(p), s.State == StateAlways, !o.seen(p, in.RoundStart),
 			s.State != StatePromoted && len(h) >= o.rules.MinKnown && duty < o.rules.ReleaseDuty:
 			if o.out(p); s.Retired > 0 {
 				o.cooling[p] = Cooling{p, in.RoundStart, s.Retired}
@@ -334,11 +341,28 @@ func (o *triedOracle) decide(in Input, r *oracleRound) (told []string) {
 }
 
 func (o *triedOracle) choose(in Input, r *oracleRound) (told []string) {
+	came, left := o.include(in, r, func(s Selected) Selected {
+		if !s.Uncontrolled {
+			s.From = o.next(in.RoundStart)
+		}
+		return s
+	}, o.out)
+	for _, p := range came {
+		delete(o.cooling, p)
+		told = append(told, fmt.Sprint(EventSelected, " ", p))
+	}
+	for _, p := range left {
+		s := o.plan[p]
+		if o.out(p); s.Retired > 0 {
+			o.cooling[p] = Cooling{p, in.RoundStart, s.Retired}
+		}
+		told = append(told, fmt.Sprint(EventReleased, " ", p))
+	}
 	var free []Selected
 	for p := range o.rows {
 		h := o.history(p, in.RoundStart)
 		duty, flap := dutyAndFlap(h)
-		if _, in0 := o.plan[p]; in0 || len(h) < o.rules.MinKnown || duty < o.rules.SelectDuty || flap > o.rules.SelectFlap || in.RoundStart < o.cooling[p].Until {
+		if _, in0 := o.plan[p]; in0 || o.listed(p) || len(h) < o.rules.MinKnown || duty < o.rules.SelectDuty || flap > o.rules.SelectFlap || in.RoundStart < o.cooling[p].Until {
 			continue
 		}
 		blocked, seen := o.guarded(p, in.RoundStart)
@@ -368,14 +392,16 @@ func (o *triedOracle) choose(in Input, r *oracleRound) (told []string) {
 // TestTriedOracle runs engine and oracle side by side in random cities.
 func TestTriedOracle(t *testing.T) {
 	kinds := map[string]int{}
-	rapid.Check(t, func(rt *rapid.T) {
+	check := func(rt *rapid.T) {
 		c := triedCity{city{seed: rapid.Uint64Range(0, 1<<40).Draw(rt, "seed"), prefixes: rapid.IntRange(6, 40).Draw(rt, "prefixes")}}
 		rules := triedRules()
 		if rapid.Bool().Draw(rt, "wide") {
 			rules = wideRules()
 		}
-		o := newTriedOracle(rules)
-		c.run(rules, rapid.IntRange(40, 160).Draw(rt, "windows"), func(w int, e *Engine, in Input, d Decision) {
+		lists := drawReloading(rt, c.city, rules)
+		o := newTriedOracle(lists.first)
+		c.runWith(lists.first, func(w int, e *Engine) *Engine { return lists.turn(rt, w, e, o.oracle) }, rapid.IntRange(40, 160).Draw(rt, "windows"), func(w int, e *Engine, in Input, d Decision) {
+			lists.keep(in, d)
 			want, told, brake := o.round(in)
 			got := oracleRound{d.Known, d.Ranked, d.InGroup, d.New, d.Released, d.Refused, want.boundary}
 			if got != want || brake != (d.Brake != "") {
@@ -395,12 +421,21 @@ func TestTriedOracle(t *testing.T) {
 				kinds["brake"]++
 			}
 		})
-	})
-	t.Logf("%v", kinds)
-	for _, kind := range []EventKind{EventSelected, EventPromoted, EventRetrial, EventDemoted, EventRetired, EventReleased, EventBrake} {
-		if kinds[string(kind)] == 0 {
-			t.Errorf("too quiet a city: nobody was %s", kind)
+	}
+	// Brakes come in clusters: one run of rapid in a hundred has none (1 to 26, of 120).
+	missing := []string{"none yet"}
+	for round := 0; round < 5 && len(missing) > 0; round++ {
+		rapid.Check(t, check)
+		missing = nil
+		for _, kind := range []EventKind{EventSelected, EventPromoted, EventRetrial, EventDemoted, EventRetired, EventReleased, EventBrake} {
+			if kinds[string(kind)] == 0 {
+				missing = append(missing, string(kind))
+			}
 		}
+	}
+	t.Logf("%v", kinds)
+	if len(missing) > 0 {
+		t.Errorf("too quiet a city: no event %q", missing)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func drawCity(rt *rapid.T) (c city, windows int) {
@@ -20,7 +20,7 @@ func drawCity(rt *rapid.T) (c city, windows int) {
 
 // run plays a city in a closed loop and calls each after every round.
 func (c city) run(r Rules, windows int, troubled bool, each func(w int, e *Engine, in Input, d Decision)) {
-	e := New(r)
+	e := byLevel(r)
 	var plan []Selected
 	for w := range windows {
 		if troubled && c.skips(w) {
@@ -38,7 +38,7 @@ func (c city) run(r Rules, windows int, troubled bool, each func(w int, e *Engin
 func TestOrderOfInput(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c, windows := drawCity(rt)
-		other := New(cityRules())
+		other := byLevel(cityRules())
 		c.run(cityRules(), windows, true, func(w int, e *Engine, in Input, d Decision) {
 			in.Rows = slices.Clone(in.Rows)
 			rand.New(rand.NewPCG(c.seed, uint64(w))).Shuffle(len(in.Rows), func(i, j int) { in.Rows[i], in.Rows[j] = in.Rows[j], in.Rows[i] })
@@ -53,7 +53,7 @@ func TestOrderOfInput(t *testing.T) {
 	})
 }
 
-// TestSelectedOrExcluded: nobody is both, new ones pass every guard, denied ones
+// TestSelectedOrExcluded: no prefix is both, new ones pass every guard, denied ones
 // are never in, and ramp, cap and table agree with the plan.
 func TestSelectedOrExcluded(t *testing.T) {
 	excluded := 0
@@ -98,7 +98,7 @@ func TestStableHistoryStablePlan(t *testing.T) {
 		n := rapid.IntRange(5, 60).Draw(rt, "prefixes")
 		rates := rapid.SliceOfN(rapid.Float64Range(1e4, 1e7), n, n).Draw(rt, "rates")
 		r := cityRules()
-		e := New(r)
+		e := byLevel(r)
 		var plan []Selected
 		for w := range 60 {
 			start := int64(noon + 300*w)
@@ -123,7 +123,7 @@ func TestStableHistoryStablePlan(t *testing.T) {
 func TestTreatedRowsSayNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c, windows := drawCity(rt)
-		other := New(cityRules())
+		other := byLevel(cityRules())
 		c.run(cityRules(), windows, true, func(w int, e *Engine, in Input, d Decision) {
 			rng := rand.New(rand.NewPCG(c.seed, uint64(w)))
 			in.Rows = slices.Clone(in.Rows)
@@ -144,7 +144,7 @@ func TestTreatedRowsSayNothing(t *testing.T) {
 }
 
 // TestTreatingOneChangesNoOther: a prefix whose path does not change is treated
-// in one run and on the deny list in the other; everybody else's selection is the
+// in one run and on the deny list in the other; the selection of all others is the
 // same in every round. (Ramp and cap are shared by definition: here they do not bind.)
 func TestTreatingOneChangesNoOther(t *testing.T) {
 	treatedRounds := 0
@@ -158,9 +158,9 @@ func TestTreatingOneChangesNoOther(t *testing.T) {
 		free.MaxAgeSeconds = 60 * 300
 		free.Guards.MaxConnShare = 1
 		denied := free
-		denied.Guards.Deny = append(slices.Clone(free.Guards.Deny), p.Netip())
+		denied.Guards.Never = append(slices.Clone(free.Guards.Never), Listed{Net: p.Netip()})
 
-		a, b := New(free), New(denied)
+		a, b := byLevel(free), byLevel(denied)
 		var planA, planB []Selected
 		for w := range windows {
 			inA, inB := c.input(w, true, planA), c.input(w, true, planB)
@@ -211,7 +211,7 @@ func without(plan []Selected, p record.Prefix) []Selected {
 func TestReplay(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c, windows := drawCity(rt)
-		again := New(cityRules())
+		again := byLevel(cityRules())
 		restart := rapid.IntRange(0, windows-1).Draw(rt, "restart")
 		c.run(cityRules(), windows, true, func(w int, e *Engine, in Input, d Decision) {
 			if w > restart {
@@ -240,7 +240,7 @@ func TestReplay(t *testing.T) {
 
 // TestReplayImposes: what was stored wins over what the engine would decide.
 func TestReplayImposes(t *testing.T) {
-	e := New(cityRules())
+	e := byLevel(cityRules())
 	p, _ := record.PrefixOf(netip.MustParseAddr("203.0.113.9"))
 	stored := Selected{Prefix: p, Since: noon, Reason: "by hand", Duty: 1}
 	e.Replay(Input{Start: noon, RoundStart: noon + 300}, Memory{Selected: []Selected{stored}})

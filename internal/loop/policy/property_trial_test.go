@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/congctl/congctl/internal/core/effect"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func drawTriedCity(rt *rapid.T) (c triedCity, windows int) {
@@ -24,9 +24,11 @@ func drawTriedCity(rt *rapid.T) (c triedCity, windows int) {
 func TestTriedReplay(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c, windows := drawTriedCity(rt)
-		again := NewExperiment(triedRules(), cityDraws())
+		rules := triedRules()
+		rules.Always, rules.Uncontrolled = c.always(c.prefixes/2), c.seed%3 == 0
+		again := New(rules, cityDraws())
 		restart := rapid.IntRange(0, windows-1).Draw(rt, "restart")
-		c.run(triedRules(), windows, func(w int, e *Engine, in Input, d Decision) {
+		c.run(rules, windows, func(w int, e *Engine, in Input, d Decision) {
 			if w > restart {
 				if got := again.Round(in); !reflect.DeepEqual(got, d) {
 					rt.Fatalf("window %d, restart after %d:\n%s", w, restart, cmp.Diff(d, got))
@@ -67,7 +69,7 @@ func stored(rt *rapid.T, m Memory) (out Memory) {
 func TestTriedOrderOfInput(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c, windows := drawTriedCity(rt)
-		other := NewExperiment(triedRules(), cityDraws())
+		other := New(triedRules(), cityDraws())
 		c.run(triedRules(), windows, func(w int, e *Engine, in Input, d Decision) {
 			in.Rows = slices.Clone(in.Rows)
 			rand.New(rand.NewPCG(c.seed, uint64(w))).Shuffle(len(in.Rows), func(i, j int) { in.Rows[i], in.Rows[j] = in.Rows[j], in.Rows[i] })
@@ -93,9 +95,9 @@ func TestTryingOneChangesNoOther(t *testing.T) {
 		free := triedRules()
 		free.MaxNewPerRound, free.MaxSelected, free.MaxAgeSeconds, free.Guards.MaxConnShare = 100, 100, 60*300, 1
 		denied := free
-		denied.Guards.Deny = append(slices.Clone(free.Guards.Deny), p.Netip())
+		denied.Guards.Never = append(slices.Clone(free.Guards.Never), Listed{Net: p.Netip()})
 		draws := cityDraws()
-		a, b := NewExperiment(free, cityDraws()), NewExperiment(denied, cityDraws())
+		a, b := New(free, cityDraws()), New(denied, cityDraws())
 		var planA, planB []Selected
 		for w := range windows {
 			one := func(e *Engine, inPlan []Selected) []Selected {
@@ -127,7 +129,7 @@ func silent(plan []Selected) []Selected {
 	return plan
 }
 
-// extreme gives the city's rows with steady rates: treatment makes them a thousand
+// extreme returns the city's rows with steady rates: treatment makes them a thousand
 // times faster or nothing at all.
 func extreme(c city, w int, start int64, inPlan []Selected, r Trial, draws Draws) (rows []record.Window) {
 	for i := range c.prefixes {
@@ -157,14 +159,14 @@ func TestBlockOfTwoStates(t *testing.T) {
 	l.add(block{one, 8, 4, record.ArmControl})
 	l.add(block{one, 9, 4, record.ArmTreatment})
 	l.add(block{one, 9, 4, record.ArmTreatment})
-	e := NewExperiment(triedRules(), cityDraws())
+	e := New(triedRules(), cityDraws())
 	tr := &track{prefix: p, trial: l, chosen: &Selected{Prefix: p, State: StatePromoted}}
 	if pairs := e.pairs(tr, 12*600); len(pairs) != 0 || len(l.blocks) != 3 || l.blocks[2].N != 10 {
 		t.Errorf("pairs %+v of blocks %+v", pairs, l.blocks)
 	}
 	l.add(block{one, 10, 4, record.ArmControl})
 	pairs := e.pairs(tr, 12*600)
-	if len(pairs) != 1 || pairs[0].T.N != 10 || pairs[0].C.N != 5 || pairs[0].P != 0.5 || pairs[0].Group != 2 || pairs[0].End != 12*600 {
+	if len(pairs) != 1 || len(pairs[0].T) != 1 || pairs[0].Treated().N != 10 || pairs[0].C.N != 5 || pairs[0].Share() != 0.5 || pairs[0].Group != 2 || pairs[0].End != 12*600 {
 		t.Errorf("pairs %+v, want blocks 9 and 10 as one", pairs)
 	}
 }
@@ -198,27 +200,27 @@ func TestMemoryForms(t *testing.T) {
 }
 
 // TestTurnedOnAndOff: a plan of the plain loop goes on trial when the experiment is
-// turned on, and loses its states when it is turned off; who is named for the
+// turned on, and loses its states when it is turned off; a prefix named for the
 // hold-out is not treated from the next block on.
 func TestTurnedOnAndOff(t *testing.T) {
 	p := letter(t, "a")
 	plain := Memory{Selected: []Selected{{Prefix: p, Since: noon, Reason: "r"}}}
 	in := Input{Start: noon + 600, RoundStart: noon + 900}
-	on := NewExperiment(triedRules(), firstBlock{})
+	on := New(triedRules(), firstBlock{})
 	on.Replay(in, plain)
 	x, _ := on.Explain(p)
 	if s := x.Chosen; x.State != StateTrial || s.State != StateTrial || s.Since != noon+900 || s.From != noon+1200 {
 		t.Errorf("turned on: %s, %+v", x.State, s)
 	}
 	promoted := Memory{Selected: []Selected{{Prefix: p, Since: noon, State: StatePromoted, From: noon, Retired: 1}}, Cooling: []Cooling{{letter(t, "b"), noon + 9000, 1}}}
-	off := New(cityRules())
+	off := byLevel(cityRules())
 	off.Replay(in, promoted)
 	if d := off.Round(Input{Start: noon + 900, RoundStart: noon + 1200}); len(d.Cooling) != 0 || d.Selection[0] != (Selected{Prefix: p, Since: noon}) {
 		t.Errorf("turned off: %+v, cooling %+v", d.Selection, d.Cooling)
 	}
 	r := triedRules()
 	r.HoldoutPrefixes = append(r.HoldoutPrefixes, p.Netip())
-	named := NewExperiment(r, firstBlock{})
+	named := New(r, firstBlock{})
 	named.Replay(in, promoted)
 	if x, _ := named.Explain(p); x.State != StateHoldout || x.Chosen.From != noon+1200 {
 		t.Errorf("named: %s, %+v", x.State, x.Chosen)

@@ -1,10 +1,14 @@
 package policy
 
-import "net/netip"
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
 
-// Rules are all numbers of the policy for one PoP. Durations do not follow
-// WindowSeconds by themselves: who changes the window changes them too.
-// docs/policy.md has the reason for each default in more words.
+// Rules are all numbers of the policy for one PoP. Durations do not follow WindowSeconds by
+// themselves: change them along with the window. docs/policy.md explains each default at
+// more length.
 type Rules struct {
 	WindowSeconds int64 `yaml:"window_seconds" json:"window_seconds"`
 
@@ -12,7 +16,7 @@ type Rules struct {
 	MinSamples      int     `yaml:"min_samples" json:"min_samples"`           // eligible control connections that make a performance
 	LookbackSeconds int64   `yaml:"lookback_seconds" json:"lookback_seconds"` // how far a short window borrows, and how far guards look
 	GroupShare      float64 `yaml:"group_share" json:"group_share"`           // the group: performance up to this quantile of the ranked
-	MinRanked       int     `yaml:"min_ranked" json:"min_ranked"`             // prefixes; with fewer to rank nobody is in the group
+	MinRanked       int     `yaml:"min_ranked" json:"min_ranked"`             // prefixes; with fewer to rank, none is in the group
 
 	// History.
 	HistoryWindows int   `yaml:"history_windows" json:"history_windows"` // known windows kept for a prefix
@@ -29,31 +33,35 @@ type Rules struct {
 
 	Guards Guards `yaml:"guards" json:"guards"`
 
+	// What the operator knows already.
+	Always       []Listed `yaml:"always" json:"always,omitempty"`             // client prefixes that are treated whatever is measured
+	Uncontrolled bool     `yaml:"uncontrolled" json:"uncontrolled,omitempty"` // those of Always have no control blocks
+
 	// The experiment.
-	HoldoutPrefixes []netip.Prefix `yaml:"holdout_prefixes" json:"holdout_prefixes,omitempty"` // never treated, beside those that are drawn
+	HoldoutPrefixes []netip.Prefix `yaml:"holdout_prefixes" json:"holdout_prefixes,omitempty"` // never treated, besides those that are drawn
 	AAPrefixes      []netip.Prefix `yaml:"aa_prefixes" json:"aa_prefixes,omitempty"`           // judged as if treated, and not treated
 	Trial           Trial          `yaml:"trial" json:"trial,omitzero"`
 }
 
-// Trial are the numbers of the experiment: trial, promotion, exit by effect.
+// Trial is the experiment's numbers: trial, promotion, exit by effect.
 type Trial struct {
 	On             bool  `yaml:"on" json:"on"`                           // off: level alone decides, in and out
 	BlockSeconds   int64 `yaml:"block_seconds" json:"block_seconds"`     // all treatment or all control
-	WashoutSeconds int64 `yaml:"washout_seconds" json:"washout_seconds"` // the start of a block, which counts nowhere
+	WashoutSeconds int64 `yaml:"washout_seconds" json:"washout_seconds"` // the start of a block, which never counts
 	GroupTrial     int   `yaml:"group_trial" json:"group_trial"`         // blocks in a group on trial; one is control
 	GroupPromoted  int   `yaml:"group_promoted" json:"group_promoted"`   // the same once promoted
 
 	FalseShare         float64 `yaml:"false_share" json:"false_share"`                   // of the promotions: at most this share of them without benefit, on average
 	BudgetSeconds      int64   `yaml:"budget_seconds" json:"budget_seconds"`             // on trial without evidence, then retired
-	CooldownSeconds    int64   `yaml:"cooldown_seconds" json:"cooldown_seconds"`         // after the first retirement; doubled at each in a row
+	CooldownSeconds    int64   `yaml:"cooldown_seconds" json:"cooldown_seconds"`         // after the first retirement; doubled at each one in a row
 	MaxCooldownSeconds int64   `yaml:"max_cooldown_seconds" json:"max_cooldown_seconds"` // and at most this
-	EvidenceSeconds    int64   `yaml:"evidence_seconds" json:"evidence_seconds"`         // older pairs count no more
+	EvidenceSeconds    int64   `yaml:"evidence_seconds" json:"evidence_seconds"`         // older pairs no longer count
 	SecondLookSeconds  int64   `yaml:"second_look_seconds" json:"second_look_seconds"`   // treated blocks this far back against the control block just ended
 }
 
-// Guards are the conditions under which a slow prefix is not treated all the same.
+// Guards are the conditions under which a slow prefix is still not treated.
 type Guards struct {
-	LowRTT             bool    `yaml:"low_rtt" json:"low_rtt"`                             // whether the three that follow hold
+	LowRTT             bool    `yaml:"low_rtt" json:"low_rtt"`                             // whether the next three hold
 	LowRTTUs           float64 `yaml:"low_rtt_us" json:"low_rtt_us"`                       // median min_rtt below this, microseconds, and
 	LowRTTRetransShare float64 `yaml:"low_rtt_retrans_share" json:"low_rtt_retrans_share"` // retransmitted share below this
 	TinyRTTUs          float64 `yaml:"tiny_rtt_us" json:"tiny_rtt_us"`                     // median min_rtt below this, microseconds, whatever is retransmitted
@@ -69,26 +77,26 @@ type Guards struct {
 	MaxConnShare     float64 `yaml:"max_conn_share" json:"max_conn_share"`         // share of all connections of a window above this
 	MinSharePrefixes int     `yaml:"min_share_prefixes" json:"min_share_prefixes"` // prefixes in a window below which shares mean nothing
 
-	Deny  []netip.Prefix `yaml:"deny" json:"deny"`   // client prefixes that overlap one are never treated
-	Allow []netip.Prefix `yaml:"allow" json:"allow"` // client prefixes inside one are exempt from Deny, special ranges and MaxConnShare
+	Never []Listed       `yaml:"never" json:"never,omitempty"` // client prefixes that overlap one are never treated
+	Allow []netip.Prefix `yaml:"allow" json:"allow"`           // client prefixes inside one are exempt from Never, special ranges and MaxConnShare
 }
 
-// DefaultRules are for windows of 300 s.
+// DefaultRules returns the rules for windows of 300 s.
 func DefaultRules() Rules {
 	return Rules{
 		WindowSeconds:   300,
 		MinSamples:      5,         // connections: below it a median is one connection's luck; more would leave most prefixes unknown
-		LookbackSeconds: 30 * 60,   // s: six windows; lifts the prefixes that reach MinKnown from 43 to 87 % in simulation
+		LookbackSeconds: 30 * 60,   // s: six windows; raises the prefixes that reach MinKnown from 43 to 87 % in simulation
 		GroupShare:      0.20,      // the slowest fifth
 		MinRanked:       20,        // prefixes: the fifth of fewer than 20 is three or none
 		HistoryWindows:  36,        // windows: three hours of a prefix that is always known
 		MaxAgeSeconds:   24 * 3600, // s: a day back the hour, and so the load, is the same
-		MinKnown:        12,        // windows: one hour; a duty cycle over fewer turns on one block
+		MinKnown:        12,        // windows: one hour; a duty cycle over fewer hangs on one block
 		SelectDuty:      0.8,       // slow most of the time, with room for 7 better windows of 36
 		SelectFlap:      0.2,       // rarely in and out: at most 7 changes in 36
 		ReleaseDuty:     0.5,       // well below SelectDuty, so that one bad window does not turn a decision round
 		MaxNewPerRound:  25,        // prefixes: a ramp; the first plan is not a burst
-		MaxSelected:     500,       // prefixes: a fault of the policy stays a fraction of the traffic
+		MaxSelected:     500,       // prefixes: limits a fault of the policy to a fraction of the traffic
 		MaxTracked:      200_000,   // prefixes: under 200 MB at the worst, so an IPv6 flood cannot grow memory
 		Guards:          defaultGuards(),
 		Trial:           DefaultTrial(),
@@ -101,30 +109,30 @@ func defaultGuards() Guards {
 		LowRTTUs:            5000,  // us: within a metro network, where BBR was seen to do worse than CUBIC
 		LowRTTRetransShare:  0.001, // 0.1 %: with so few losses, loss is not what slows it
 		TinyRTTUs:           1000,  // us: a back office or the same building
-		MaxRwndShare:        0.20,  // beyond, the client's window is the limit and no congestion control moves it
-		MinBusyShare:        0.50,  // below, the sender mostly waits for the application
+		MaxRwndShare:        0.20,  // beyond it, the client's window is the limit and no congestion control helps
+		MinBusyShare:        0.50,  // below it, the sender mostly waits for the application
 		PolicerSpread:       1.25,  // BBRv1's own detector calls two rates equal within 1/8: 1.125 squared
 		PolicerRetransShare: 0.05,  // CUBIC behind a 10 Mbit/s policer retransmits 10 %, in any other queue measured at most 2 %
 		PolicerBurst:        3,     // single losses give about 1, a policer 10
 		MaxConnShare:        0.20,  // four times the even share at MinSharePrefixes: a NAT, a load balancer, not a path
-		MinSharePrefixes:    20,    // prefixes: among five, everybody has a fifth
+		MinSharePrefixes:    20,    // prefixes: among five, each has a fifth
 	}
 }
 
-// DefaultTrial are for windows of 300 s and blocks of 30 min.
+// DefaultTrial returns the numbers for windows of 300 s and blocks of 30 min.
 func DefaultTrial() Trial {
 	return Trial{
 		On:             true,
 		BlockSeconds:   30 * 60, // s: long enough for several windows, short enough for a verdict within hours
 		WashoutSeconds: 5 * 60,  // s: one window; queues and responses of the other arm drain
 		GroupTrial:     2,       // blocks: evidence is fastest at equal shares
-		GroupPromoted:  8,       // blocks: the level and the effect stay known at an eighth of the gain
+		GroupPromoted:  8,       // blocks: level and effect stay known for an eighth of the gain
 
 		FalseShare:         0.05,          // one false promotion in twenty, on average
 		BudgetSeconds:      6 * 3600,      // s: 3 h of treatment; 3, 6, 12 h promote 88, 89, 91 % of the helped in simulation
 		CooldownSeconds:    24 * 3600,     // s: another day, the same hour of it
-		MaxCooldownSeconds: 8 * 24 * 3600, // s: what does not help is tried once a week, and paths do change
-		EvidenceSeconds:    24 * 3600,     // s: over all of its history a turned effect is not seen within a day
+		MaxCooldownSeconds: 8 * 24 * 3600, // s: a treatment that does not help is tried once a week, since paths do change
+		EvidenceSeconds:    24 * 3600,     // s: with all of the history, an effect that turns is not seen within a day
 		SecondLookSeconds:  9 * 30 * 60,   // s: nine blocks, a whole group and one more
 	}
 }
@@ -132,3 +140,38 @@ func DefaultTrial() Trial {
 // lookback and maxAge are in windows.
 func (r Rules) lookback() int64 { return r.LookbackSeconds / r.WindowSeconds }
 func (r Rules) maxAge() int64   { return r.MaxAgeSeconds / r.WindowSeconds }
+
+// Listed is a network that the operator lists, with the reason. As text it is
+// "203.0.113.0/24 reason in words"; the reason may be absent.
+type Listed struct {
+	Net    netip.Prefix
+	Reason string
+}
+
+func (l Listed) String() string { return strings.TrimSpace(l.Net.String() + " " + l.Reason) }
+
+// MarshalText writes what UnmarshalText reads.
+func (l Listed) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads a network and the words after it; on an error l stays.
+func (l *Listed) UnmarshalText(b []byte) error {
+	words := strings.Fields(string(b))
+	if len(words) == 0 {
+		return fmt.Errorf("parse listed network %q: no network", b)
+	}
+	n, err := netip.ParsePrefix(words[0])
+	if err != nil {
+		return fmt.Errorf("parse listed network %q: %q is not a network", b, words[0])
+	}
+	*l = Listed{n, strings.Join(words[1:], " ")}
+	return nil
+}
+
+// Nets returns the networks of a list.
+func Nets(list []Listed) []netip.Prefix {
+	nets := make([]netip.Prefix, len(list))
+	for i, l := range list {
+		nets[i] = l.Net
+	}
+	return nets
+}

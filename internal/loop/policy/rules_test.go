@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -66,17 +67,17 @@ func TestNewRefusesBadRules(t *testing.T) {
 	}()
 	r := DefaultRules()
 	r.MinSamples = 0
-	New(r)
+	byLevel(r)
 }
 
 // TestLoweredCap: with a smaller cap than the plan holds, those with the weakest
 // reason leave.
 func TestLoweredCap(t *testing.T) {
 	r := cityRules()
-	r.Guards.Deny, r.MaxNewPerRound, r.MaxSelected = nil, 10, 10
+	r.Guards.Never, r.MaxNewPerRound, r.MaxSelected = nil, 10, 10
 	small := r
 	small.MaxSelected = 3
-	a, b := New(r), New(small)
+	a, b := byLevel(r), byLevel(small)
 	rows := crowd(40, 0)
 	for w := range int64(8) {
 		in := shift(rows, noon+300*w)
@@ -159,7 +160,7 @@ func TestDocumentedDefaults(t *testing.T) {
 func TestEvidenceIsBounded(t *testing.T) {
 	r := DefaultRules()
 	r.MinRanked, r.LookbackSeconds = 3, r.WindowSeconds
-	e := New(r)
+	e := byLevel(r)
 	for w := range int64(288) {
 		in := Input{Start: noon + w*300, RoundStart: noon + w*300 + 300}
 		for i, name := range []string{"a", "b", "c"} {
@@ -182,4 +183,18 @@ func TestEvidenceIsBounded(t *testing.T) {
 		t.Errorf("%d bytes of evidence, %d known, %d windows covered: %v", len(b), x.Known, covered, err)
 	}
 	t.Logf("%d bytes", len(b))
+}
+
+// TestWhoStays: under a lowered cap trials leave first and listed prefixes last.
+func TestWhoStays(t *testing.T) {
+	var list []candidate
+	for _, s := range []State{StateTrial, StateAlways, StatePromoted} {
+		list = append(list, candidate{t: &track{prefix: letter(t, "a"), chosen: &Selected{State: s}}})
+	}
+	slices.SortFunc(list, compareStaying)
+	for i, want := range []State{StateAlways, StatePromoted, StateTrial} {
+		if got := list[i].t.chosen.State; got != want {
+			t.Errorf("place %d: %s, want %s", i, got, want)
+		}
+	}
 }

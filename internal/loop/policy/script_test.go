@@ -10,15 +10,18 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // noon is 2026-11-20T12:00:00Z, the start of a window.
 const noon = 1_795_176_000
 
-// letter gives the prefix that a script calls by a letter: a is 198.18.1.0/24,
-// z is 198.18.26.0/24. Anything else is read as a prefix.
+// letter returns the prefix that a script calls by a letter: a is 198.18.1.0/24,
+// z is 198.18.26.0/24; - is none. Anything else is read as a prefix.
 func letter(t testing.TB, s string) record.Prefix {
+	if s == "-" {
+		return 0
+	}
 	if len(s) == 1 && s[0] >= 'a' && s[0] <= 'z' {
 		p, _ := record.PrefixOf(netip.AddrFrom4([4]byte{198, 18, s[0] - 'a' + 1, 0}))
 		return p
@@ -50,6 +53,12 @@ type play struct {
 	plan  []Selected                // after the last round
 }
 
+// byLevel makes an engine without an experiment.
+func byLevel(r Rules) *Engine {
+	r.Trial.On = false
+	return New(r, nil)
+}
+
 // TestScripts plays simulated hours that a person can check by hand.
 //
 //	rules     lines "field value", from the defaults; a new engine
@@ -65,7 +74,7 @@ type play struct {
 // prefix is under treatment. The first block of each group is the control block.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/policy", func(t *testing.T, path string) {
-		p := &play{t: t, rules: DefaultRules(), engine: New(DefaultRules()), next: noon}
+		p := &play{t: t, rules: DefaultRules(), engine: byLevel(DefaultRules()), next: noon}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			p.t = t
 			switch d.Cmd {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // treated is what treatment does to a prefix of a script.
@@ -13,7 +13,7 @@ type treated struct {
 	retrans float64 // retransmitted share; 0: as without
 }
 
-// firstBlock draws the first block of each group for control, and nobody for a role.
+// firstBlock draws the first block of each group for control, and no prefix for a role.
 type firstBlock struct{}
 
 func (firstBlock) Role(record.Prefix) record.Arm { return record.ArmNone }
@@ -34,9 +34,9 @@ func logOf(rate float64) float64 {
 
 // start makes the engine of the present rules.
 func (p *play) start() {
-	p.engine, p.next, p.plan = New(p.rules), noon, nil
+	p.engine, p.next, p.plan = byLevel(p.rules), noon, nil
 	if p.rules.Trial.On {
-		p.engine = NewExperiment(p.rules, firstBlock{})
+		p.engine = New(p.rules, firstBlock{})
 	}
 }
 
@@ -77,10 +77,13 @@ func planned(w record.Window, plan []Selected, r Trial, draws Draws, under treat
 			return w
 		}
 		groupLen := r.GroupTrial
-		if s.State == StatePromoted {
+		if s.State == StatePromoted || s.State == StateAlways {
 			groupLen = r.GroupPromoted
 		}
 		w.Arm = draws.Arm(w.Prefix, groupLen, w.Start/r.BlockSeconds)
+		if s.Uncontrolled {
+			w.Arm = record.ArmTreatment
+		}
 		w.Washout = w.Start%r.BlockSeconds < r.WashoutSeconds
 		w.Control = w.Arm == record.ArmControl && !w.Washout
 		if w.Arm == record.ArmTreatment {

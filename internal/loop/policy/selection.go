@@ -3,7 +3,10 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Selection:
@@ -14,10 +17,10 @@ import (
 //	out: known >= MinKnown and duty < ReleaseDuty; or denied; or silent for
 //	     MaxAgeSeconds, when no evidence is left that it is in use at all
 //
-// Between ReleaseDuty and SelectDuty nothing changes: the gap keeps a prefix at
-// the edge from going in and out.
+// Between ReleaseDuty and SelectDuty nothing changes: the gap keeps a prefix at the edge
+// from going in and out.
 
-const defaultReason = "the default congestion control is the treatment already: nothing to treat"
+const defaultReason = "the default congestion control is already the treatment: nothing to treat"
 
 // candidate is a prefix that the level rules would select.
 type candidate struct {
@@ -30,13 +33,15 @@ type candidate struct {
 // decide changes the selection.
 func (e *Engine) decide(d *Decision) {
 	e.release(d)
+	e.include(d)
+	e.crop(d)
 	chosen := 0
 	for _, t := range e.tracks {
 		if t.chosen != nil {
 			chosen++
 		}
 	}
-	room := min(e.rules.MaxNewPerRound, e.rules.MaxSelected-chosen)
+	room := d.New + min(e.rules.MaxNewPerRound-d.New, e.rules.MaxSelected-chosen)
 	for _, c := range e.judgeAll(d) {
 		if d.New >= room {
 			return
@@ -45,9 +50,9 @@ func (e *Engine) decide(d *Decision) {
 	}
 }
 
-// judgeAll gives those that may be selected, best reason first, and notes who is refused.
+// judgeAll returns the prefixes that may be selected, best reason first, and notes the refused ones.
 func (e *Engine) judgeAll(d *Decision) (free []candidate) {
-	if e.hold.isDefault {
+	if e.in.TreatmentIsDefault {
 		return nil
 	}
 	var refused []candidate
@@ -69,9 +74,9 @@ func (e *Engine) judgeAll(d *Decision) (free []candidate) {
 	return free
 }
 
-// candidate says whether level and history would select t, and what its guards say.
+// candidate reports whether level and history would select t, with its guards.
 func (e *Engine) candidate(t *track) (c candidate, ok bool) {
-	if t.chosen != nil || len(t.history) < e.rules.MinKnown || e.isCooling(t.prefix, e.start(e.now)+e.rules.WindowSeconds) {
+	if _, listed := e.isAlways(t.prefix); listed || t.chosen != nil || len(t.history) < e.rules.MinKnown || e.isCooling(t.prefix, e.start(e.now)+e.rules.WindowSeconds) {
 		return c, false
 	}
 	c = candidate{t: t, s: t.standing()}
@@ -81,7 +86,7 @@ func (e *Engine) candidate(t *track) (c candidate, ok bool) {
 	p := t.pool(e.now, e.rules)
 	c.guard = hits(e.guards(t, p))
 	c.blind = p.Conns == 0
-	if c.guard == "" && !c.blind && e.hold.starved != "" {
+	if c.guard == "" && !c.blind && e.in.Starved != "" {
 		c.guard = GuardStarved
 	}
 	return c, true
@@ -91,21 +96,22 @@ func compareCandidates(a, b candidate) int {
 	return cmp.Or(cmp.Compare(b.s.duty(), a.s.duty()), cmp.Compare(a.t.last, b.t.last), cmp.Compare(a.t.prefix, b.t.prefix))
 }
 
-// compareStaying puts those first whose treatment is shown to help.
+// compareStaying orders listed prefixes first, then those whose treatment is shown to help.
 func compareStaying(a, b candidate) int {
-	return cmp.Or(compareBools(a.t.chosen.State == StatePromoted, b.t.chosen.State == StatePromoted), compareCandidates(a, b))
+	return cmp.Or(record.CompareBool(b.t.chosen.State == StateAlways, a.t.chosen.State == StateAlways),
+		record.CompareBool(b.t.chosen.State == StatePromoted, a.t.chosen.State == StatePromoted), compareCandidates(a, b))
 }
 
 func (e *Engine) choose(c candidate, d *Decision) {
 	s := &Selected{Prefix: c.t.prefix, Since: d.RoundStart, Duty: c.s.duty(), Flap: c.s.flap(), PerfBytesPerS: c.t.last,
-		Reason: fmt.Sprintf("duty %.2f flap %.2f perf %s n=%d", c.s.duty(), c.s.flap(), rateText(c.t.last), c.s.known)}
+		Reason: fmt.Sprintf("%s, flap rate %.2f, %s", e.slowText(c.s), c.s.flap(), rateText(c.t.last))}
 	e.enter(s, d.RoundStart)
 	e.put(c.t, s)
 	d.New++
 	e.tell(d, EventSelected, c.t, "", c.t.chosen.Reason)
 }
 
-// refuse tells of guards that hold somebody back, once for each set of guards.
+// refuse reports guards that hold a prefix back, once for each set of guards.
 func (e *Engine) refuse(refused []candidate, d *Decision) {
 	d.Refused = len(refused)
 	told := 0
@@ -120,22 +126,14 @@ func (e *Engine) refuse(refused []candidate, d *Decision) {
 }
 
 func (e *Engine) release(d *Decision) {
-	var stay []candidate
 	for _, t := range e.tracks {
 		if t.chosen == nil {
 			continue
 		}
 		if reason, guard := e.leave(t); reason != "" {
 			e.drop(t, guard, reason, d)
-		} else if !e.advance(t, d) {
-			stay = append(stay, candidate{t: t, s: t.standing()})
-		}
-	}
-	// Only a cap that was lowered makes more of them than there may be.
-	if len(stay) > e.rules.MaxSelected {
-		slices.SortFunc(stay, compareStaying)
-		for _, c := range stay[e.rules.MaxSelected:] {
-			e.drop(c.t, "", fmt.Sprintf("more than %d selected", e.rules.MaxSelected), d)
+		} else {
+			e.advance(t, d)
 		}
 	}
 }
@@ -147,24 +145,109 @@ func (e *Engine) drop(t *track, guard, reason string, d *Decision) {
 	e.tell(d, EventReleased, t, guard, reason)
 }
 
-// leave says why a selected prefix is released, "" if it stays.
+// leave returns why a selected prefix is released, "" if it stays.
 func (e *Engine) leave(t *track) (reason, guard string) {
 	s := t.standing()
 	if guard = e.barred(t); guard != "" {
-		return e.barredText(t), guard
+		return e.held(t, e.listed(t), Pool{}), guard
 	}
 	switch {
-	case e.hold.isDefault:
+	case e.in.TreatmentIsDefault:
 		return defaultReason, ""
+	case t.chosen.State == StateAlways:
+		if _, ok := e.isAlways(t.prefix); !ok {
+			return unlistedReason, ""
+		}
+		return "", ""
 	case e.silent(t):
-		return fmt.Sprintf("nothing seen of it for %s: no evidence left", durationText(e.rules.MaxAgeSeconds)), ""
+		return fmt.Sprintf("not seen for %s: no evidence left", durationText(e.rules.MaxAgeSeconds)), ""
 	case t.chosen.State != StatePromoted && s.known >= e.rules.MinKnown && s.duty() < e.rules.ReleaseDuty:
-		return fmt.Sprintf("duty %.2f below %.2f over %d known windows", s.duty(), e.rules.ReleaseDuty, s.known), ""
+		return fmt.Sprintf("%s, a duty cycle of %.2f (released below %.2f)", e.slowText(s), s.duty(), e.rules.ReleaseDuty), ""
 	}
 	return "", ""
+}
+
+// slowText says how steadily slow a prefix is.
+func (e *Engine) slowText(s standing) string {
+	return fmt.Sprintf("in the slowest %s in %d of %d known windows", percent(e.rules.GroupShare, 0), s.in, s.known)
 }
 
 func (e *Engine) tell(d *Decision, kind EventKind, t *track, guard, reason string) {
 	x := e.explain(t)
 	d.Events = append(d.Events, Event{RoundStart: d.RoundStart, Kind: kind, Prefix: t.prefix, Guard: guard, Reason: reason, Evidence: &x})
 }
+
+// Always: networks that the operator knows already. They need no level, no guard and
+// no trial, and come into the plan before all others, also if nothing was ever seen of
+// them. One control block in GroupPromoted keeps their level and their effect known,
+// unless Rules.Uncontrolled. What they show ends nothing: only the list does. It counts
+// for the noise and for the brake, which stops them like all others.
+//
+// The ramp holds for them, since the plan's readers refuse a larger change, and so do
+// a frozen plan, an unknown window, a host short of CPU and the kill switch.
+
+// isAlways reports whether a prefix is listed, and why.
+func (e *Engine) isAlways(p record.Prefix) (reason string, yes bool) {
+	reason, yes = e.always[p]
+	return reason, yes
+}
+
+// include puts listed prefixes into the plan, as far as the ramp allows, and those that
+// are in it in another state or for another reason into the one that is listed.
+func (e *Engine) include(d *Decision) {
+	if e.in.TreatmentIsDefault || e.in.Starved != "" {
+		return
+	}
+	for _, p := range slices.Sorted(maps.Keys(e.always)) {
+		reason := e.always[p]
+		t, _ := e.find(p)
+		inPlan := t != nil && t.chosen != nil
+		if inPlan && e.asListed(t.chosen, reason) || !inPlan && d.New >= e.rules.MaxNewPerRound {
+			continue
+		}
+		if t == nil {
+			t = e.insert(p)
+		}
+		s := &Selected{Prefix: p, Since: d.RoundStart, Reason: reason, State: StateAlways, Uncontrolled: e.rules.Uncontrolled,
+			Duty: t.standing().duty(), Flap: t.standing().flap(), PerfBytesPerS: t.last}
+		if e.measuresAlways() {
+			s.From = e.nextBlock(d.RoundStart)
+		}
+		e.warm(p)
+		e.put(t, s)
+		if !inPlan {
+			d.New++
+		}
+		e.tell(d, EventSelected, t, "", configuredText(reason))
+	}
+}
+
+// asListed reports whether a prefix in the plan is what the list says it should be.
+func (e *Engine) asListed(s *Selected, reason string) bool {
+	return s.State == StateAlways && s.Reason == reason && s.Uncontrolled == e.rules.Uncontrolled && (s.From > 0) == e.measuresAlways()
+}
+
+// measuresAlways reports whether listed prefixes have blocks to make pairs of.
+func (e *Engine) measuresAlways() bool { return e.rules.Trial.On && !e.rules.Uncontrolled }
+
+// crop drops the weakest reasons beyond MaxSelected: a cap that was lowered, or a list
+// that has become longer, makes more than there may be.
+func (e *Engine) crop(d *Decision) {
+	var stay []candidate
+	for _, t := range e.tracks {
+		if t.chosen != nil {
+			stay = append(stay, candidate{t: t, s: t.standing()})
+		}
+	}
+	if len(stay) <= e.rules.MaxSelected {
+		return
+	}
+	slices.SortFunc(stay, compareStaying)
+	for _, c := range stay[e.rules.MaxSelected:] {
+		e.drop(c.t, "", fmt.Sprintf("more than %d selected", e.rules.MaxSelected), d)
+	}
+}
+
+func configuredText(reason string) string { return "the configuration says so: " + reason }
+
+const unlistedReason = "no longer in treatment.always"

@@ -4,11 +4,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// track is what is kept of one prefix. history and recent are there only while
-// they hold something: most prefixes of a PoP are seen a few times a day.
+// track is what is kept of one prefix. history and recent exist only while they hold
+// something: most prefixes of a PoP are seen a few times a day.
 type track struct {
 	prefix  record.Prefix
 	seen    uint32  // number of the last window with a row
@@ -25,16 +25,16 @@ type track struct {
 	hitAt [len(remembering)]uint32 // 1 + number of the last known window in which the guard hit; 0: none
 }
 
-// slot is what one window told about a prefix. float32 halves it; limits are
-// rounded alike before they are compared, so that "at the limit" stays exact.
+// slot is one window of a prefix. float32 halves it; limits are rounded alike before a
+// comparison, so that "at the limit" stays exact.
 type slot struct {
 	window   uint32
 	eligible uint32  // control connections
 	any      uint32  // eligible connections of all arms
-	share    float32 // of all connections of the window; NaN where there were too few prefixes
+	share    float32 // of all connections of the window; NaN if there were too few prefixes
 	median   float64 // of the control rate, whole bytes/s
 
-	rttUs, srttUs       float32 // control, median over connections; 0 not known
+	rttUs, srttUs       float32 // control, median over connections; 0 is unknown
 	retrans, rwnd, busy float32 // control, shares
 	p20, p80            float32 // control rate, bytes/s
 	bytes               float32 // of the control rows: the weight of retrans
@@ -70,7 +70,7 @@ func (e entry) borrowed() int { return max(int(e.n)-e.own(), 0) }
 // age is the number of windows between e and now; history never spans 2^15.
 func (e entry) age(now uint32) int64 { return int64(uint16(now) - e.window) }
 
-// at gives the slot of a window, nil if nothing was seen in it.
+// at returns the slot of a window, nil if nothing was seen in it.
 func (t *track) at(window uint32) *slot {
 	if len(t.recent) == 0 {
 		return nil
@@ -93,7 +93,7 @@ func (t *track) put(s slot, lookback int64) {
 	t.seen = s.window
 }
 
-// none is the number of no window.
+// none is no window's number.
 const none = math.MaxUint32
 
 // age drops what is too old to count at window now.
@@ -129,8 +129,8 @@ func (t *track) push(e entry, limit int) {
 	t.history = append(t.history, e)
 }
 
-// setBack forgets what was measured in number and later windows, seen from now.
-// The last known performance is then that of the history.
+// setBack forgets what was measured in number and later windows, as of now. The last known
+// performance is then that of the history.
 func (t *track) setBack(number, now uint32, windowSeconds, blockSeconds int64) {
 	ahead := int64(now - number)
 	t.history = slices.DeleteFunc(t.history, func(e entry) bool { return e.age(now) <= ahead })
@@ -152,7 +152,7 @@ func (t *track) setBack(number, now uint32, windowSeconds, blockSeconds int64) {
 	}
 }
 
-// clear forgets all that was measured, not what was decided.
+// clear forgets all measurements, not decisions.
 func (t *track) clear() {
 	t.history, t.recent = nil, nil
 	t.last, t.lastAt, t.lastN = 0, 0, 0

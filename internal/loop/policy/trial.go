@@ -3,8 +3,9 @@ package policy
 import (
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/effect"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/ranges"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Trial: level decides entry, effect decides exit.
@@ -17,10 +18,10 @@ import (
 //	              |                              v
 //	              +--(level rose)--> out     cooling down
 //
-// This file holds what a prefix carries meanwhile: its blocks. A block's arm is
-// drawn, not chosen; only rows of that arm count for it, whatever was applied to
-// their connections (intention to treat). A block in which the prefix changed its
-// state has two draws and counts nowhere.
+// This file holds what a prefix carries meanwhile: its blocks. A block's arm is drawn, not
+// chosen; only rows of that arm count for it, whatever was applied to their connections
+// (intention to treat). A block in which the prefix changed its state has two draws and
+// does not count.
 
 // trial is what is kept of a prefix in the plan, beside its Selected.
 type trial struct {
@@ -34,23 +35,23 @@ type trial struct {
 type block struct {
 	effect.Block
 	number   int64
-	groupLen int // 0: it counts nowhere
+	groupLen int // 0: it does not count
 	arm      record.Arm
 }
 
-// become puts a prefix into another state, or keeps it in its present one; nil is
-// out of the plan. A verdict that led here is carried out with it.
-func (t *track) become(s *Selected) {
+// put moves a prefix into another state, or keeps it in its present one; nil is out of the
+// plan. It completes a verdict that led here, and keeps what a fresh start would forget.
+func (e *Engine) put(t *track, s *Selected) {
 	was := t.chosen
+	if was != nil && t.trial != nil && was.Role == record.ArmNone && (s == nil || s.From != was.From) {
+		e.left = append(e.left, t.trial.pairs...)
+	}
 	t.chosen = s
 	switch {
-	case s == nil || s.State == "":
+	case s == nil || s.From == 0:
 		t.trial = nil
-		return
-	case t.trial == nil || was == nil:
+	case t.trial == nil || was == nil || was.From != s.From: // From lies at or after the end of every block so far
 		t.trial = &trial{}
-	case was.From != s.From:
-		t.trial = &trial{} // From lies at or behind the end of every block so far
 	case was.State != s.State:
 		t.trial.verdict = verdict{}
 	}
@@ -58,7 +59,7 @@ func (t *track) become(s *Selected) {
 
 // file counts one window's rows of a prefix in the plan.
 func (e *Engine) file(t *track, rows []*record.Window) {
-	if t.trial == nil || t.chosen.Role == record.ArmHoldout || e.hold.stopped {
+	if t.trial == nil || t.chosen.Role == record.ArmHoldout || e.in.Stopped {
 		return
 	}
 	r := e.rules.Trial
@@ -66,12 +67,12 @@ func (e *Engine) file(t *track, rows []*record.Window) {
 	if start := number * r.BlockSeconds; start < t.chosen.From || rows[0].Start < start+r.WashoutSeconds {
 		return
 	}
-	groupLen := e.groupLen(t.chosen)
+	groupLen := r.GroupLen(t.chosen)
 	arm := e.draws.Arm(t.prefix, groupLen, number)
 	var sum effect.Block
 	for _, w := range rows {
 		if counts(w, arm, t.chosen.Role) {
-			sum = sum.Join(blockOf(w))
+			sum = sum.Join(effect.BlockOf(w))
 		}
 	}
 	if sum.N > 0 {
@@ -79,8 +80,8 @@ func (e *Engine) file(t *track, rows []*record.Window) {
 	}
 }
 
-// counts says whether a row belongs to a block of an arm. Nothing is ever done to
-// an A/A prefix, so its rows carry no T or C.
+// counts reports whether a row belongs to a block of an arm. An A/A prefix is never treated,
+// so its rows carry no T or C.
 func counts(w *record.Window, arm, role record.Arm) bool {
 	if w.Carryover || w.Washout || w.Eligible == 0 || w.LogRateMean == 0 {
 		return false
@@ -89,11 +90,6 @@ func counts(w *record.Window, arm, role record.Arm) bool {
 		return w.Arm == record.ArmAA || w.Arm == record.ArmNone
 	}
 	return w.Arm == arm
-}
-
-func blockOf(w *record.Window) effect.Block {
-	return effect.Block{N: int(w.Eligible), MeanLog: w.LogRateMean, VarLog: w.LogRateVar,
-		SentBytes: w.EligibleSentBytes, RetransBytes: w.EligibleRetransBytes, SRTTUs: w.SRTTUs, MinRTTUs: w.MinRTTUs}
 }
 
 func (l *trial) add(b block) {
@@ -122,4 +118,41 @@ func (l *trial) setBack(unix, blockSeconds int64) {
 	}
 	l.blocks = slices.DeleteFunc(l.blocks, func(b block) bool { return (b.number+1)*blockSeconds > unix })
 	l.pairs, l.evidence, l.verdict = nil, effect.Evidence{}, verdict{}
+}
+
+// Draws are the experiment's keyed draws. loop/plan makes them, the same as for the
+// plan's readers, so that both agree on a block's arm.
+type Draws interface {
+	// Role is ArmHoldout or ArmAA for a prefix that is drawn for it, else ArmNone.
+	Role(record.Prefix) record.Arm
+	// Arm is ArmTreatment or ArmControl: a prefix's in a block, in groups of so many blocks.
+	Arm(p record.Prefix, groupLen int, block int64) record.Arm
+}
+
+// role: a named prefix needs no draw.
+func (e *Engine) role(p record.Prefix) record.Arm {
+	if _, ok := ranges.Covering(e.rules.HoldoutPrefixes, p.Netip()); ok {
+		return record.ArmHoldout
+	}
+	if _, ok := ranges.Covering(e.rules.AAPrefixes, p.Netip()); ok {
+		return record.ArmAA
+	}
+	return e.draws.Role(p)
+}
+
+// GroupLen returns the number of blocks in a chosen prefix's groups.
+func (t Trial) GroupLen(s *Selected) int {
+	if t.On && s.State != StatePromoted && s.State != StateAlways {
+		return t.GroupTrial
+	}
+	return t.GroupPromoted
+}
+
+// blockOf is the number of the block that holds a time, Unix seconds from 0 on.
+func (e *Engine) blockOf(unix int64) int64 { return unix / e.rules.Trial.BlockSeconds }
+
+// nextBlock is the start of the first block that begins at a time or later.
+func (e *Engine) nextBlock(unix int64) int64 {
+	b := e.rules.Trial.BlockSeconds
+	return (unix + b - 1) / b * b
 }

@@ -6,18 +6,19 @@ import (
 	"math"
 	"net/netip"
 
-	"github.com/congctl/congctl/internal/core/ranges"
+	"github.com/congctl/congctl/internal/tcp/ranges"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 const (
-	// maxAgeWindows keeps window numbers apart that are stored in 16 bits.
+	// maxAgeWindows keeps window numbers apart, which are stored in 16 bits.
 	maxAgeWindows = 1 << 15
 	// maxLookbackWindows and maxHistoryWindows bound the memory of one prefix: 4 kB and 48 kB.
 	maxLookbackWindows = 64
 	maxHistoryWindows  = 4096
 )
 
-// faults collects what is wrong: a user wants all of it at once.
+// faults collects all errors: a user wants all of them at once.
 type faults []error
 
 func (f *faults) want(ok bool, field string, value any, fix string) {
@@ -30,7 +31,7 @@ func (f *faults) share(field string, v float64) {
 	f.want(v >= 0 && v <= 1, field, v, "write a share between 0 and 1")
 }
 
-// Validate says all that is wrong, each with field, value and fix. It changes nothing.
+// Validate returns all faults, each with field, value and fix. It changes nothing.
 func (r Rules) Validate() error {
 	var f faults
 	r.checkTime(&f)
@@ -50,8 +51,23 @@ func (r Rules) Validate() error {
 	f.want(r.MaxTracked >= r.MaxSelected && r.MaxTracked >= 1 && r.MaxTracked <= maxRank, "max_tracked", r.MaxTracked,
 		fmt.Sprintf("write at least max_selected, %d, and at most %d prefixes", r.MaxSelected, maxRank))
 	r.Guards.check(&f)
+	r.checkAlways(&f)
 	r.checkExperiment(&f)
 	return errors.Join(f...)
+}
+
+// checkAlways: the plan holds client prefixes, each once, and MaxSelected of them.
+func (r Rules) checkAlways(f *faults) {
+	seen := map[record.Prefix]bool{}
+	for i, l := range r.Always {
+		at := fmt.Sprintf("always[%d]", i)
+		p, ok := record.PrefixOf(l.Net.Addr())
+		f.want(ok && p.Netip() == l.Net, at, l, "write a /24 (IPv4) or /56 (IPv6) without host bits")
+		f.want(!seen[p], at, l, "listed twice; keep one")
+		f.want(l.Reason != "", at, l, "write the reason after the network")
+		seen[p] = true
+	}
+	f.want(len(r.Always) <= max(r.MaxSelected, 0), "always", len(r.Always), fmt.Sprintf("list at most max_selected, %d", r.MaxSelected))
 }
 
 func (r Rules) checkTime(f *faults) {
@@ -82,12 +98,8 @@ func (g Guards) check(f *faults) {
 	f.want(g.PolicerBurst >= 0 && !math.IsInf(g.PolicerBurst, 0), "guards.policer_burst", g.PolicerBurst, "write a ratio of 0 or more")
 	f.share("guards.max_conn_share", g.MaxConnShare)
 	f.want(g.MinSharePrefixes >= 1, "guards.min_share_prefixes", g.MinSharePrefixes, "write at least 1 prefix")
-	checkRanges(f, "guards.deny", g.Deny)
-	checkRanges(f, "guards.allow", g.Allow)
-	for i, p := range g.Allow {
-		client, narrow := ranges.Widened(p)
-		f.want(!narrow, fmt.Sprintf("guards.allow[%d]", i), p, fmt.Sprintf("holds no whole client prefix and never takes effect; write %s", client))
-	}
+	checkRanges(f, "guards.never", Nets(g.Never))
+	checkNamed(f, "guards.allow", g.Allow)
 }
 
 func checkRanges(f *faults, field string, list []netip.Prefix) {
@@ -96,5 +108,48 @@ func checkRanges(f *faults, field string, list []netip.Prefix) {
 		f.want(p.IsValid(), at, p, "write a network such as 203.0.113.0/24")
 		f.want(!p.IsValid() || p == p.Masked(), at, p, fmt.Sprintf("host bits set; write %s", p.Masked()))
 		f.want(!p.Addr().Is4In6(), at, p, "IPv4-mapped; write it as IPv4")
+	}
+}
+
+// maxCooldown bounds sums of times, and the cost of a mistake: a year.
+const maxCooldown = 365 * 86400
+
+func (r Rules) checkExperiment(f *faults) {
+	checkNamed(f, "holdout_prefixes", r.HoldoutPrefixes)
+	checkNamed(f, "aa_prefixes", r.AAPrefixes)
+	if w := r.WindowSeconds; r.Trial.On && w >= 1 {
+		r.Trial.check(f, w)
+	}
+}
+
+func (t Trial) check(f *faults, w int64) {
+	b := t.BlockSeconds
+	f.want(b >= 2*w && b%w == 0 && b <= 86400, "trial.block_seconds", b, fmt.Sprintf("write a multiple of window_seconds, %d, of two at least", w))
+	f.want(t.WashoutSeconds >= 0 && t.WashoutSeconds%w == 0 && t.WashoutSeconds < b, "trial.washout_seconds", t.WashoutSeconds,
+		fmt.Sprintf("write a multiple of window_seconds, %d, shorter than a block", w))
+	f.want(t.GroupTrial >= 2 && t.GroupTrial <= 1024, "trial.group_trial", t.GroupTrial, "write 2 to 1024 blocks")
+	f.want(t.GroupPromoted >= 2 && t.GroupPromoted <= 1024, "trial.group_promoted", t.GroupPromoted, "write 2 to 1024 blocks")
+	f.want(t.FalseShare > 0 && t.FalseShare < 1, "trial.false_share", t.FalseShare, "write a share above 0 and below 1")
+	if b < 2*w {
+		return
+	}
+	f.want(t.BudgetSeconds/b >= int64(2*t.GroupTrial), "trial.budget_seconds", t.BudgetSeconds,
+		fmt.Sprintf("write at least two groups, %d s, or no trial can show anything", b*int64(2*t.GroupTrial)))
+	f.want(t.EvidenceSeconds >= t.BudgetSeconds && t.EvidenceSeconds/b >= int64(2*t.GroupPromoted) && t.EvidenceSeconds <= maxCooldown,
+		"trial.evidence_seconds", t.EvidenceSeconds, fmt.Sprintf("write at least trial.budget_seconds, and two groups of a promoted prefix, %d s", b*int64(2*t.GroupPromoted)))
+	f.want(t.CooldownSeconds >= 0, "trial.cooldown_seconds", t.CooldownSeconds, "write 0 or more seconds")
+	f.want(t.MaxCooldownSeconds >= t.CooldownSeconds && t.MaxCooldownSeconds >= 0 && t.MaxCooldownSeconds <= maxCooldown,
+		"trial.max_cooldown_seconds", t.MaxCooldownSeconds, fmt.Sprintf("write at least trial.cooldown_seconds, %d, and at most a year", t.CooldownSeconds))
+	f.want(t.SecondLookSeconds >= 2*b && t.SecondLookSeconds <= maxCooldown, "trial.second_look_seconds", t.SecondLookSeconds,
+		fmt.Sprintf("write at least two blocks, %d s", 2*b))
+}
+
+// checkNamed: a range that holds no whole client prefix would never take effect, and a
+// network that should not be treated would be.
+func checkNamed(f *faults, field string, list []netip.Prefix) {
+	checkRanges(f, field, list)
+	for i, p := range list {
+		client, narrow := ranges.Widened(p)
+		f.want(!narrow, fmt.Sprintf("%s[%d]", field, i), p, fmt.Sprintf("holds no whole client prefix and never takes effect; write %s", client))
 	}
 }

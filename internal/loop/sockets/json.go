@@ -1,6 +1,6 @@
 package sockets
 
-// One JSON object per line. The head has the fields of inet_diag_msg; each
+// One JSON object for each socket. The head has the fields of inet_diag_msg; each
 // attribute that the kernel sent is an object of its own, named for the kernel's
 // struct, so that retrans, min_rtt_us and state of different structs do not
 // collide. Names are the kernel's, with the unit at the end where there is one.
@@ -10,26 +10,26 @@ package sockets
 import (
 	"encoding/hex"
 	"fmt"
-	"io"
+	"math"
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
-// WriteJSON writes each socket as one line of JSON.
-func WriteJSON(w io.Writer, from Source) error {
-	out := sink{write: w.Write}
+// EachJSON calls add with the JSON object of each socket, which is valid until the next
+// call. After the first error of add it calls add no more and returns that error.
+func EachJSON(from Source, add func(object []byte) error) error {
+	var object []byte
+	var broken error
 	err := from(func(netns string, s *inetdiag.Sock) {
-		out.buf = AppendJSON(out.buf, netns, s)
-		out.buf = append(out.buf, '\n')
-		out.flush(flushBytes)
+		if broken == nil {
+			object = AppendJSON(object[:0], netns, s)
+			broken = add(object)
+		}
 	})
-	if out.err == nil {
-		out.flush(0)
-	}
-	if out.err != nil {
-		return fmt.Errorf("write sockets: %w", out.err)
+	if broken != nil {
+		return fmt.Errorf("write sockets: %w", broken)
 	}
 	return err
 }
@@ -82,11 +82,15 @@ func AppendJSON(b []byte, netns string, s *inetdiag.Sock) []byte {
 	}
 	if s.Has&inetdiag.HasInfo != 0 {
 		o.open("tcp_info")
-		o.info(&s.Info)
+		o.uint("len", uint64(s.Info.Len))
+		o.members(infoMembers, &s.Info, s.Info.Len)
 		o.close()
 	}
-	o.private(s)
-	o.memory(s)
+	o.part(s.Has&inetdiag.HasBBR != 0, "bbr_info", bbrMembers, &s.BBR)
+	o.part(s.Has&inetdiag.HasVegas != 0, "vegas_info", vegasMembers, &s.Vegas)
+	o.part(s.Has&inetdiag.HasDCTCP != 0, "dctcp_info", dctcpMembers, &s.DCTCP)
+	o.part(s.Has&inetdiag.HasMem != 0, "meminfo", memMembers, &s.Mem)
+	o.part(s.Has&inetdiag.HasSKMem != 0, "skmeminfo", skMemMembers, &s.SKMem)
 	o.options(s)
 	o.close()
 	return o.b
@@ -116,54 +120,11 @@ func (o *object) head(s *inetdiag.Sock) {
 	o.uint("inode", uint64(s.Inode))
 }
 
-func (o *object) private(s *inetdiag.Sock) {
-	if s.Has&inetdiag.HasBBR != 0 {
-		o.open("bbr_info")
-		o.uint("bw_bytes_per_s", s.BBR.BwBytesPerS)
-		o.uint("min_rtt_us", uint64(s.BBR.MinRttUs))
-		o.uint("pacing_gain", uint64(s.BBR.PacingGain))
-		o.uint("cwnd_gain", uint64(s.BBR.CwndGain))
-		o.close()
-	}
-	if s.Has&inetdiag.HasVegas != 0 {
-		o.open("vegas_info")
-		o.uint("enabled", uint64(s.Vegas.Enabled))
-		o.uint("rtt_cnt", uint64(s.Vegas.RttCnt))
-		o.uint("rtt_us", uint64(s.Vegas.RttUs))
-		o.uint("min_rtt_us", uint64(s.Vegas.MinRttUs))
-		o.close()
-	}
-	if s.Has&inetdiag.HasDCTCP != 0 {
-		o.open("dctcp_info")
-		o.uint("enabled", uint64(s.DCTCP.Enabled))
-		o.uint("ce_state", uint64(s.DCTCP.CeState))
-		o.uint("alpha", uint64(s.DCTCP.Alpha))
-		o.uint("ab_ecn", uint64(s.DCTCP.AbEcn))
-		o.uint("ab_tot", uint64(s.DCTCP.AbTot))
-		o.close()
-	}
-}
-
-func (o *object) memory(s *inetdiag.Sock) {
-	if s.Has&inetdiag.HasMem != 0 {
-		o.open("meminfo")
-		o.uint("rmem", uint64(s.Mem.Rmem))
-		o.uint("wmem", uint64(s.Mem.Wmem))
-		o.uint("fmem", uint64(s.Mem.Fmem))
-		o.uint("tmem", uint64(s.Mem.Tmem))
-		o.close()
-	}
-	if s.Has&inetdiag.HasSKMem != 0 {
-		o.open("skmeminfo")
-		o.uint("rmem_alloc", uint64(s.SKMem.RmemAlloc))
-		o.uint("rcvbuf", uint64(s.SKMem.Rcvbuf))
-		o.uint("wmem_alloc", uint64(s.SKMem.WmemAlloc))
-		o.uint("sndbuf", uint64(s.SKMem.Sndbuf))
-		o.uint("fwd_alloc", uint64(s.SKMem.FwdAlloc))
-		o.uint("wmem_queued", uint64(s.SKMem.WmemQueued))
-		o.uint("optmem", uint64(s.SKMem.Optmem))
-		o.uint("backlog", uint64(s.SKMem.Backlog))
-		o.uint("drops", uint64(s.SKMem.Drops))
+// part writes an attribute that the kernel sent.
+func (o *object) part(sent bool, name string, list []member, of any) {
+	if sent {
+		o.open(name)
+		o.members(list, of, math.MaxInt)
 		o.close()
 	}
 }
@@ -199,8 +160,8 @@ func (o *object) options(s *inetdiag.Sock) {
 	}
 }
 
-// appendCong writes a name without making a string of it; the kernel allows only
-// printable names, anything else is replaced.
+// appendCong writes a name without making a string of it; the kernel allows only printable
+// names, so anything else is replaced.
 func appendCong(b []byte, c inetdiag.Cong) []byte {
 	for _, ch := range c {
 		switch {

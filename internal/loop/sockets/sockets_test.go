@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -12,7 +13,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // examples are sockets whose every printed number can be checked by hand.
@@ -39,6 +40,13 @@ func examples(visit func(string, *inetdiag.Sock)) error {
 	return nil
 }
 
+func lines(w io.Writer) func([]byte) error {
+	return func(object []byte) error {
+		_, err := w.Write(append(object, '\n'))
+		return err
+	}
+}
+
 func TestGolden(t *testing.T) {
 	datadriven.RunTest(t, "testdata/golden", func(t *testing.T, d *datadriven.TestData) string {
 		var out bytes.Buffer
@@ -47,7 +55,7 @@ func TestGolden(t *testing.T) {
 		case "table":
 			err = WriteTable(&out, examples)
 		case "json":
-			err = WriteJSON(&out, examples)
+			err = EachJSON(examples, lines(&out))
 		case "summary":
 			var sum Summary
 			if sum, err = Summarize(examples); err == nil {
@@ -64,18 +72,10 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// snake is the rule that joins Go's field names to the printed ones.
-func snake(name string) string {
-	name = strings.NewReplacer("UID", "Uid", "ID", "Id", "V6Only", "V6_only", "TOS", "Tos", "TClass", "Tclass",
-		"MPTCP", "Mptcp", "TLS", "Tls").Replace(name)
-	var b strings.Builder
-	for i, r := range name {
-		if i > 0 && r >= 'A' && r <= 'Z' {
-			b.WriteByte('_')
-		}
-		b.WriteRune(r)
-	}
-	return strings.ToLower(b.String())
+// keyOf is the rule that joins Go's field names to the printed ones.
+func keyOf(name string) string {
+	return snake(strings.NewReplacer("UID", "Uid", "ID", "Id", "V6Only", "V6_only", "TOS", "Tos", "TClass", "Tclass",
+		"MPTCP", "Mptcp", "TLS", "Tls").Replace(name))
 }
 
 var attributeNames = map[string]string{
@@ -93,7 +93,7 @@ func TestJSONHasEveryField(t *testing.T) {
 	walk = func(index []int, keys []string, v reflect.Type) {
 		for i := range v.NumField() {
 			f := v.Field(i)
-			at, key := append(append([]int{}, index...), i), append(append([]string{}, keys...), snake(f.Name))
+			at, key := append(append([]int{}, index...), i), append(append([]string{}, keys...), keyOf(f.Name))
 			switch {
 			case f.Name == "Local" || f.Name == "Remote" || f.Name == "Family" || f.Name == "State" && len(index) == 0 || f.Name == "Has" || f.Name == "Storage":
 			case f.Type.Kind() == reflect.Struct:
@@ -109,6 +109,9 @@ func TestJSONHasEveryField(t *testing.T) {
 		}
 	}
 	walk(nil, nil, reflect.TypeFor[inetdiag.Sock]())
+	if last := infoMembers[len(infoMembers)-1]; last.end != inetdiag.TCPInfoLen {
+		t.Errorf("%s ends at byte %d of %d", last.key, last.end, inetdiag.TCPInfoLen)
+	}
 	if checked < 118 {
 		t.Errorf("only %d fields checked", checked)
 	}
@@ -174,14 +177,14 @@ func (b *brokenPipe) Write([]byte) (int, error) { b.calls++; return 0, errors.Ne
 func TestWriteErrorIsReportedOnce(t *testing.T) {
 	for name, write := range map[string]func(*brokenPipe, Source) error{
 		"table": func(b *brokenPipe, f Source) error { return WriteTable(b, f) },
-		"json":  func(b *brokenPipe, f Source) error { return WriteJSON(b, f) },
+		"json":  func(b *brokenPipe, f Source) error { return EachJSON(f, lines(b)) },
 	} {
 		var b brokenPipe
 		if err := write(&b, examples); err == nil || !strings.Contains(err.Error(), "broken pipe") || b.calls != 1 {
 			t.Errorf("%s: %v after %d calls", name, err, b.calls)
 		}
 	}
-	if err := WriteJSON(&bytes.Buffer{}, func(func(string, *inetdiag.Sock)) error { return errors.New("dump broke off") }); err == nil {
+	if err := EachJSON(func(func(string, *inetdiag.Sock)) error { return errors.New("dump broke off") }, lines(io.Discard)); err == nil {
 		t.Error("the source's error is lost")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // Count is one group of a summary.
@@ -17,9 +17,9 @@ type Count struct {
 	Sockets int    `json:"sockets"`
 }
 
-// Summary counts sockets. Each group but Cong adds up to Sockets: a socket
-// without tcp_info tells no congestion control. Bytes are lifetime totals of the
-// sockets alive now, as far as their kernel counts them.
+// Summary counts sockets. Each group but Cong adds up to Sockets: a socket without
+// tcp_info has no known congestion control. Bytes are lifetime totals of the sockets alive
+// now, as far as their kernel counts them.
 type Summary struct {
 	Sockets       int     `json:"sockets"`
 	WithInfo      int     `json:"with_tcp_info"`

@@ -6,13 +6,15 @@ package sockets
 // pushes its own line only.
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"math"
 	"net/netip"
 	"strconv"
+	"strings"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 const (
@@ -20,6 +22,9 @@ const (
 	// and the long names, little enough to print at once.
 	sampleRows = 512
 	columns    = 15
+	// flushBytes is some hundred sockets for each write call, and a reader of a pipe still
+	// sees them as they come.
+	flushBytes = 64 << 10
 )
 
 type row [columns]string
@@ -34,18 +39,17 @@ var rightAligned = [columns]bool{4: true, 5: true, 6: true, 7: true, 8: true, 9:
 
 // WriteTable writes each socket as one line under a header.
 func WriteTable(w io.Writer, from Source) error {
-	t := table{sink: sink{write: w.Write}, rows: []row{header}}
+	t := table{out: bufio.NewWriterSize(w, flushBytes), rows: []row{header}}
 	err := from(func(netns string, s *inetdiag.Sock) { t.add(cells(netns, s)) })
 	t.settle()
-	t.flush(0)
-	if t.err != nil {
-		return fmt.Errorf("write sockets: %w", t.err)
+	if err := t.out.Flush(); err != nil { // the first one, of any line
+		return fmt.Errorf("write sockets: %w", err)
 	}
 	return err
 }
 
 type table struct {
-	sink
+	out    *bufio.Writer
 	rows   []row // waiting for the widths
 	widths [columns]int
 }
@@ -53,7 +57,6 @@ type table struct {
 func (t *table) add(r row) {
 	if t.rows == nil {
 		t.line(&r)
-		t.flush(flushBytes)
 		return
 	}
 	t.rows = append(t.rows, r)
@@ -75,25 +78,16 @@ func (t *table) settle() {
 }
 
 func (t *table) line(r *row) {
-	for i, cell := range r {
-		if i > 0 {
-			t.buf = append(t.buf, ' ', ' ')
-		}
+	for i, cell := range r[:columns-1] {
+		left, right := "", strings.Repeat(" ", max(t.widths[i]-len(cell), 0))
 		if rightAligned[i] {
-			t.pad(t.widths[i] - len(cell))
+			left, right = right, left
 		}
-		t.buf = append(t.buf, cell...)
-		if !rightAligned[i] && i < columns-1 {
-			t.pad(t.widths[i] - len(cell))
+		for _, s := range [...]string{left, cell, right, "  "} {
+			t.out.WriteString(s)
 		}
 	}
-	t.buf = append(t.buf, '\n')
-}
-
-func (t *table) pad(n int) {
-	for ; n > 0; n-- {
-		t.buf = append(t.buf, ' ')
-	}
+	t.out.WriteString(r[columns-1] + "\n")
 }
 
 func cells(netns string, s *inetdiag.Sock) row {

@@ -5,52 +5,56 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Defaults of Config for fields that are zero.
-const (
-	defaultWindowSeconds = 300
-	defaultBlockSeconds  = 1800
-	defaultMinBytes      = 100000 // below it slow start, and not the path, sets the rate
-	defaultMaxPrefixes   = 200000 // 34 MB of rows; a large PoP has some 100,000 active /24 and /56 in a window
-)
-
-// maxPanes windows are open at once: the one that ends, the next one's first
-// closes, and two more for a driver that was stalled over a boundary.
+// maxPanes windows are open at once: the one that ends, the next one's first closes, and two
+// more for a driver that was stalled over a boundary.
 const maxPanes = 4
 
-// Config is what an Aggregator is told once.
+// Config holds an Aggregator's fixed settings; loop/config has the defaults and their reasons.
 type Config struct {
-	WindowSeconds  int64  // 0 is 300
-	BlockSeconds   int64  // 0 is 1800
-	WashoutSeconds int64  // 0 is one window, enough for queues and rates of the block before to go; negative: none
-	MinBytes       uint64 // acknowledged in the window to be eligible; 0 is 100,000
-	MaxPrefixes    int    // over all open windows; 0 is 200,000
+	WindowSeconds  int64
+	BlockSeconds   int64
+	WashoutSeconds int64  // the start of a block, which does not count: the previous block's queues and rates go
+	MinBytes       uint64 // acknowledged in the window to be eligible
+	MaxPrefixes    int    // over all open windows
 
-	// ArmAt is the arm of a prefix at a time in Unix seconds, and whether a plan
-	// (or the hold-out, or A/A) has the prefix at all. nil: no plan.
+	// ArmAt returns the arm of a prefix at a time in Unix seconds, and whether a plan (or the
+	// hold-out, or A/A) has the prefix at all. nil: no plan.
 	ArmAt func(p record.Prefix, unix int64) (arm record.Arm, inPlan bool)
 }
 
-// Stats are counts of the records since the Flush before.
+// Stats count the records since the previous Flush.
 type Stats struct {
+	LeftOut
 	Records         uint64 // all that came
 	NotClientFacing uint64 // in no row
 	NoPrefix        uint64 // client-facing, but the address has no prefix (::/32): in no row
-	Unknown         uint64 // assigned or applied cannot be told (treated before a restart, missed by eBPF): in no row
-	Late            uint64 // their window had been flushed: in no row
-	Unplaced        uint64 // too many windows open: in no row
-	SetBack         uint64 // their window lay in the future when the clock was set back: taken out again
 	Eligible        uint64
 	NotSampled      uint64 // eligible, counted, and left out of the quantiles by a row's cap
 	Prefixes        uint64 // in the rows of this Flush
-	EvictedPrefixes uint64 // to stay within MaxPrefixes
-	EvictedConns    uint64
 	EvictedBytes    uint64
+}
 
-	// Totals over all records, client-facing or not, this Flush's or a later window's.
-	BytesAcked, BytesSent, BytesRetrans, BytesReceived uint64
+// LeftOut counts the clients' records that are in no row.
+type LeftOut struct {
+	Late            uint64 `json:"late"`             // their window had been flushed
+	Unplaced        uint64 `json:"unplaced"`         // too many windows open
+	SetBack         uint64 `json:"set_back"`         // their window lay in the future when the clock was set back: removed again
+	Unknown         uint64 `json:"unknown_arm"`      // assigned or applied is unknown (treated before a restart, missed by eBPF)
+	EvictedPrefixes uint64 `json:"evicted_prefixes"` // to stay within MaxPrefixes
+	EvictedConns    uint64 `json:"evicted_connections"`
+}
+
+// Add counts those of o too.
+func (l *LeftOut) Add(o LeftOut) {
+	l.Late += o.Late
+	l.Unplaced += o.Unplaced
+	l.SetBack += o.SetBack
+	l.Unknown += o.Unknown
+	l.EvictedPrefixes += o.EvictedPrefixes
+	l.EvictedConns += o.EvictedConns
 }
 
 // Aggregator collects the records of the open windows. Not safe for concurrent use.
@@ -67,28 +71,19 @@ type Aggregator struct {
 type pane struct {
 	start int64
 	rows  map[record.Prefix]*row // the first row of the prefix
-	// samples are capped by this window alone: a storm in one must not thin
-	// another, and its figures must not depend on when it is flushed.
+	// samples are capped by this window alone: a storm in one must not thin another, and its
+	// figures must not depend on when it is flushed.
 	samples sampler
 }
 
-// New makes an aggregator. Zero fields of c get their defaults.
+// New returns an aggregator.
 func New(c Config) *Aggregator {
-	c.WindowSeconds = cmp.Or(max(c.WindowSeconds, 0), defaultWindowSeconds)
-	c.BlockSeconds = cmp.Or(max(c.BlockSeconds, 0), defaultBlockSeconds)
-	c.WashoutSeconds = cmp.Or(c.WashoutSeconds, c.WindowSeconds)
-	c.MinBytes = cmp.Or(c.MinBytes, defaultMinBytes)
-	c.MaxPrefixes = cmp.Or(max(c.MaxPrefixes, 0), defaultMaxPrefixes)
 	return &Aggregator{cfg: c, panes: map[int64]*pane{}, caps: sampler{rowCap: rowCap, totalCap: totalCap}, flushed: -1 << 62}
 }
 
-// Add counts one record in its own window. c is not kept.
+// Add counts one record in its own window; it does not keep c.
 func (a *Aggregator) Add(c *record.Conn) {
 	a.st.Records++
-	a.st.BytesAcked += c.WinBytesAcked
-	a.st.BytesSent += c.WinBytesSent
-	a.st.BytesRetrans += c.WinBytesRetrans
-	a.st.BytesReceived += c.WinBytesReceived
 	if !a.counts(c) {
 		return
 	}
@@ -120,8 +115,8 @@ func (a *Aggregator) counts(c *record.Conn) bool {
 	return false
 }
 
-// eligible: accepted, enough bytes in this window for the path to show, and a rate
-// that the path and not the application set.
+// eligible: accepted, enough bytes in this window for the path to show, and a rate set by the
+// path, not the application.
 func eligible(c *record.Conn, minBytes uint64) bool {
 	return c.Passive && c.WinBytesAcked >= minBytes && c.RateSource != record.RateNone
 }
@@ -143,7 +138,7 @@ func (a *Aggregator) paneOf(start int64) *pane {
 	return p
 }
 
-// rowOf finds the record's row or makes it, making room first for a new prefix.
+// rowOf finds the record's row or makes it, after making room for a new prefix.
 func (a *Aggregator) rowOf(p *pane, c *record.Conn) *row {
 	first := p.rows[c.Prefix]
 	for r := first; r != nil; r = r.next {
@@ -162,10 +157,58 @@ func (a *Aggregator) rowOf(p *pane, c *record.Conn) *row {
 	return r
 }
 
-// Flush gives the rows of window start (Unix seconds) and of any earlier one still
-// open, sorted by start, prefix, arm, congestion control, carry-over and control, with
-// the counts since the Flush before. Records of these windows that come later are
-// counted as late and not used. After Rewind a window can be flushed twice.
+// evictShare: a sixteenth of the places is cleared at once, so that the sort of 200,000
+// prefixes (some 30 ms) is paid once for 12,500 newcomers.
+const evictShare = 16
+
+type weight struct {
+	bytes  uint64
+	prefix record.Prefix
+}
+
+// evict removes the prefixes with the fewest bytes so far (the lower number first on a tie)
+// from the fullest window: a flood of addresses that send one small response each pushes out
+// only its own kind. It is the fullest window because in one that has just begun all prefixes
+// have few bytes.
+func (a *Aggregator) evict() {
+	p := a.fullest()
+	ws := make([]weight, 0, len(p.rows))
+	for prefix, r := range p.rows {
+		w := weight{prefix: prefix}
+		for ; r != nil; r = r.next {
+			w.bytes += r.bytes
+		}
+		ws = append(ws, w)
+	}
+	slices.SortFunc(ws, func(a, b weight) int {
+		return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.prefix, b.prefix))
+	})
+	for _, w := range ws[:min(len(ws), max(1, a.cfg.MaxPrefixes/evictShare))] {
+		a.st.EvictedPrefixes++
+		a.st.EvictedBytes += w.bytes
+		for r := p.rows[w.prefix]; r != nil; r = r.next {
+			a.st.EvictedConns += uint64(r.conns)
+			p.samples.total -= len(r.samples)
+		}
+		delete(p.rows, w.prefix)
+		a.prefixes--
+	}
+}
+
+func (a *Aggregator) fullest() *pane {
+	var best *pane
+	for _, p := range a.panes {
+		if best == nil || len(p.rows) > len(best.rows) || len(p.rows) == len(best.rows) && p.start < best.start {
+			best = p
+		}
+	}
+	return best
+}
+
+// Flush returns the rows of window start (Unix seconds) and of any earlier one still open,
+// sorted by start, prefix, arm, congestion control, carry-over and control, with the counts
+// since the previous Flush. Later records of these windows count as late and are not used.
+// After Rewind a window can be flushed twice.
 func (a *Aggregator) Flush(start int64) ([]record.Window, Stats) {
 	var out []record.Window
 	for _, s := range slices.Sorted(maps.Keys(a.panes)) {
@@ -185,11 +228,10 @@ func (a *Aggregator) Flush(start int64) ([]record.Window, Stats) {
 	return out, st
 }
 
-// Rewind follows a wall clock that was set back into window start (Unix seconds):
-// windows that now lie in the future are dropped, their records counted as SetBack,
-// and start and later ones can be filled again. Without it all records until the
-// wrong time comes again would be late. Flush before it the window that the wrong
-// time left open.
+// Rewind follows a wall clock that was set back into window start (Unix seconds): it drops
+// windows that now lie in the future, counts their records as SetBack, and lets start and
+// later ones be filled again. Without it all records would be late until the wrong time comes
+// again. First flush the window that the wrong time left open.
 func (a *Aggregator) Rewind(start int64) {
 	for s, p := range a.panes {
 		if s > start {
@@ -223,15 +265,5 @@ func (a *Aggregator) rowsOf(out []record.Window, p *pane) []record.Window {
 
 func compareRows(a, b record.Window) int {
 	return cmp.Or(cmp.Compare(a.Prefix, b.Prefix), cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Cong, b.Cong),
-		compareBool(a.Carryover, b.Carryover), compareBool(a.Control, b.Control))
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
+		record.CompareBool(a.Carryover, b.Carryover), record.CompareBool(a.Control, b.Control))
 }

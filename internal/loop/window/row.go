@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // row is one prefix under one arm and congestion control, in one window.
@@ -18,7 +18,7 @@ type row struct {
 
 	control, washout bool // set when the window ends
 
-	big                        bool // a connection reached the threshold: sums are over such ones only
+	big                        bool // a connection reached the threshold: sums are over those only
 	conns, eligible, rateMeans uint32
 	bytes                      uint64
 
@@ -32,9 +32,9 @@ type sums struct {
 	limited, rateSamples                     uint64
 }
 
-// add counts any connection of the row. Its shares are pooled (sum over sum, so
-// that a connection weighs by what it moved) over the connections that reached the
-// threshold, and over all as long as none has.
+// add counts any connection of the row. Its shares are pooled (sum over sum, so that a
+// connection weighs by what it moved) over the connections that reached the threshold, and
+// over all as long as none has.
 func (r *row) add(c *record.Conn, minBytes uint64) {
 	r.conns++
 	r.bytes += c.WinBytesAcked
@@ -54,13 +54,13 @@ func (r *row) add(c *record.Conn, minBytes uint64) {
 	r.rateSamples += uint64(c.WinRateSamples)
 }
 
-// plain: on its namespace's default, and never switched: who was moved back to the
-// default still has the rates and round-trip times of the treatment. Others stand
-// in rows of their own, or a single one would take its prefix out of control.
+// plain: on its namespace's default, and never switched, since a connection that was moved
+// back still has the rates and round-trip times of the treatment. The others have rows of
+// their own; otherwise a single one would take its prefix out of control.
 func plain(c *record.Conn) bool { return c.DefaultCong && c.SwitchedNs == 0 }
 
-// joinRows joins the rows of a prefix that differ in nothing that a row shows: in
-// wash-out and treatment blocks it does not matter who is plain.
+// joinRows joins the rows of a prefix that a row's columns cannot distinguish: in wash-out
+// and treatment blocks it does not matter which connections are plain.
 func (a *Aggregator) joinRows(p *pane) {
 	for prefix, first := range p.rows {
 		now := a.armNow(p, prefix)
@@ -118,25 +118,28 @@ func (a *Aggregator) finish(p *pane, prefix record.Prefix, r *row) record.Window
 			w.RateBytesPerS[i] = stat.Sorted(rates, q)
 		}
 	}
-	w.LogRateMean, w.LogRateVar = logMoments(rates)
+	for i, v := range rates { // sorted, so that the sums do not depend on the order of arrival
+		rates[i] = math.Log(v)
+	}
+	w.LogRateMean, w.LogRateVar = stat.Moments(rates)
 	w.MinRTTUs = median(column(r.samples, func(s sample) float64 { return float64(s.minRttUs) }))
 	w.SRTTUs = median(column(r.samples, func(s sample) float64 { return float64(s.srttUs) }))
 	return w
 }
 
-// place says where a row stands in the experiment.
+// place sets where a row stands in the experiment.
 //
-// A prefix in a plan carries what the block before left in its queues, so the
-// first WashoutSeconds of its blocks count nowhere; hold-out, A/A and unplanned
-// prefixes know no blocks. A connection of arm none can lie in a prefix that is
-// treated now (accepted before the agent's start, or before the plan): beside
-// treated neighbours it measures no untreated level.
+// A prefix in a plan carries what the previous block left in its queues, so the first
+// WashoutSeconds of its blocks do not count; hold-out, A/A and unplanned prefixes have no
+// blocks. A connection of arm none can belong to a prefix that is treated now (accepted before
+// the agent's start, or before the plan): beside treated neighbours it does not measure an
+// untreated level.
 func (a *Aggregator) place(r *row, start int64, now record.Arm) {
 	r.washout = (planned(r.arm) || planned(now)) && start%a.cfg.BlockSeconds < a.cfg.WashoutSeconds
 	r.control = r.arm != record.ArmTreatment && now != record.ArmTreatment && r.plain && !r.carryover && !r.washout
 }
 
-// armNow is the prefix's arm at the window's start; none without a plan.
+// armNow returns the prefix's arm at the window's start; none without a plan.
 func (a *Aggregator) armNow(p *pane, prefix record.Prefix) record.Arm {
 	if a.cfg.ArmAt != nil {
 		if arm, in := a.cfg.ArmAt(prefix, p.start); in {
@@ -148,8 +151,8 @@ func (a *Aggregator) armNow(p *pane, prefix record.Prefix) record.Arm {
 
 func planned(a record.Arm) bool { return a == record.ArmTreatment || a == record.ArmControl }
 
-// share is part/whole, at most 1 (two counters of a record can be read a jiffy
-// apart); 0 of nothing.
+// share returns part/whole, at most 1 (two counters of a record can be read a jiffy apart),
+// and 0 if whole is 0.
 func share(part, whole uint64) float64 {
 	if whole == 0 {
 		return 0
@@ -157,8 +160,8 @@ func share(part, whole uint64) float64 {
 	return min(float64(part)/float64(whole), 1)
 }
 
-// column takes one known value of each sample, sorted. 0 and the kernel's ~0
-// (tcp_min_rtt without a sample) are not known.
+// column takes one known value of each sample, sorted. 0 and the kernel's ~0 (tcp_min_rtt
+// without a sample) are unknown.
 func column(samples []sample, get func(sample) float64) []float64 {
 	out := make([]float64, 0, len(samples))
 	for _, s := range samples {
@@ -168,21 +171,6 @@ func column(samples []sample, get func(sample) float64) []float64 {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// logMoments gives mean and variance (by N) of the logarithms. The values come
-// sorted, so that the sums do not depend on the order of arrival; the second pass
-// over the differences keeps the digits that a sum of squares would lose.
-func logMoments(sorted []float64) (mean, variance float64) {
-	n := float64(len(sorted))
-	for _, v := range sorted {
-		mean += math.Log(v) / n
-	}
-	for _, v := range sorted {
-		d := math.Log(v) - mean
-		variance += d * d / n
-	}
-	return mean, variance
 }
 
 func median(sorted []float64) float64 {

@@ -2,42 +2,40 @@ package window
 
 import (
 	"cmp"
-	"encoding/binary"
-	"hash/fnv"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
-// Which connections does a crowded row keep for its quantiles? Those with the
-// smallest hash of (namespace, cookie, window): a uniform sample without
-// replacement (bottom-k sampling, Cohen and Kaplan 2007) that needs no random
-// numbers, is the same on every run and in any order of arrival, and can be
-// thinned later as if the smaller cap had held from the start.
+// Which connections does a crowded row keep for its quantiles? Those with the smallest hash
+// of (namespace, cookie, window): a uniform sample without replacement (bottom-k sampling,
+// Cohen and Kaplan 2007) that needs no random numbers, is the same on every run and in any
+// order of arrival, and can be thinned later as if the smaller cap had held from the start.
 
 const (
 	// rowCap: with 4,096 values the rank error of p5 has a standard deviation of
 	// sqrt(0.05*0.95/4096) = 0.34 points, below that of the window itself; 64 kB.
 	rowCap = 4096
-	// totalCap, over all rows of a window: 8 MB, at most 16 before they are thinned. More than
-	// that, and every row's cap is halved: 524,288 large responses in one window are
-	// 52 GB at least, 1.4 Gbit/s of nothing but the smallest that count.
+	// totalCap, over all rows of a window: 8 MB, at most 16 before they are thinned. Above it,
+	// every row's cap is halved: 524,288 large responses in one window are at least 52 GB, 1.4
+	// Gbit/s of nothing but the smallest that count.
 	totalCap = 1 << 19
 	// minRowCap: below it a p5 is only the minimum. 200,000 full rows of it are 51 MB,
 	// which takes 3.2 million large responses in one window.
 	minRowCap = 16
 )
 
-// sample is what an eligible connection adds to its row, 16 bytes. A float32 holds
-// a rate to 6e-8 of its value.
+// sample is what an eligible connection adds to its row, 16 bytes. A float32 holds a rate to
+// 6e-8 of its value.
 type sample struct {
 	hash             uint32
 	rate             float32
 	minRttUs, srttUs uint32
 }
 
-// compareSamples orders by hash; equal hashes (one pair in a full row in 500) by
-// value, so that arrival still does not matter.
+// compareSamples orders by hash; equal hashes (one pair in a full row in 500) by value, so
+// that the order of arrival still does not matter.
 func compareSamples(a, b sample) int {
 	return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.rate, b.rate),
 		cmp.Compare(a.minRttUs, b.minRttUs), cmp.Compare(a.srttUs, b.srttUs))
@@ -49,10 +47,10 @@ type sampler struct {
 	total            int
 }
 
-// add keeps c's values in r, a row of p, and thins all rows when there are too many.
+// add keeps c's values in r, a row of p, and thins all rows if there are too many.
 func (s *sampler) add(p *pane, r *row, c *record.Conn) {
 	r.samples = append(r.samples, sample{
-		hash: hashOf(c), rate: float32(c.RateBytesPerS), minRttUs: c.Info.MinRttUs, srttUs: c.Info.RttUs,
+		hash: stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window)), rate: float32(c.RateBytesPerS), minRttUs: c.Info.MinRttUs, srttUs: c.Info.RttUs,
 	})
 	s.total++
 	// Thinned at twice a cap: one sort for as many arrivals as it holds.
@@ -64,9 +62,9 @@ func (s *sampler) add(p *pane, r *row, c *record.Conn) {
 	}
 }
 
-// settle thins every row to the cap, halved until all rows together fit. What it
-// compares, the sum of min(cap, eligible) over rows, only grows while records come,
-// so the cap that a window ends with does not depend on their order.
+// settle thins every row to the cap, halved until all rows together fit. What it compares, the
+// sum of min(cap, eligible) over rows, only grows while records come, so a window's final cap
+// does not depend on their order.
 func (s *sampler) settle(p *pane) {
 	s.thinAll(p)
 	for s.total > s.totalCap && s.rowCap > minRowCap {
@@ -83,7 +81,7 @@ func (s *sampler) thinAll(p *pane) {
 	}
 }
 
-// thin keeps the n first by hash, in memory of their size, and returns how many went.
+// thin keeps the first n by hash, in memory of their size, and returns how many it removed.
 func (r *row) thin(n int) int {
 	over := len(r.samples) - n
 	if over <= 0 {
@@ -94,20 +92,4 @@ func (r *row) thin(n int) int {
 	copy(kept, r.samples)
 	r.samples = kept
 	return over
-}
-
-// hashOf is FNV-1a of the connection and window, finished with MurmurHash3's
-// mixer: FNV alone leaves the high bits of neighbouring cookies alike.
-func hashOf(c *record.Conn) uint32 {
-	var b [24]byte
-	binary.LittleEndian.PutUint64(b[0:], uint64(c.Netns))
-	binary.LittleEndian.PutUint64(b[8:], uint64(c.Cookie))
-	binary.LittleEndian.PutUint64(b[16:], uint64(c.Window))
-	h := fnv.New64a()
-	h.Write(b[:])
-	x := h.Sum64()
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	return uint32(x >> 32)
 }

@@ -5,16 +5,16 @@ import (
 	"math/bits"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
-// Buffer is the queue of a bottleneck in the unit that its author thought in: packets,
-// or a time at the rate.
+// Buffer is the queue of a bottleneck in the unit of the day's file: packets, or a time at
+// the rate.
 type Buffer struct{ Packets, Us uint64 }
 
 const frame = 1514 // of Ethernet, full size, as tc counts it
 
-// Bytes of the queue at a rate, one full packet at least.
+// Bytes returns the queue at a rate, at least one full packet.
 func (b Buffer) Bytes(bitPerS uint64) uint64 {
 	if b.Packets > 0 {
 		return b.Packets * frame

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// changesOf are all that happens to a path in a day, the first at 0 where it differs
-// from the start. The bucket of a token bucket and the seed of losses begin anew with
-// each change, so equal neighbours are left out.
+// changesOf returns all changes of a path in a day, the first at 0 if it differs from the
+// start. Each change restarts the bucket of a token bucket and the seed of losses, so equal
+// neighbours are left out.
 func changesOf(c *Class, base Path, network int, lengthUs uint64, d *dice) (out []Change) {
 	rates := wander(c.Vary, lengthUs, d)
 	last := base
@@ -27,7 +27,7 @@ func changesOf(c *Class, base Path, network int, lengthUs uint64, d *dice) (out 
 	return out
 }
 
-// wander is the log of the rate over the path's at each step.
+// wander returns the log of the rate over the path's at each step.
 func wander(v Vary, lengthUs uint64, d *dice) (x []float64) {
 	if v.SDPPM == 0 {
 		return nil
@@ -42,7 +42,7 @@ func wander(v Vary, lengthUs uint64, d *dice) (x []float64) {
 	return x
 }
 
-// moments at which something may change, in order, each once.
+// moments returns the times at which something may change, in order, each once.
 func (c *Class) moments(lengthUs uint64) []uint64 {
 	at := []uint64{0}
 	if c.Vary.SDPPM > 0 {

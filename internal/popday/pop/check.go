@@ -9,7 +9,7 @@ import (
 const (
 	// maxNetworks is what the benchmark range has room for.
 	maxNetworks = 500
-	// minRate: below, a packet of full size takes more than a second and a half.
+	// minRate: below it, a packet of full size takes more than a second and a half.
 	minRate = 8_000
 	// maxRTT: two seconds are worse than a satellite.
 	maxRTTUs = 2e6
@@ -45,8 +45,8 @@ func (p *parser) check(root *node) {
 		}
 	}
 	for _, name := range d.Static {
-		if !slices.ContainsFunc(d.Classes, func(c Class) bool { return c.Name == name }) {
-			p.r.Fault(root, "static", name, "no networks of that name; write one of networks.name")
+		if !slices.ContainsFunc(d.Classes, func(c Class) bool { return c.Name == name && c.Behind == "" }) {
+			p.r.Fault(root, "static", name, "no networks of that name with a path of their own; write one of networks.name")
 		}
 	}
 	for _, f := range d.Faults {
@@ -63,7 +63,7 @@ func (d *Day) count() (n int) {
 	return n
 }
 
-// sessions that are to be expected.
+// sessions returns the expected number of sessions.
 func (d *Day) sessions() (n float64) {
 	for _, c := range d.Classes {
 		n += float64(c.Count) * float64(c.Traffic.FetchesPPM+c.Traffic.PagesPPM) / 1e6 * float64(d.LengthUs) / float64(max(d.WindowUs, 1))
@@ -80,6 +80,19 @@ func (p *parser) checkFault(n *node, f *Fault) {
 	}
 }
 
+// checkNeighbour gives a class the path of the one that it is behind.
+func (p *parser) checkNeighbour(c *Class, bad func(field, problem string)) {
+	i := slices.IndexFunc(p.day.Classes, func(o Class) bool { return o.Name == c.Behind && o.Behind == "" })
+	switch {
+	case i < 0 || p.day.Classes[i].Count < c.Count:
+		bad("behind", "no networks of that name above, or fewer; write the name of a class with a path of its own")
+	case c.Path.RateBitPerS != 0 || c.Vary.SDPPM > 0 || len(c.Whens) > 0 || c.SpreadPPM > 0:
+		bad("behind", "shares the path of "+c.Behind+"; leave out path, spread, vary and when")
+	default:
+		c.Path, c.SpreadPPM = p.day.Classes[i].Path, p.day.Classes[i].SpreadPPM
+	}
+}
+
 func (p *parser) checkClass(n *node, c *Class) {
 	bad := func(field, problem string) { p.r.Fault(n, "networks."+field, "", c.Name+": "+problem) }
 	if c.Name == "" {
@@ -90,6 +103,13 @@ func (p *parser) checkClass(n *node, c *Class) {
 	}
 	if c.Count < 1 {
 		bad("count", "none; write 1 or more")
+	}
+	if t := &c.Traffic; t.Larges < 1 || t.Smalls < 1 || t.Larges > 100 || t.Smalls > 100 {
+		bad("traffic", "larges and smalls are 1 to 100")
+	}
+	if c.Behind != "" {
+		p.checkNeighbour(c, bad)
+		return
 	}
 	if c.Path.RateBitPerS < minRate {
 		bad("path.rate", "missing, or too little; write 8kbit or more")
@@ -112,8 +132,5 @@ func (p *parser) checkClass(n *node, c *Class) {
 		case w.RateBitPerS != nil && (c.Path.Policer || *w.RateBitPerS < minRate):
 			bad("when.rate", "of a policer, or less than 8kbit")
 		}
-	}
-	if t := &c.Traffic; t.Larges < 1 || t.Smalls < 1 || t.Larges > 100 || t.Smalls > 100 {
-		bad("traffic", "larges and smalls are 1 to 100")
 	}
 }

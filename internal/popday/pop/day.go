@@ -7,19 +7,21 @@ type Day struct {
 	Name, About, Notes string
 
 	WindowUs, LengthUs uint64
-	EndUs              uint64   // the day is broken off here; 0: LengthUs
+	EndUs              uint64   // the day ends early here; 0: LengthUs
 	Qdisc              string   // root qdisc of the edge: fq or pfifo_fast
-	Default            string   // congestion control of the edge where the policy names none: cubic or bbr
+	Default            string   // congestion control of the edge if the policy names none: cubic or bbr
 	Congctl            string   // keys of congctl.yml besides those that the lab sets
 	Static             []string // classes that the policy `static` treats
 	Classes            []Class
 	Faults             []Fault
+	Expect             []Expectation // of the policy loop
 }
 
-// Class is networks alike.
+// Class is a set of similar networks.
 type Class struct {
 	Name      string
 	Count     int
+	Behind    string // another class: these are its networks' neighbours, behind the same lines; "" for none
 	SpreadPPM uint32 // sd of the log of the rate between networks of the class, millionths
 	Path      Path
 	Vary      Vary
@@ -27,8 +29,8 @@ type Class struct {
 	Traffic   Traffic
 }
 
-// Path is the way from the edge to a network: loss, then delay, then the bottleneck
-// with its queue, the last mile.
+// Path is the way from the edge to a network: loss, then delay, then the bottleneck with its
+// queue, the last mile.
 type Path struct {
 	RateBitPerS uint64
 	RTTUs       uint64
@@ -43,22 +45,22 @@ type Path struct {
 //
 //	x' = a x + sqrt(1 - a^2) N(0, SD),   a = exp(-Every / Memory)
 //
-// so the rate is log-normal about the path's at any moment and forgets itself in Memory.
+// so the rate is log-normal about the path's at any time and forgets itself in Memory.
 type Vary struct {
 	SDPPM             uint32 // sd of the log of the rate, millionths; 0: steady
 	MemoryUs, EveryUs uint64
 }
 
-// When is a stretch of time in which a path is another one, once or again and again.
+// When is a time in which a path differs, once or repeatedly.
 type When struct {
 	FromUs, ForUs uint64
-	EveryUs       uint64  // again after so long; 0: once
-	RateBitPerS   *uint64 // nil: as ever
+	EveryUs       uint64  // again after this time; 0: once
+	RateBitPerS   *uint64 // nil: unchanged
 	RTTUs         *uint64
 	LossPPM       *uint32
 }
 
-// Traffic is what the clients of one network ask for.
+// Traffic is what the clients of one network request.
 type Traffic struct {
 	FetchesPPM uint64 // sessions with large responses, mean per window, millionths
 	PagesPPM   uint64 // sessions of small responses only
@@ -68,26 +70,26 @@ type Traffic struct {
 	Smalls     int    // of a page
 	ThinkUs    uint64 // mean pause between the responses of a session
 	HTTP2PPM   uint32 // share of sessions
-	AppBitPerS uint64 // the server hands out no faster; 0: as fast as TCP takes it
+	AppBitPerS uint64 // the server sends no faster; 0: as fast as TCP takes it
 	Rcvbuf     uint64 // the client's receive buffer, bytes; 0: the kernel's
 }
 
 // Range is inclusive.
 type Range struct{ Least, Most uint64 }
 
-// Fault is what goes wrong with the product, or with its host.
+// Fault is something that goes wrong with the product, or with its host.
 type Fault struct {
 	AtUs uint64
 	Do   string // one of Deeds
-	ByUs int64  // of step_clock: forward, or back where it is negative
+	ByUs int64  // of step_clock: forward, or back if negative
 }
 
-// Deeds that a fault can be.
+// Deeds of a fault.
 const (
 	Kill       = "kill"        // SIGKILL
 	Stop       = "stop"        // SIGTERM, and wait
 	Start      = "start"       // again, with the same store
-	Pause      = "pause"       // SIGSTOP: it is there and does nothing
+	Pause      = "pause"       // SIGSTOP: it exists and does nothing
 	Resume     = "resume"      // SIGCONT
 	StepClock  = "step_clock"  // of the wall clock, by ByUs
 	EmptyStore = "empty_store" // stop, remove the store, start
@@ -100,13 +102,15 @@ type World struct {
 	Sessions []Session // by AtUs
 }
 
-// Network is one client prefix.
+// Network is one client prefix. A neighbour's server is not the edge but another one,
+// which stays on CUBIC whatever the edge does.
 type Network struct {
 	Class   string
 	Number  int // within its class, from 1
 	Prefix  netip.Prefix
 	Path    Path // at the start
 	Traffic Traffic
+	Behind  int // the network whose path this one shares as its neighbour; -1: it has its own
 }
 
 // Change is a network's path from AtUs on.
@@ -116,7 +120,7 @@ type Change struct {
 	Path    Path
 }
 
-// Session is one connection and what is asked for on it, one after another.
+// Session is one connection and its requests, one after another.
 type Session struct {
 	AtUs     uint64
 	Network  int
@@ -125,17 +129,18 @@ type Session struct {
 	Requests []Request
 }
 
-// Request waits so long after the response before it.
+// Request waits this long after the previous response.
 type Request struct {
 	WaitUs uint64
 	Bytes  uint64
 }
 
-// Hosts of each network that clients live on.
+// Hosts of each network with clients on them.
 const Hosts = 4
 
-// PrefixOf is the network that the i-th has: every third is IPv6. Ranges of RFC 2544
-// and RFC 3849, which no real client has and which the product takes for clients.
+// PrefixOf returns the prefix of the i-th network: every third is IPv6. The ranges are those
+// of RFC 2544 and RFC 3849, which no real client has and which the product takes for
+// clients.
 func PrefixOf(i int) netip.Prefix {
 	if i%3 == 2 {
 		a := [16]byte{0x20, 0x01, 0x0d, 0xb8, 0, byte((i + 1) >> 8), byte(i + 1)}

@@ -2,12 +2,12 @@ package pop
 
 import "math"
 
-// dice is SplitMix64 (Steele, Lea, Flood 2014) with the few distributions that a day
-// needs: its own, so that a seed gives the same day with every release of Go.
+// dice is SplitMix64 (Steele, Lea, Flood 2014) with the few distributions that a day needs.
+// It is our own, so that a seed gives the same day with every release of Go.
 type dice uint64
 
-// Streams of random numbers. Each network has its own of each, so that one more
-// network, or one more session, leaves those of the others as they were.
+// Streams of random numbers. Each network has its own of each, so that one more network, or
+// one more session, leaves those of the others unchanged.
 const (
 	streamSpread = 1 + iota
 	streamVary
@@ -34,10 +34,10 @@ func (d *dice) next() uint64 {
 // share is uniform in [0, 1).
 func (d *dice) share() float64 { return float64(d.next()>>11) / (1 << 53) }
 
-// below gives 0..n-1; the bias of 2^-40 and less is no matter here.
+// below returns 0..n-1; its bias of at most 2^-40 does not matter here.
 func (d *dice) below(n int) int { return int(d.share() * float64(n)) }
 
-// chance is true for so many of a million.
+// chance is true with the given parts in a million.
 func (d *dice) chance(ppm uint32) bool { return d.share()*1e6 < float64(ppm) }
 
 // wait is exponential: the gap to the next of a Poisson process.

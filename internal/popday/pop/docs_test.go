@@ -1,12 +1,13 @@
 package pop
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/strict"
 )
 
 // TestPageTellsEveryKey: docs/format/pop.md names whatever a file may hold.
@@ -16,19 +17,19 @@ func TestPageTellsEveryKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(b)
-	for _, k := range slices.Concat(topKeys, scenario.Names(classKeys), scenario.Names(trafficKeys), deeds, []string{"when"}) {
+	for _, k := range slices.Concat(topKeys, strict.Names(classKeys), strict.Names(trafficKeys), deeds, slices.Collect(maps.Keys(Measures)), []string{"when"}) {
 		if !strings.Contains(page, "`"+k+"`") {
 			t.Errorf("the page lacks %s", k)
 		}
 	}
-	for section, keys := range map[string][]string{"path": scenario.Names(pathKeys), "vary": scenario.Names(varyKeys)} {
+	for section, keys := range map[string][]string{"path": strict.Names(pathKeys), "vary": strict.Names(varyKeys)} {
 		for _, k := range keys {
 			if !strings.Contains(page, "`"+section+"."+k+"`") {
 				t.Errorf("the page lacks %s.%s", section, k)
 			}
 		}
 	}
-	for _, k := range slices.Concat(scenario.Names(whenKeys), scenario.Names(faultKeys)) {
+	for _, k := range slices.Concat(strict.Names(whenKeys), strict.Names(faultKeys), strict.Names(expectKeys)) {
 		if !strings.Contains(page, k+": ") {
 			t.Errorf("the page lacks %s", k)
 		}

@@ -33,6 +33,9 @@ func TestGolden(t *testing.T) {
 func dayText(d *Day) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: window %d us, length %d us, end %d us, %s over %s, static %v, faults %v\n", d.Name, d.WindowUs, d.LengthUs, d.EndUs, d.Default, d.Qdisc, d.Static, d.Faults)
+	for _, e := range d.Expect {
+		fmt.Fprintf(&b, "expect %s of %q: least %s, most %s, above %s\n", e.Measure, e.Of, bound(e.Least), bound(e.Most), bound(e.Above))
+	}
 	for _, c := range d.Classes {
 		fmt.Fprintf(&b, "%s x%d spread %d: %+v\n  vary %+v\n  traffic %+v\n", c.Name, c.Count, c.SpreadPPM, c.Path, c.Vary, c.Traffic)
 		for _, w := range c.Whens {
@@ -40,6 +43,13 @@ func dayText(d *Day) string {
 		}
 	}
 	return b.String()
+}
+
+func bound(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprint(*v)
 }
 
 func whenText(w When) (s string) {

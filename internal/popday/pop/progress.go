@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Progress is how far a day is. Its machine tells it as a line of text, which people
-// can read as well.
+// Progress is how far a day is. Its machine prints it as a line of text, which people can
+// read as well.
 type Progress struct {
 	At, End                  time.Duration // of the day
 	Responses, Large, Broken int
-	Selected                 int // client networks that congctl has selected now; Nobody where none decides
+	Selected                 int // client networks that congctl has selected now; NoSelection if nothing decides
 }
 
-// Nobody selects: there is no congctl, or it has not had a round yet.
-const Nobody = -1
+// NoSelection means no selection: there is no congctl, or it has not had a round yet.
+const NoSelection = -1
 
 const (
 	progressFormat = "%s of %s: %d responses, %d large, %d broken"
@@ -24,7 +24,7 @@ const (
 
 func (p Progress) String() string {
 	text := fmt.Sprintf(progressFormat, p.At, p.End, p.Responses, p.Large, p.Broken)
-	if p.Selected != Nobody {
+	if p.Selected != NoSelection {
 		text += fmt.Sprintf(selectedFormat, p.Selected)
 	}
 	return text
@@ -33,7 +33,7 @@ func (p Progress) String() string {
 // ParseProgress reads such a line; ok is false for any other text.
 func ParseProgress(line string) (p Progress, ok bool) {
 	var at, end string
-	// A word ends at a space: the colon is cut off before.
+	// A word ends at a space, so the colon is removed first.
 	_, err := fmt.Sscanf(strings.Replace(line, ":", "", 1), strings.Replace(progressFormat, ":", "", 1),
 		&at, &end, &p.Responses, &p.Large, &p.Broken)
 	if err != nil {
@@ -48,7 +48,7 @@ func ParseProgress(line string) (p Progress, ok bool) {
 	if i := strings.LastIndex(line, ", "); i < 0 {
 		return Progress{}, false
 	} else if _, err := fmt.Sscanf(line[i:], selectedFormat, &p.Selected); err != nil {
-		p.Selected = Nobody
+		p.Selected = NoSelection
 	}
 	return p, p.String() == line
 }

@@ -12,7 +12,7 @@ func TestProgressLine(t *testing.T) {
 	if got, want := p.String(), "12m0s of 4h0m0s: 920 responses, 217 large, 0 broken, 3 selected"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	p.Selected = Nobody
+	p.Selected = NoSelection
 	if got, want := p.String(), "12m0s of 4h0m0s: 920 responses, 217 large, 0 broken"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -30,7 +30,7 @@ func TestProgressIsReadBack(t *testing.T) {
 		p := Progress{
 			At: time.Duration(n.Draw(t, "at")) * time.Second, End: time.Duration(n.Draw(t, "end")) * time.Millisecond,
 			Responses: n.Draw(t, "responses"), Large: n.Draw(t, "large"), Broken: n.Draw(t, "broken"),
-			Selected: rapid.IntRange(Nobody, 500).Draw(t, "selected"),
+			Selected: rapid.IntRange(NoSelection, 500).Draw(t, "selected"),
 		}
 		if got, ok := ParseProgress(p.String()); !ok || got != p {
 			t.Fatalf("%q is read as %v, %t", p, got, ok)

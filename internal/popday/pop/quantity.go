@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 const maxSpan = 7 * 24 * time.Hour
@@ -71,10 +71,3 @@ func readRange(s string) (r Range, err error) {
 
 // maxResponse: the server hands out a piece of one array of this size.
 const maxResponse = 8 << 20
-
-func given[V any](read func(string) (V, error)) func(string) (*V, error) {
-	return func(s string) (*V, error) {
-		v, err := read(s)
-		return &v, err
-	}
-}

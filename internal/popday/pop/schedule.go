@@ -1,13 +1,13 @@
 package pop
 
-// Who asks for what, and when. Sessions of a network are two Poisson processes: fetches,
-// which have responses long enough to be treated, and pages of small ones. A fetch
-// begins with a small response, as a page does before its video. The schedule is open:
-// a session begins at its time, however slow the ones before it are.
+// The requests and their times. Sessions of a network are two Poisson processes: fetches,
+// which have responses long enough to be treated, and pages of small ones. A fetch begins
+// with a small response, as a page does before its video. The schedule is open: a session
+// begins at its time, however slow the ones before it are.
 
-// sessionsOf are those of one network in a whole day.
-func sessionsOf(d *Day, t *Traffic, network int, seed uint64) []Session {
-	fetches := arrivals(d, t.FetchesPPM, newDice(seed, network, streamFetches), func(r *dice) Session {
+// sessionsOf returns those of one network in a whole day, drawn from a stream of dice.
+func sessionsOf(d *Day, t *Traffic, network, stream int, seed uint64) []Session {
+	fetches := arrivals(d, t.FetchesPPM, newDice(seed, stream, streamFetches), func(r *dice) Session {
 		s := Session{Network: network, Host: r.below(Hosts), HTTP2: r.chance(t.HTTP2PPM)}
 		s.ask(0, r.size(t.Small))
 		for range t.Larges {
@@ -15,7 +15,7 @@ func sessionsOf(d *Day, t *Traffic, network int, seed uint64) []Session {
 		}
 		return s
 	})
-	pages := arrivals(d, t.PagesPPM, newDice(seed, network, streamPages), func(r *dice) Session {
+	pages := arrivals(d, t.PagesPPM, newDice(seed, stream, streamPages), func(r *dice) Session {
 		s := Session{Network: network, Host: r.below(Hosts), HTTP2: r.chance(t.HTTP2PPM)}
 		s.ask(0, r.size(t.Small))
 		for range t.Smalls - 1 {

@@ -11,7 +11,11 @@ func (d *Day) World(seed uint64) *World {
 	w := &World{}
 	for i := range d.Classes {
 		for n := range d.Classes[i].Count {
-			w.add(d, &d.Classes[i], n, seed)
+			if c := &d.Classes[i]; c.Behind != "" {
+				w.addNeighbour(d, c, n, seed)
+			} else {
+				w.add(d, c, n, seed)
+			}
 		}
 	}
 	w.Changes = slices.DeleteFunc(w.Changes, func(c Change) bool { return c.AtUs >= d.EndUs })
@@ -29,12 +33,21 @@ func (w *World) add(d *Day, c *Class, n int, seed uint64) {
 	if len(changes) > 0 && changes[0].AtUs == 0 {
 		path, changes = changes[0].Path, changes[1:]
 	}
-	w.Networks = append(w.Networks, Network{Class: c.Name, Number: n + 1, Prefix: PrefixOf(i), Path: path, Traffic: c.Traffic})
+	w.Networks = append(w.Networks, Network{Class: c.Name, Number: n + 1, Prefix: PrefixOf(i), Path: path, Traffic: c.Traffic, Behind: -1})
 	w.Changes = append(w.Changes, changes...)
-	w.Sessions = append(w.Sessions, sessionsOf(d, &c.Traffic, i, seed)...)
+	w.Sessions = append(w.Sessions, sessionsOf(d, &c.Traffic, i, i, seed)...)
 }
 
-// scaled is a rate times e^x, a multiple of 8 bit/s as tc has it.
+// addNeighbour adds the n-th network of a class behind another one's line. Its clients ask
+// when those of the line do, so that the two meet there.
+func (w *World) addNeighbour(d *Day, c *Class, n int, seed uint64) {
+	i := len(w.Networks)
+	line := slices.IndexFunc(w.Networks, func(o Network) bool { return o.Class == c.Behind && o.Number == n+1 })
+	w.Networks = append(w.Networks, Network{Class: c.Name, Number: n + 1, Prefix: PrefixOf(i), Path: w.Networks[line].Path, Traffic: c.Traffic, Behind: line})
+	w.Sessions = append(w.Sessions, sessionsOf(d, &c.Traffic, i, line, seed)...)
+}
+
+// scaled returns a rate times e^x, a multiple of 8 bit/s as in tc.
 func scaled(bitPerS uint64, x float64) uint64 {
 	return max(uint64(float64(bitPerS)*math.Exp(x))/8*8, minRate)
 }

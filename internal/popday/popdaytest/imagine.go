@@ -4,16 +4,17 @@ import (
 	"encoding/json"
 	"math"
 
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/pop"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/popday"
+	"github.com/congctl/congctl/internal/popday/pop"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
-// Day is the imagined one: what the treatment helps, what it harms, what is slow, what
-// a guard keeps out, and what is bad for a window.
+// Day is the imagined one: networks that the treatment helps, that it harms, that are slow,
+// that a guard keeps out, and that are bad for a window.
 const Day = `
 name: imagined
 about: nine networks whose truth is known
@@ -28,45 +29,42 @@ networks:
   - {name: fibre, count: 3, spread: 30%, path: {rate: 30mbit, rtt: 14ms}}
   - {name: small-window, path: {rate: 20mbit, rtt: 70ms}, traffic: {rcvbuf: 16kB}}
   - {name: bad-window, path: {rate: 20mbit, rtt: 60ms}, when: [{from: 90m, for: 2m, loss: 5%}]}
+expect:
+  - {measure: effect, of: lossy, least: 2, above: 1.5}
+  - {measure: gain, least: 1.12, above: 1}
+  - {measure: gain_share, least: 40%}
+  - {measure: gain_share_late, least: 60%}
+  - {measure: truth_missed, most: 0}
+  - {measure: switch_missed, most: 0}
+  - {measure: treated, of: small-window, most: 0}
+  - {measure: selected, of: bad-window, most: 0}
+  - {measure: promoted, of: slow, most: 0}
+  - {measure: new_share, most: 3%}
+  - {measure: small_treated, most: 0}
+  - {measure: harmed, most: 0}
+  - {measure: resent, most: 100%}
 `
 
 const (
-	// Began is the day's first moment, Unix seconds: the start of a block.
+	// Began is the day's start, Unix seconds, which is the start of a block.
 	Began = 1767225600
 	// blockS and windowS are those of windows of two minutes.
 	blockS, windowS = 720, 120
 	// groupTrial blocks, one of them control.
 	groupTrial = 2
 	noise      = 0.35 // sd of ln goodput between responses
-	// tryFrom and retireAt: the round that chooses, and the one that gives up on slow networks; seconds of the day.
+	// tryFrom and retireAt: the round that chooses, and the one that gives up on slow
+	// networks; seconds of the day.
 	tryFrom, retireAt = 30 * 60, 3 * 3600
 )
 
-// Truth is what the treatment does: goodput times so much, by class; 1 for others.
+// Truth is what the treatment does: the factor on goodput, by class; 1 for others.
 type Truth map[string]float64
-
-// Response is a line of a run's responses.
-type Response struct {
-	Network      int    `json:"network"`
-	Session      int    `json:"session"`
-	Request      int    `json:"request"`
-	StartUs      uint64 `json:"start_us"`
-	FirstUs      uint64 `json:"first_us"`
-	EndUs        uint64 `json:"end_us"`
-	Asked        uint64 `json:"asked_bytes"`
-	Got          uint64 `json:"got_bytes"`
-	Fresh        bool   `json:"fresh"`
-	HTTP2        bool   `json:"http2"`
-	Cong         string `json:"cong"`
-	SentBytes    uint64 `json:"sent_bytes"`
-	RetransBytes uint64 `json:"retrans_bytes"`
-	MinRTTUs     uint32 `json:"min_rtt_us"`
-}
 
 // Run is a run with the files that it leaves, and the store's content.
 type Run struct {
 	Facts     []byte
-	Responses []Response
+	Responses []popday.Response
 	Loop      bool
 	Rounds    []journal.Round // oldest first
 	Events    []journal.Event
@@ -95,7 +93,7 @@ type windowKey struct {
 	arm    record.Arm
 }
 
-// Imagine makes a run of the day under a policy: cubic, bbr or loop. Another luck gives
+// Imagine makes a run of the day under a policy: cubic, bbr or loop. Another luck means
 // other responses to the same requests.
 func Imagine(d *pop.Day, seed, luck uint64, name string, truth Truth) *Run {
 	m := &imagining{day: d, world: d.World(seed), policy: name, truth: truth, luck: stat.NewRand(luck, uint64(len(name))),
@@ -127,7 +125,7 @@ func (m *imagining) session(number int, s *pop.Session) {
 	at := s.AtUs
 	for i, q := range s.Requests {
 		at += q.WaitUs
-		r := Response{Network: s.Network, Session: number, Request: i, StartUs: at, Asked: q.Bytes, Got: q.Bytes, Fresh: i == 0, HTTP2: s.HTTP2,
+		r := popday.Response{Network: s.Network, Session: number, Request: i, StartUs: at, Asked: q.Bytes, Got: q.Bytes, Fresh: i == 0, HTTP2: s.HTTP2,
 			Cong: "cubic", SentBytes: q.Bytes + q.Bytes/50, RetransBytes: q.Bytes / 50, MinRTTUs: uint32(m.world.Networks[s.Network].Path.RTTUs)}
 		arm, treated := m.arm(&r)
 		rate := m.level(&r, treated)
@@ -142,8 +140,8 @@ func (m *imagining) session(number int, s *pop.Session) {
 	}
 }
 
-// level is a response's goodput, bytes/s.
-func (m *imagining) level(r *Response, treated bool) float64 {
+// level returns a response's goodput, bytes/s.
+func (m *imagining) level(r *popday.Response, treated bool) float64 {
 	n := &m.world.Networks[r.Network]
 	rate := float64(n.Path.RateBitPerS) / 8 * math.Exp(noise*m.normal())
 	if n.Path.LossPPM > 0 {
@@ -158,8 +156,8 @@ func (m *imagining) level(r *Response, treated bool) float64 {
 	return rate
 }
 
-// arm of a response, and whether it is treated.
-func (m *imagining) arm(r *Response) (record.Arm, bool) {
+// arm returns that of a response, and whether it is treated.
+func (m *imagining) arm(r *popday.Response) (record.Arm, bool) {
 	large := r.Asked >= 100_000
 	switch {
 	case m.policy == "bbr":
@@ -171,7 +169,7 @@ func (m *imagining) arm(r *Response) (record.Arm, bool) {
 	return arm, large && arm == record.ArmTreatment
 }
 
-// tried: whether a network is in the plan at a time of the day.
+// tried reports whether a network is in the plan at a time of the day.
 func (m *imagining) tried(network int, at int64) bool {
 	switch m.class(network) {
 	case "lossy":
@@ -183,29 +181,24 @@ func (m *imagining) tried(network int, at int64) bool {
 }
 
 func (m *imagining) facts(seed uint64) {
-	type network struct {
-		Class  string        `json:"class"`
-		Prefix record.Prefix `json:"prefix"`
-	}
-	var networks []network
+	f := popday.Facts{Day: m.day.Name, Policy: m.policy, Seed: seed, Kernel: "6.1.0-imagined", BeganUnixS: Began, DurationUs: m.day.EndUs, BusyShare: 0.01,
+		Responses: len(m.run.Responses)}
 	for i := range m.world.Networks {
-		networks = append(networks, network{m.class(i), m.prefix(i)})
+		f.Networks = append(f.Networks, popday.NetworkFacts{Class: m.class(i), Prefix: m.prefix(i)})
 	}
-	large := 0
 	for _, r := range m.run.Responses {
-		if r.Asked >= 100_000 {
-			large++
+		if r.Asked >= popday.LargeBytes {
+			f.Large++
 		}
 	}
-	m.run.Facts, _ = json.Marshal(map[string]any{"day": m.day.Name, "policy": m.policy, "seed": seed, "kernel": "6.1.0-imagined", "began_unix_s": Began,
-		"duration_us": m.day.EndUs, "busy_share": 0.01, "responses": len(m.run.Responses), "large": large, "networks": networks}) // of plain values: cannot fail
+	m.run.Facts, _ = json.Marshal(f) // of plain values: cannot fail
 }
 
-// rounds choose the slow from tryFrom on, each with its event.
+// rounds choose the slow networks from tryFrom on, each with its event.
 func (m *imagining) rounds() {
 	before := map[int]bool{}
 	for at := int64(windowS); at <= int64(m.day.EndUs/1e6); at += windowS {
-		round := journal.Round{RoundStart: Began + at, Window: Began + at - windowS, Known: len(m.world.Networks), Ranked: len(m.world.Networks), InGroup: 2}
+		round := journal.Round{Summary: policy.Summary{RoundStart: Began + at, Window: Began + at - windowS, Known: len(m.world.Networks), Ranked: len(m.world.Networks), InGroup: 2}}
 		var memory policy.Memory
 		for n := range m.world.Networks {
 			in := m.tried(n, at)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/popday"
+	"github.com/congctl/congctl/internal/popday"
 )
 
 // Every key of report.json stands on the format's page.

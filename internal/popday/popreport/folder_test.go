@@ -12,15 +12,15 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/pop"
-	"github.com/congctl/congctl/internal/core/popday"
-	"github.com/congctl/congctl/internal/core/popday/popdaytest"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/popday"
+	"github.com/congctl/congctl/internal/popday/pop"
+	"github.com/congctl/congctl/internal/popday/popdaytest"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// memory is a store of an imagined run.
+// memory is the store of a simulated run.
 type memory struct{ *popdaytest.Run }
 
 func (m memory) Heads(_ context.Context, from, to int64) (list []journal.Head, err error) {
@@ -60,7 +60,7 @@ func (m memory) Setting(context.Context, string) ([]byte, bool, error) {
 }
 func (m memory) Close() error { return nil }
 
-// folder writes imagined runs and gives what reads them.
+// folder writes imagined runs and returns what reads them.
 func folder(t testing.TB, seeds []uint64, policies ...string) (dir string, src Source) {
 	t.Helper()
 	dir = t.TempDir()
@@ -74,11 +74,11 @@ func folder(t testing.TB, seeds []uint64, policies ...string) (dir string, src S
 			made := popdaytest.Imagine(d, seed, 10*seed+uint64(i), name, popdaytest.Truth{"lossy": 2.5, "fibre": 0.75})
 			run := filepath.Join(dir, fmt.Sprintf("%s-%d", name, seed))
 			writeRun(t, run, made)
-			stores[filepath.Join(run, StoreFile)] = made
+			stores[filepath.Join(run, popday.StoreFile)] = made
 		}
 	}
 	return dir, Source{
-		Open:    func(_ context.Context, path string) (Store, error) { return memory{stores[path]}, nil },
+		Open:    func(_ context.Context, path string) (LoopStore, error) { return memory{stores[path]}, nil },
 		Shipped: func(name string) ([]byte, bool) { return []byte(popdaytest.Day), name == "imagined" },
 		Config:  func(d *pop.Day) (config.Config, error) { return config.Parse([]byte("window: 2m\npoll: 12s\n")) },
 	}
@@ -96,9 +96,9 @@ func writeRun(t testing.TB, dir string, made *popdaytest.Run) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	files := map[string][]byte{FactsFile: made.Facts, ResponsesFile: b.Bytes(), DayFile: []byte(popdaytest.Day)}
+	files := map[string][]byte{popday.FactsFile: made.Facts, popday.ResponsesFile: b.Bytes(), popday.DayFile: []byte(popdaytest.Day)}
 	if made.Loop {
-		files[StoreFile] = []byte("in memory")
+		files[popday.StoreFile] = []byte("in memory")
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func writeRun(t testing.TB, dir string, made *popdaytest.Run) {
 	}
 }
 
-// reported reads, compares and writes, and gives the files.
+// reported reads, compares and writes, and returns the files.
 func reported(t testing.TB, dir string, src Source) (files map[string]string, r *popday.Report) {
 	t.Helper()
 	in, err := Read(t.Context(), dir, src)
@@ -120,6 +120,12 @@ func reported(t testing.TB, dir string, src Source) (files map[string]string, r 
 	if r, err = popday.Build(in); err != nil {
 		t.Fatal(err)
 	}
+	return written(t, dir, r), r
+}
+
+// written writes the report and returns its files, and the screen's text.
+func written(t testing.TB, dir string, r *popday.Report) (files map[string]string) {
+	t.Helper()
 	if err := Write(dir, r); err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +138,11 @@ func reported(t testing.TB, dir string, src Source) (files map[string]string, r 
 		files[name] = string(b)
 	}
 	var text bytes.Buffer
-	if err := Text(&text, r); err != nil {
+	if err := Text(&text, r, PageFile); err != nil {
 		t.Fatal(err)
 	}
 	files["summary.txt"] = text.String()
-	return files, r
+	return files
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/popday"
+	"github.com/congctl/congctl/internal/popday"
 )
 
 var cellEscaper = strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;")
 
-// markdown is the report as text, for a mail or a pull request.
-func markdown(r *popday.Report) []byte {
+// markdown returns the report as text, for a mail or a pull request.
+func markdown(r *popday.Report) ([]byte, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n", r.Day, r.About)
-	if r.Notes != "" {
-		b.WriteString("\n" + strings.TrimSpace(r.Notes) + "\n")
-	}
-	for _, p := range parts(r) {
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n%s\n", r.Day, r.About, headline(r))
+	first := firstTable(r)
+	first.markdown(&b)
+	all, err := parts(r)
+	for _, p := range all {
 		fmt.Fprintf(&b, "\n## %s\n", p.Title)
 		for _, w := range p.Words {
 			b.WriteString("\n" + cellEscaper.Replace(w) + "\n")
@@ -25,7 +25,7 @@ func markdown(r *popday.Report) []byte {
 			t.markdown(&b)
 		}
 	}
-	return []byte(b.String())
+	return []byte(b.String()), err
 }
 
 func (t *table) markdown(b *strings.Builder) {

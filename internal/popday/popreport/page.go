@@ -7,9 +7,9 @@ import (
 	"html/template"
 	"strings"
 
-	"github.com/congctl/congctl/internal/app/lab/plot"
-	"github.com/congctl/congctl/internal/app/lab/report"
-	"github.com/congctl/congctl/internal/core/popday"
+	"github.com/congctl/congctl/internal/lab/plot"
+	"github.com/congctl/congctl/internal/lab/report"
+	"github.com/congctl/congctl/internal/popday"
 )
 
 // svg is a drawing made by package plot, which escapes what it draws.
@@ -23,30 +23,23 @@ var pageStyle string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"mark": mark, "cell": cellOf}).Parse(pageText))
 
-// figure is a plot, or several, with words.
-type figure struct {
-	Title string
-	Note  string
-	Wide  bool
-	SVG   []svg
-}
-
-const (
-	wide   = 1160 // pixels of a plot across the page
-	narrow = 560  // of one of two
-)
-
 type page struct {
 	*popday.Report
 	Style    template.CSS
-	Headline []string
+	Headline string
+	First    []figure
+	Table    table
 	Invalid  []popday.RunLine
 	Parts    []part
 }
 
-// htmlPage is the report for a browser: one file, no script, nothing loaded.
+// htmlPage returns the report for a browser: one file, no script, nothing loaded.
 func htmlPage(r *popday.Report) ([]byte, error) {
-	p := page{Report: r, Style: template.CSS(plot.Style + report.PageStyle + pageStyle), Headline: headline(r), Parts: parts(r)}
+	all, err := parts(r)
+	if err != nil {
+		return nil, err
+	}
+	p := page{Report: r, Style: template.CSS(plot.Style + report.PageStyle + pageStyle), Headline: headline(r), First: figures(figureOf(r, "first", "")), Table: firstTable(r), Parts: all}
 	for _, l := range r.Runs {
 		if !l.Valid {
 			p.Invalid = append(p.Invalid, l)
@@ -59,12 +52,12 @@ func htmlPage(r *popday.Report) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// mark is the class of an answer.
+// mark returns the class of an answer.
 func mark(text string) string {
 	return map[string]string{string(popday.Yes): "yes", string(popday.No): "no"}[text]
 }
 
-// cell has its interval apart, so that the eye finds the values.
+// cell keeps its interval apart, so that the eye finds the values.
 type cell struct{ Text, Interval string }
 
 func cellOf(text string) cell {

@@ -10,27 +10,19 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/core/pop"
-	"github.com/congctl/congctl/internal/core/popday"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/popday"
+	"github.com/congctl/congctl/internal/popday/pop"
 )
 
-// Files of a run's folder.
-const (
-	FactsFile     = "facts.json"
-	ResponsesFile = "responses.jsonl.gz"
-	StoreFile     = "store.sqlite"
-	DayFile       = "scenario.yml" // the day's text
-)
-
-// Source is what a folder alone cannot tell.
+// Source is what a folder alone cannot provide.
 type Source struct {
-	Open    func(ctx context.Context, path string) (Store, error)
-	Shipped func(day string) ([]byte, bool) // the text of a day that comes with congctl
+	Open    func(ctx context.Context, path string) (LoopStore, error)
+	Shipped func(day string) ([]byte, bool) // the text of a day that ships with congctl
 	Config  func(*pop.Day) (config.Config, error)
 }
 
-// Read reads all runs of a folder. One that holds a run itself is that run.
+// Read reads all runs of a folder. A folder that itself is a run counts as that run.
 func Read(ctx context.Context, dir string, src Source) (*popday.Input, error) {
 	runs, err := runsIn(dir)
 	if err != nil {
@@ -54,7 +46,7 @@ func Read(ctx context.Context, dir string, src Source) (*popday.Input, error) {
 			err = sameDay(run, text)
 		}
 		if err == nil {
-			r.Loop, err = readLoop(ctx, filepath.Join(run, StoreFile), cfg, r.Facts.Policy, src)
+			r.Loop, err = readLoop(ctx, filepath.Join(run, popday.StoreFile), cfg, r.Facts.Policy, src)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read run %s: %w", filepath.Base(run), err)
@@ -64,9 +56,9 @@ func Read(ctx context.Context, dir string, src Source) (*popday.Input, error) {
 	return in, nil
 }
 
-// runsIn are the folders with a run, by name.
+// runsIn returns the folders with a run, by name.
 func runsIn(dir string) (runs []string, err error) {
-	if _, err := os.Stat(filepath.Join(dir, FactsFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, popday.FactsFile)); err == nil {
 		return []string{dir}, nil
 	}
 	entries, err := os.ReadDir(dir)
@@ -75,18 +67,18 @@ func runsIn(dir string) (runs []string, err error) {
 	}
 	for _, e := range entries {
 		run := filepath.Join(dir, e.Name())
-		if _, err := os.Stat(filepath.Join(run, FactsFile)); err == nil {
+		if _, err := os.Stat(filepath.Join(run, popday.FactsFile)); err == nil {
 			runs = append(runs, run)
 		}
 	}
 	if runs == nil {
-		return nil, fmt.Errorf("%s: no folder in it has a %s; congctl lab pop writes them", dir, FactsFile)
+		return nil, fmt.Errorf("%s: no folder in it has a %s; congctl lab pop writes them", dir, popday.FactsFile)
 	}
 	return runs, nil
 }
 
 func readRun(dir string) (*popday.Run, error) {
-	b, err := os.ReadFile(filepath.Join(dir, FactsFile))
+	b, err := os.ReadFile(filepath.Join(dir, popday.FactsFile))
 	if err != nil {
 		return nil, err
 	}
@@ -94,53 +86,53 @@ func readRun(dir string) (*popday.Run, error) {
 	if r.Facts, err = popday.ReadFacts(b); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(filepath.Join(dir, ResponsesFile))
+	f, err := os.Open(filepath.Join(dir, popday.ResponsesFile))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
 	if err != nil {
-		return nil, fmt.Errorf("unpack %s: %w", ResponsesFile, err)
+		return nil, fmt.Errorf("unpack %s: %w", popday.ResponsesFile, err)
 	}
 	r.Responses, err = popday.ReadResponses(z, len(r.Facts.Networks))
 	return r, err
 }
 
-// dayText is in the run's folder; of older ones the shipped day of that name is assumed.
+// dayText reads the text in the run's folder; for older runs it assumes the shipped day of that name.
 func dayText(dir, name string, src Source) (text []byte, assumed string, err error) {
-	text, err = os.ReadFile(filepath.Join(dir, DayFile))
+	text, err = os.ReadFile(filepath.Join(dir, popday.DayFile))
 	if !errors.Is(err, fs.ErrNotExist) {
 		return text, "", err
 	}
 	text, ok := src.Shipped(name)
 	if !ok {
-		return nil, "", fmt.Errorf("find day %s: no %s in the folder, and none of that name comes with congctl", name, DayFile)
+		return nil, "", fmt.Errorf("find day %s: no %s in the folder, and none of that name comes with congctl", name, popday.DayFile)
 	}
-	return text, "the day of that name that comes with congctl: the runs' folders have no " + DayFile, nil
+	return text, "the day of that name that comes with congctl: the runs' folders have no " + popday.DayFile, nil
 }
 
-// endWith ends an assumed day where the run did: it may have been ended earlier. A run
-// lasts a little longer than its day, and less than a window.
+// endWith ends an assumed day where the run ended, which may be earlier. A run lasts a little
+// longer than its day, and less than a window.
 func endWith(d *pop.Day, f *popday.Facts) {
 	d.EndUs = max(min(d.EndUs, f.DurationUs/d.WindowUs*d.WindowUs), d.WindowUs)
 }
 
-// sameDay refuses a run whose folder has another day's text than the first.
+// sameDay refuses a run whose folder has a different day's text from the first.
 func sameDay(dir string, text []byte) error {
-	own, err := os.ReadFile(filepath.Join(dir, DayFile))
+	own, err := os.ReadFile(filepath.Join(dir, popday.DayFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil && !bytes.Equal(own, text) {
-		err = fmt.Errorf("compare %s: not the one of the other runs", DayFile)
+		err = fmt.Errorf("compare %s: differs from that of the other runs", popday.DayFile)
 	}
 	return err
 }
 
-// describe fills what the day says of itself.
+// describe fills in what the day says about itself.
 func describe(in *popday.Input, text []byte, src Source) (cfg config.Config, err error) {
-	if in.Day, err = pop.Parse(DayFile, text); err != nil {
+	if in.Day, err = pop.Parse(popday.DayFile, text); err != nil {
 		return cfg, err
 	}
 	if cfg, err = src.Config(in.Day); err != nil {
@@ -161,5 +153,5 @@ func describe(in *popday.Input, text []byte, src Source) (cfg config.Config, err
 	return cfg, err
 }
 
-// ofTheLab are the keys that say where things are in its machine.
+// ofTheLab are the keys for where things are in the lab's machine.
 var ofTheLab = map[string]bool{"pop": true, "state_dir": true, "socket": true}

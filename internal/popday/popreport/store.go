@@ -10,25 +10,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/app/config"
-	"github.com/congctl/congctl/internal/app/effects"
-	"github.com/congctl/congctl/internal/core/comparison"
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/policy"
-	"github.com/congctl/congctl/internal/core/popday"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput/comparison"
+	"github.com/congctl/congctl/internal/goodput/effects"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/popday"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// History is what is asked of congctl's store.
-type History interface {
-	Heads(ctx context.Context, from, to int64) ([]journal.Head, error)
-	Windows(ctx context.Context, from, to int64, row func(*record.Window) error) error
-	Rounds(ctx context.Context, n int) ([]journal.Round, error)
-}
-
-// Store is a whole one.
-type Store interface {
-	History
+// LoopStore is what the report reads of congctl's.
+type LoopStore interface {
+	effects.Past
 	Events(ctx context.Context, p record.Prefix, n int) ([]journal.Event, error)
 	Setting(ctx context.Context, key string) ([]byte, bool, error)
 	Close() error
@@ -40,7 +33,7 @@ const (
 	forever       = 1 << 40 // Unix seconds
 )
 
-// readLoop reads a run's store; nil where congctl did not run.
+// readLoop reads a run's store; nil if congctl did not run.
 func readLoop(ctx context.Context, path string, cfg config.Config, name string, src Source) (l *popday.Loop, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -57,7 +50,7 @@ func readLoop(ctx context.Context, path string, cfg config.Config, name string, 
 	c := effects.ConfigOf(cfg, salt)
 	c.To = forever
 	l = &popday.Loop{Observes: name == observePolicy, Pairs: comparison.New(c), Heads: map[int64]bool{}, Refuse: map[record.Prefix]string{}}
-	for _, part := range []func(context.Context, *popday.Loop, Store) error{rounds, windows, events} {
+	for _, part := range []func(context.Context, *popday.Loop, LoopStore) error{rounds, windows, events} {
 		if err := part(ctx, l, s); err != nil {
 			return nil, err
 		}
@@ -65,7 +58,7 @@ func readLoop(ctx context.Context, path string, cfg config.Config, name string, 
 	return l, nil
 }
 
-func rounds(ctx context.Context, l *popday.Loop, s Store) error {
+func rounds(ctx context.Context, l *popday.Loop, s LoopStore) error {
 	list, err := s.Rounds(ctx, all)
 	if err != nil {
 		return err
@@ -81,7 +74,7 @@ func rounds(ctx context.Context, l *popday.Loop, s Store) error {
 	return nil
 }
 
-func windows(ctx context.Context, l *popday.Loop, s Store) error {
+func windows(ctx context.Context, l *popday.Loop, s LoopStore) error {
 	heads, err := s.Heads(ctx, 0, forever)
 	if err != nil {
 		return err
@@ -100,8 +93,8 @@ func windows(ctx context.Context, l *popday.Loop, s Store) error {
 	})
 }
 
-// events keeps those of networks, and which guards ever kept one out.
-func events(ctx context.Context, l *popday.Loop, s Store) error {
+// events keeps those of networks, and the guards that ever kept each one out.
+func events(ctx context.Context, l *popday.Loop, s LoopStore) error {
 	list, err := s.Events(ctx, 0, all)
 	if err != nil {
 		return err
@@ -110,7 +103,7 @@ func events(ctx context.Context, l *popday.Loop, s Store) error {
 		if e.Prefix == 0 && e.Kind != string(policy.EventBrake) {
 			continue
 		}
-		l.Events = append(l.Events, popday.Event{At: e.At, Kind: policy.EventKind(e.Kind), Prefix: e.Prefix, Text: e.Text})
+		l.Events = append(l.Events, e)
 		if e.Kind != string(policy.EventRefused) {
 			continue
 		}

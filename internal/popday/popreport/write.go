@@ -6,14 +6,15 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/congctl/congctl/internal/core/popday"
+	"github.com/congctl/congctl/internal/popday"
 )
 
-// Files that a report is.
+// The files of a report.
 const (
 	JSONFile     = "report.json"
 	MarkdownFile = "report.md"
 	PageFile     = "report.html"
+	DrawingFile  = "report.svg"
 )
 
 // Write writes the report's files into a folder of runs.
@@ -26,10 +27,17 @@ func Write(dir string, r *popday.Report) error {
 	if err != nil {
 		return err
 	}
+	text, err := markdown(r)
+	if err != nil {
+		return err
+	}
 	for _, f := range []struct {
 		name string
 		body []byte
-	}{{JSONFile, append(b, '\n')}, {MarkdownFile, markdown(r)}, {PageFile, page}} {
+	}{{JSONFile, append(b, '\n')}, {MarkdownFile, text}, {PageFile, page}, {DrawingFile, Drawing(r)}} {
+		if f.body == nil { // nothing to draw
+			continue
+		}
 		if err := os.WriteFile(filepath.Join(dir, f.name), f.body, 0o644); err != nil {
 			return fmt.Errorf("write report: %w", err)
 		}

@@ -4,7 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // One window of one prefix:
@@ -15,19 +16,18 @@ import (
 //	n        = Poisson(conns * load)
 //	ln(rate) = ln(level) + 0.78 N, for each of n connections
 //
-// Connections are independent given the level: none shares a bottleneck with another,
-// none lives on into the next block, and prefixes drift apart. So shares of false
-// decisions are optimistic here.
+// Connections are independent given the level: none shares a bottleneck with another, none continues
+// into the next block, and prefixes drift apart. So shares of false decisions are optimistic here.
 //
-// All draws depend on seed, window and prefix alone and never on who is treated: two
-// runs of one city differ only where decisions differ.
+// All draws depend only on seed, window and prefix, never on the treatment: two runs of one city
+// differ only where decisions differ.
 
 const (
 	loadSwing   = 0.6  // of the eligible connections, around their mean over the day
 	connSpread  = 0.78 // standard deviation of ln(rate) between connections of a window
 	driftTime   = 3600 // s: the drift's correlation falls to 1/e
 	daySeconds  = 86400
-	bytesOfConn = 2_000_000 // of an eligible connection; nothing rests on it
+	bytesOfConn = 2_000_000 // of an eligible connection; nothing depends on it
 )
 
 // City is the PoP. Not for concurrent use.
@@ -40,12 +40,12 @@ type City struct {
 	moves  *draws
 	start  int64 // of the first window; only differences count
 
-	// Seen, if set, is called with each eligible connection: the number of its place and
-	// ln of the rate in bytes/s that it would have under CUBIC.
+	// Seen, if set, is called with each eligible connection: the index of its place, and ln of the
+	// rate in bytes/s that it would have under CUBIC.
 	Seen func(place int, lnRate float64)
 }
 
-// New founds a city of n prefixes, with windows of so many seconds.
+// New returns a city of n prefixes, with windows of that many seconds.
 func New(seed uint64, n int, windowSeconds int64) *City {
 	c := &City{Places: places(seed, n), seed: seed, window: windowSeconds, drift: make([]float64, n), moves: newDraws(seed, driftStream), start: -1}
 	for i := range c.drift {
@@ -54,14 +54,13 @@ func New(seed uint64, n int, windowSeconds int64) *City {
 	return c
 }
 
-// Served is what a prefix is given in a window.
+// Served is what happens to a prefix in a window.
 type Served struct {
 	Arm     record.Arm
 	Washout bool // the first window of a block of arm T or C
 }
 
-// Window gives the rows of the next window, by place. Its rows are used again by the
-// next call.
+// Window returns the rows of the next window, by place. The next call reuses its rows.
 func (c *City) Window(start int64, served func(place int) Served, rows []record.Window) []record.Window {
 	if c.start < 0 {
 		c.start = start
@@ -99,4 +98,40 @@ func (c *City) driftOn() {
 	for i := range c.drift {
 		c.drift[i] = rho*c.drift[i] + c.Places[i].Kind.Drift*step*c.moves.normal()
 	}
+}
+
+// row is what an agent would report: rates are logarithms, sorted, under CUBIC.
+func (p *Place) row(start int64, s Served, rates []float64) record.Window {
+	n := uint32(len(rates))
+	w := record.Window{
+		Start: start, Prefix: p.Prefix, Arm: s.Arm, Cong: "cubic", Washout: s.Washout,
+		Control: s.Arm != record.ArmTreatment && !s.Washout,
+		Conns:   2 * n, Eligible: n, RateMeans: n, Bytes: uint64(n) * bytesOfConn,
+		MinRTTUs: p.Kind.MinRTTUs, SRTTUs: 1.3 * p.Kind.MinRTTUs,
+		RetransShare: p.Kind.Retrans, RwndShare: 0.05, BusyShare: 0.9,
+		EligibleSentBytes: uint64(n) * bytesOfConn,
+	}
+	w.EligibleRetransBytes = uint64(p.Kind.Retrans * float64(w.EligibleSentBytes))
+	gain := 0.0
+	if s.Arm == record.ArmTreatment {
+		gain = math.Log(p.Factor)
+		w.Cong = "bbr"
+	}
+	for i, q := range record.RateQuantiles {
+		w.RateBytesPerS[i] = quantile(rates, q, gain)
+	}
+	w.LogRateMean, w.LogRateVar = stat.Moments(rates)
+	w.LogRateMean += gain
+	return w
+}
+
+// quantile is type 7 of exp(rates + gain), with two exponentials instead of n.
+func quantile(rates []float64, q, gain float64) float64 {
+	h := q * float64(len(rates)-1)
+	i := int(h)
+	v := math.Exp(rates[i] + gain)
+	if i+1 < len(rates) {
+		v += (h - float64(i)) * (math.Exp(rates[i+1]+gain) - v)
+	}
+	return v
 }

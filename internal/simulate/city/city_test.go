@@ -7,15 +7,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 const midnight = 1_795_132_800 // 2026-11-20T00:00:00Z
 
 func untreated(int) Served { return Served{} }
 
-// walk gives the rows of some windows.
+// walk returns the rows of some windows.
 func walk(c *City, windows int64, served func(place int) Served) (all [][]record.Window) {
 	for w := range windows {
 		all = append(all, c.Window(midnight+300*w, served, nil))

@@ -3,18 +3,17 @@ package city
 import (
 	"math"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
-// draws are random numbers of one purpose: stat.Rand with the distributions that the
-// model needs.
+// draws are random numbers of one purpose: stat.Rand with the model's distributions.
 type draws struct {
 	*stat.Rand
 	spare float64
 	has   bool
 }
 
-// Streams: what the city is, how its paths drift, what each window of each prefix holds.
+// Streams: the city itself, the drift of its paths, each window of each prefix.
 const (
 	placesStream = 1
 	driftStream  = 2
@@ -32,7 +31,7 @@ func mixed(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// normal gives a standard normal number: Box and Muller, Annals of Mathematical
+// normal returns a standard normal number: Box and Muller, Annals of Mathematical
 // Statistics 29 (1958), two at a time.
 func (d *draws) normal() float64 {
 	if d.has {
@@ -67,7 +66,7 @@ func (d *draws) order(n int) []int {
 	return list
 }
 
-// slices gives one uniform number from each of n even slices of 0..1, in random order
+// slices returns one uniform number from each of n even slices of 0..1, in random order
 // (a Latin hypercube of one dimension: McKay, Beckman and Conover, Technometrics 21, 1979).
 func (d *draws) slices(n int) []float64 {
 	out := make([]float64, n)

@@ -4,27 +4,27 @@
 //
 // It decides nothing and opens no map.
 //
-// Its trap: Ns fields are CLOCK_BOOTTIME nanoseconds, not wall time. Only the
-// agent, which knows the offset of the moment, turns them into Unix time.
+// Its trap: Ns fields are CLOCK_BOOTTIME nanoseconds, not wall time. Only the agent, which
+// knows the present offset, converts them to Unix time.
 package abi
 
 import (
 	"fmt"
 	"unsafe"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Flags of Mark.Flags.
 const (
 	MarkMPTCP    = 1 << iota // an MPTCP subflow
 	MarkCrossed              // the response in progress has reached the threshold
-	MarkSwitched             // on the treatment, at some time in its life
+	MarkSwitched             // on the treatment at some time in its life
 	MarkPending              // treatment decided, waiting for CA_Open
 	MarkPrimed               // the last_* fields are valid
 	MarkEvicted              // moved back by hand
-	MarkDrained              // all that had been written was acknowledged at the last callback
+	MarkDrained              // all written data was acknowledged at the last callback
 )
 
 // Bits of Control.Stop.
@@ -135,4 +135,22 @@ func DecodeClose(b []byte, c *Close) error {
 	}
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(c)), CloseSize), b[:CloseSize])
 	return nil
+}
+
+// SweepRequest is what a walk over a namespace's sockets does besides counting.
+type SweepRequest struct {
+	Rearm       bool          // give stolen callback flags back (Linux 6.12)
+	Evict       bool          // move treated connections back to DefaultCong (5.15)
+	DefaultCong inetdiag.Cong // of the namespace
+}
+
+// Sweep is what one walk saw and did.
+type Sweep struct {
+	Seen        uint64 // full TCP sockets of the namespace
+	Marked      uint64 // of them: followed by eBPF
+	Stripped    uint64 // of them: another program took our callbacks
+	Rearmed     uint64
+	RearmFailed uint64
+	Evicted     uint64
+	EvictFailed uint64
 }

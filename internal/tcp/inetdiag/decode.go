@@ -1,9 +1,8 @@
 package inetdiag
 
-// One message in, one Sock overwritten: a fixed 72-byte head, then attributes as
-// (u16 length, u16 type, payload, padding to 4), each with a known shape or
-// skipped. Nothing is copied twice and nothing allocated; an attribute struct of
-// the previous socket is cleared only if this one did not bring its own.
+// Decode overwrites one Sock from one message: a fixed 72-byte head, then attributes as
+// (u16 length, u16 type, payload, padding to 4), each with a known shape or skipped. It
+// copies nothing twice and allocates nothing.
 //
 // Source: struct inet_diag_msg, enum INET_DIAG_*, include/uapi/linux/inet_diag.h.
 
@@ -16,8 +15,8 @@ import (
 // MsgLen is sizeof(struct inet_diag_msg), bytes.
 const MsgLen = 72
 
-// ErrSocket says that a message is not a whole inet_diag_msg with whole
-// attributes. The Sock then holds what came before the fault.
+// ErrSocket means that a message is not a whole inet_diag_msg with whole attributes. The
+// Sock then holds what came before the fault.
 var ErrSocket = errors.New("socket message is malformed")
 
 // INET_DIAG_*: attribute types of a reply. 1 to 8 can be asked for by Request.Ext.
@@ -52,16 +51,11 @@ func Decode(msg []byte, s *Sock) error {
 	if len(msg) < MsgLen {
 		return fmt.Errorf("%w: %d bytes, inet_diag_msg has %d", ErrSocket, len(msg), MsgLen)
 	}
-	before := s.Has
-	s.Has = 0
-	err := s.head((*[MsgLen]byte)(msg))
-	if err == nil {
-		err = s.attrs(msg[MsgLen:])
+	*s = Sock{} // reading a field without asking Has returns zero, never a neighbour's value
+	if err := s.head((*[MsgLen]byte)(msg)); err != nil {
+		return err
 	}
-	if stale := before &^ s.Has; stale != 0 {
-		s.clear(stale)
-	}
-	return err
+	return s.attrs(msg[MsgLen:])
 }
 
 func (s *Sock) head(b *[MsgLen]byte) error {
@@ -79,7 +73,6 @@ func (s *Sock) head(b *[MsgLen]byte) error {
 		s.Local = netip.AddrPortFrom(netip.AddrFrom16([16]byte(b[8:])), sport)
 		s.Remote = netip.AddrPortFrom(netip.AddrFrom16([16]byte(b[24:])), dport)
 	default:
-		s.Local, s.Remote = netip.AddrPort{}, netip.AddrPort{}
 		return fmt.Errorf("%w: idiag_family %d is neither AF_INET (2) nor AF_INET6 (10)", ErrSocket, s.Family)
 	}
 	return nil
@@ -111,7 +104,7 @@ func nextAttr(b []byte) (kind uint16, data, rest []byte, ok bool) {
 	return kind, b[attrHeaderLen:n], b[min(align4(n), len(b)):], true
 }
 
-// attr reports false where the payload is too short to mean anything.
+// attr reports false if the payload is too short to mean anything.
 func (s *Sock) attr(kind uint16, b []byte) bool {
 	switch kind {
 	case attrInfo:
@@ -121,55 +114,34 @@ func (s *Sock) attr(kind uint16, b []byte) bool {
 		s.Cong = congFrom(b)
 		s.Has |= HasCong
 	case attrBBR:
-		s.BBR.decode(b)
-		s.Has |= HasBBR
+		return part(s, &s.BBR, b, HasBBR)
 	case attrShutdown:
-		return s.octet(&s.Shutdown, b, HasShutdown)
+		return number(s, &s.Shutdown, b, HasShutdown)
 	case attrTOS:
-		return s.octet(&s.TOS, b, HasTOS)
+		return number(s, &s.TOS, b, HasTOS)
 	case attrTClass:
-		return s.octet(&s.TClass, b, HasTClass)
+		return number(s, &s.TClass, b, HasTClass)
 	case attrV6Only:
 		var v uint8
-		ok := s.octet(&v, b, HasV6Only)
+		ok := number(s, &v, b, HasV6Only)
 		s.V6Only = v != 0
 		return ok
 	case attrSKMem:
-		s.SKMem.decode(b)
-		s.Has |= HasSKMem
+		return part(s, &s.SKMem, b, HasSKMem)
 	case attrMark:
-		return s.word(&s.Mark, b, HasMark)
+		return number(s, &s.Mark, b, HasMark)
 	case attrClassID:
-		return s.word(&s.ClassID, b, HasClassID)
-	default:
-		return s.rareAttr(kind, b)
-	}
-	return true
-}
-
-func (s *Sock) rareAttr(kind uint16, b []byte) bool {
-	switch kind {
+		return number(s, &s.ClassID, b, HasClassID)
 	case attrCgroupID:
-		if len(b) < 8 {
-			return false
-		}
-		s.CgroupID = le.Uint64(b)
-		s.Has |= HasCgroupID
+		return number(s, &s.CgroupID, b, HasCgroupID)
 	case attrSockOpt:
-		if len(b) < 2 {
-			return false
-		}
-		s.SockOpt = SockOpt(le.Uint16(b))
-		s.Has |= HasSockOpt
+		return number(s, &s.SockOpt, b, HasSockOpt)
 	case attrMem:
-		s.Mem.decode(b)
-		s.Has |= HasMem
+		return part(s, &s.Mem, b, HasMem)
 	case attrVegas:
-		s.Vegas.decode(b)
-		s.Has |= HasVegas
+		return part(s, &s.Vegas, b, HasVegas)
 	case attrDCTCP:
-		s.DCTCP.decode(b)
-		s.Has |= HasDCTCP
+		return part(s, &s.DCTCP, b, HasDCTCP)
 	case attrULP:
 		return s.ulp(b)
 	case attrStorages:
@@ -179,82 +151,4 @@ func (s *Sock) rareAttr(kind uint16, b []byte) bool {
 		s.Has |= HasUnknown
 	}
 	return true
-}
-
-func (s *Sock) octet(to *uint8, b []byte, has Attrs) bool {
-	if len(b) < 1 {
-		return false
-	}
-	*to = b[0]
-	s.Has |= has
-	return true
-}
-
-func (s *Sock) word(to *uint32, b []byte, has Attrs) bool {
-	if len(b) < 4 {
-		return false
-	}
-	*to = le.Uint32(b)
-	s.Has |= has
-	return true
-}
-
-// clear zeroes what the socket before this one had and this one has not, so that
-// reading a field without asking Has gives zero and never a neighbour's value.
-func (s *Sock) clear(stale Attrs) {
-	if stale&HasInfo != 0 {
-		s.Info = TCPInfo{}
-	}
-	if stale&HasBBR != 0 {
-		s.BBR = BBRInfo{}
-	}
-	if stale&HasVegas != 0 {
-		s.Vegas = VegasInfo{}
-	}
-	if stale&HasDCTCP != 0 {
-		s.DCTCP = DCTCPInfo{}
-	}
-	if stale&HasCong != 0 {
-		s.Cong = Cong{}
-	}
-	if stale&HasMem != 0 {
-		s.Mem = MemInfo{}
-	}
-	if stale&HasSKMem != 0 {
-		s.SKMem = SKMemInfo{}
-	}
-	if stale&HasULP != 0 {
-		s.ULP = ULPInfo{}
-	}
-	if stale&HasStorage != 0 {
-		s.Storage = nil
-	}
-	s.clearWords(stale)
-}
-
-func (s *Sock) clearWords(stale Attrs) {
-	if stale&HasTOS != 0 {
-		s.TOS = 0
-	}
-	if stale&HasTClass != 0 {
-		s.TClass = 0
-	}
-	if stale&HasShutdown != 0 {
-		s.Shutdown = 0
-	}
-	if stale&HasV6Only != 0 {
-		s.V6Only = false
-	}
-	if stale&HasMark != 0 {
-		s.Mark = 0
-	}
-	if stale&HasCgroupID != 0 {
-		s.CgroupID = 0
-	}
-	if stale&HasClassID != 0 {
-		s.ClassID = 0
-	}
-	if stale&HasSockOpt != 0 {
-		s.SockOpt = 0
-	}
 }

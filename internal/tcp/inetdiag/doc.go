@@ -1,7 +1,7 @@
 // Package inetdiag turns the bytes of the kernel's socket diagnosis (inet_diag
-// over netlink) into structs and back: messages, sockets, every attribute, the
+// over netlink) into structs: messages, sockets, every attribute; and writes the
 // request with its port filter. It is not a client: it opens no socket and reads
-// no clock; kernel/sample does.
+// no clock; linux/sample does.
 //
 // The trap: sizes come from the wire, never from this version's structs. A
 // kernel may send a shorter or longer tcp_info than the one known here, so every

@@ -1,7 +1,7 @@
 package inetdiag
 
-// The inverse of Decode, for tests, fuzzing and recorded fixtures: it writes what
-// the kernel would, so that decode after encode gives the same Sock.
+// The inverse of Decode, field by field: it writes what the kernel would, so that decoding the
+// result gives the same Sock.
 
 // Append adds the payload of one socket message: inet_diag_msg and the
 // attributes that s.Has names. tcp_info is written s.Info.Len bytes long.
@@ -96,13 +96,6 @@ func (u *ULPInfo) append(b []byte) []byte {
 	return b
 }
 
-func appendAttr(b []byte, kind uint16, data []byte) []byte {
-	b = le.AppendUint16(b, uint16(attrHeaderLen+len(data)))
-	b = le.AppendUint16(b, kind)
-	b = append(b, data...)
-	return pad4(b, len(data))
-}
-
 func bit(v bool) uint8 {
 	if v {
 		return 1
@@ -141,4 +134,35 @@ func appendLongs(b []byte, longs ...uint64) []byte {
 		b = le.AppendUint64(b, v)
 	}
 	return b
+}
+
+func appendWords(b []byte, words ...uint32) []byte {
+	for _, w := range words {
+		b = le.AppendUint32(b, w)
+	}
+	return b
+}
+
+func (v *BBRInfo) append(b []byte) []byte {
+	b = le.AppendUint64(b, v.BwBytesPerS) // bbr_bw_lo, bbr_bw_hi
+	return appendWords(b, v.MinRttUs, v.PacingGain, v.CwndGain)
+}
+
+func (v *VegasInfo) append(b []byte) []byte {
+	return appendWords(b, v.Enabled, v.RttCnt, v.RttUs, v.MinRttUs)
+}
+
+func (v *DCTCPInfo) append(b []byte) []byte {
+	b = le.AppendUint16(b, v.Enabled)
+	b = le.AppendUint16(b, v.CeState)
+	return appendWords(b, v.Alpha, v.AbEcn, v.AbTot)
+}
+
+func (v *MemInfo) append(b []byte) []byte {
+	return appendWords(b, v.Rmem, v.Wmem, v.Fmem, v.Tmem)
+}
+
+func (v *SKMemInfo) append(b []byte) []byte {
+	return appendWords(b, v.RmemAlloc, v.Rcvbuf, v.WmemAlloc, v.Sndbuf, v.FwdAlloc,
+		v.WmemQueued, v.Optmem, v.Backlog, v.Drops)
 }

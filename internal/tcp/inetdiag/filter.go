@@ -1,7 +1,7 @@
 package inetdiag
 
-// A port filter in the byte code that the kernel runs on every socket before it
-// writes a message: skipping a socket there costs about a tenth of dumping it.
+// A port filter in the byte code that the kernel runs on every socket before it writes a
+// message: skipping a socket there costs about a tenth of dumping it.
 //
 // Each operation is (u8 code, u8 yes, u16 no); yes and no are byte offsets from
 // the operation to the next one. Landing exactly at the end accepts, four bytes
@@ -12,9 +12,8 @@ package inetdiag
 //	S_LE hi   else the next range, or reject
 //	JMP end   (not after the last range)
 //
-// The kernel's audit wants every target on the chain of "yes" from the start;
-// here each operation is. S_EQ would do for a single port, but older kernels
-// refuse it.
+// The kernel's audit wants every target on the chain of "yes" from the start; here each
+// operation is on it. S_EQ would do for a single port, but older kernels refuse it.
 //
 // Source: inet_diag_bc_audit(), inet_diag_bc_run() in net/ipv4/inet_diag.c.
 
@@ -35,9 +34,9 @@ const (
 	maxPortRange = 3000      // 20 bytes each; an offset has 16 bits, and so has the attribute's length
 )
 
-// SportFilter compiles "the local port is in one of the ranges". Overlapping and
-// adjacent ranges are merged. No ranges, an inverted range and more than 3,000
-// disjoint ranges are refused.
+// SportFilter compiles "the local port is in one of the ranges". It merges overlapping and
+// adjacent ranges, and refuses an empty list, an inverted range and more than 3,000
+// disjoint ranges.
 func SportFilter(ranges []PortRange) ([]byte, error) {
 	merged, err := mergeRanges(ranges)
 	if err != nil {

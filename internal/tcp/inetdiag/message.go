@@ -42,8 +42,8 @@ type Message struct {
 	Data []byte
 }
 
-// ErrMessage says that a buffer does not hold a whole netlink message where one
-// should begin. The rest of that buffer cannot be walked.
+// ErrMessage means that a buffer does not hold a whole netlink message where one should
+// begin. The rest of that buffer cannot be walked.
 var ErrMessage = errors.New("netlink message has a bad length")
 
 // Next splits the first message off a buffer that recvmsg filled.
@@ -62,9 +62,9 @@ func Next(buf []byte) (m Message, rest []byte, err error) {
 	return m, buf[min(align4(int(m.Len)), len(buf)):], nil
 }
 
-// Errno is the positive errno that ends a dump, from NLMSG_ERROR or NLMSG_DONE
-// (which carries one too when the dump broke off). 0 is success; ok is false
-// where the message is of another type or too short to tell.
+// Errno returns the positive errno that ends a dump, from NLMSG_ERROR or NLMSG_DONE (which
+// carries one too if the dump broke off). 0 is success; ok is false if the message is of
+// another type or too short to tell.
 func (m Message) Errno() (errno int, ok bool) {
 	if (m.Type != TypeError && m.Type != TypeDone) || len(m.Data) < 4 {
 		return 0, false

@@ -1,9 +1,9 @@
 package inetdiag
 
-// A dump request, in one of the kernel's two spellings. SOCK_DIAG_BY_FAMILY (20)
-// walks the socket table once for each family. The older TCPDIAG_GETSOCK (18)
-// takes no notice of the family and returns both in one walk, which halves the
-// walking; both take the same attributes and answer with the same messages.
+// A dump request, in one of the kernel's two forms. SOCK_DIAG_BY_FAMILY (20) walks the socket
+// table once for each family. The older TCPDIAG_GETSOCK (18) ignores the family and returns
+// both in one walk, which halves the walking; both take the same attributes and answer with
+// the same messages.
 //
 // Source: struct inet_diag_req_v2, inet_diag_req; inet_diag_dump_compat() in
 // net/ipv4/inet_diag.c; bpf_sk_storage_diag_alloc() in net/core/bpf_sk_storage.c.
@@ -11,8 +11,8 @@ package inetdiag
 // Ext is the set of optional attributes to ask for: bit n-1 is attribute n.
 type Ext uint8
 
-// Attributes that a request must ask for. All others come by themselves, MARK,
-// CGROUP_ID and ULP_INFO only as far as the caller's capabilities allow.
+// Attributes that a request must ask for. All others come by themselves; MARK, CGROUP_ID and
+// ULP_INFO only as far as the caller's capabilities allow.
 const (
 	ExtMem      Ext = 1 << (attrMem - 1)
 	ExtInfo     Ext = 1 << (attrInfo - 1)
@@ -81,4 +81,11 @@ func (r Request) appendBody(b []byte) []byte {
 	v2[0], v2[1], v2[2] = r.Family, protocolTCP, byte(r.Ext)
 	le.PutUint32(v2[4:], r.States)
 	return append(b, v2[:]...)
+}
+
+func appendAttr(b []byte, kind uint16, data []byte) []byte {
+	b = le.AppendUint16(b, uint16(attrHeaderLen+len(data)))
+	b = le.AppendUint16(b, kind)
+	b = append(b, data...)
+	return pad4(b, len(data))
 }

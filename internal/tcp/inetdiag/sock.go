@@ -2,12 +2,12 @@ package inetdiag
 
 import "net/netip"
 
-// Sock is one socket of an inet_diag dump: inet_diag_msg and every attribute
-// that the kernel sent. A streaming decoder fills the same Sock again and again;
-// whoever keeps one past its callback copies it (and clones Storage).
+// Sock is one socket of an inet_diag dump: inet_diag_msg and every attribute that the kernel
+// sent. A streaming decoder fills the same Sock again and again; copy it (and clone Storage)
+// to keep it past the callback.
 type Sock struct {
 	Family, State, Timer, Retrans uint8
-	Local, Remote                 netip.AddrPort // as the kernel says; IPv4-mapped IPv6 stays mapped
+	Local, Remote                 netip.AddrPort // as the kernel sends them; IPv4-mapped IPv6 stays mapped
 	Interface                     uint32
 	Cookie                        uint64
 	ExpiresMs, Rqueue, Wqueue     uint32
@@ -64,7 +64,7 @@ const (
 // comparable, so that a dump allocates no string per socket.
 type Cong [16]byte
 
-// String gives the name without its padding.
+// String returns the name without its padding.
 func (c Cong) String() string {
 	for i, b := range c {
 		if b == 0 {
@@ -74,7 +74,7 @@ func (c Cong) String() string {
 	return string(c[:])
 }
 
-// CongOf packs a name; longer ones are cut at 15 bytes as the kernel does.
+// CongOf packs a name, cut at 15 bytes as in the kernel.
 func CongOf(name string) (c Cong) {
 	copy(c[:15], name)
 	return c
@@ -92,7 +92,7 @@ type DCTCPInfo struct {
 // MemInfo is struct inet_diag_meminfo, bytes.
 type MemInfo struct{ Rmem, Wmem, Fmem, Tmem uint32 }
 
-// SKMemInfo is the SK_MEMINFO_* array, bytes but for Drops and Backlog.
+// SKMemInfo is the SK_MEMINFO_* array, bytes except for Drops and Backlog.
 type SKMemInfo struct {
 	RmemAlloc, Rcvbuf, WmemAlloc, Sndbuf, FwdAlloc, WmemQueued, Optmem, Backlog, Drops uint32
 }

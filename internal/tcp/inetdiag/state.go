@@ -24,7 +24,7 @@ var stateNames = [...]string{
 	"CLOSE", "CLOSE_WAIT", "LAST_ACK", "LISTEN", "CLOSING", "NEW_SYN_RECV", "BOUND_INACTIVE",
 }
 
-// StateName is the kernel's name of a TCP state without its TCP_ prefix.
+// StateName returns the kernel's name of a TCP state without its TCP_ prefix.
 func StateName(state uint8) string {
 	if int(state) < len(stateNames) {
 		return stateNames[state]
@@ -34,15 +34,14 @@ func StateName(state uint8) string {
 
 // Sets of states for Request.States, one bit (1 << state) each.
 const (
-	// Connected is every state in which a connection exists or is being torn down
-	// and still has its full socket. TIME_WAIT and NEW_SYN_RECV are left out: the
-	// kernel keeps no tcp_info for them. A FIN_WAIT2 that was handed to a timewait
-	// socket still comes, without tcp_info.
+	// Connected is every state in which a connection exists or is being torn down and still has
+	// its full socket. It leaves out TIME_WAIT and NEW_SYN_RECV, for which the kernel keeps no
+	// tcp_info. A FIN_WAIT2 that was handed to a timewait socket still comes, without tcp_info.
 	Connected uint32 = 1<<StateEstablished | 1<<StateFinWait1 | 1<<StateFinWait2 |
 		1<<StateCloseWait | 1<<StateLastAck | 1<<StateClosing
 	// Listening is LISTEN alone.
 	Listening uint32 = 1 << StateListen
-	// Everything is every state that a kernel up to 6.18 knows.
+	// Everything is every state that kernels up to 6.18 know.
 	Everything uint32 = 1<<(StateBoundInactive+1) - 2
 )
 
@@ -52,9 +51,3 @@ const (
 	FamilyInet  uint8 = 2
 	FamilyInet6 uint8 = 10
 )
-
-// OptNames are the bits of tcpi_options, lowest first (TCPI_OPT_*).
-var OptNames = [...]string{"timestamps", "sack", "wscale", "ecn", "ecn_seen", "syn_data", "usec_ts", "tfo_child"}
-
-// CaStateNames are the values of tcpi_ca_state (enum tcp_ca_state).
-var CaStateNames = [...]string{"open", "disorder", "cwr", "recovery", "loss"}

@@ -1,9 +1,9 @@
 package inetdiag
 
-// TCPInfo is struct tcp_info of include/uapi/linux/tcp.h as of 6.18, kernel
-// names in Go spelling. Units: *Us microseconds, *Ms milliseconds, rates bytes
-// per second, cwnd and ssthresh segments, all counters lifetime. A kernel that
-// sends a shorter struct leaves the tail zero; Len says how many bytes it sent.
+// TCPInfo is struct tcp_info of include/uapi/linux/tcp.h as of 6.18, with kernel names in Go
+// spelling. Units: *Us microseconds, *Ms milliseconds, rates bytes per second, cwnd and
+// ssthresh segments, all counters lifetime. A kernel that sends a shorter struct leaves the
+// tail zero; Len is how many bytes it sent.
 type TCPInfo struct {
 	State, CaState, Retransmits, Probes, Backoff, Options uint8
 	SndWscale, RcvWscale                                  uint8 // 4 bits each

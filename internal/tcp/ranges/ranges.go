@@ -1,12 +1,11 @@
-// Package ranges names the address ranges in which no client of a public edge
-// lives, and looks prefixes up in short lists of ranges (allow, deny).
+// Package ranges names the address ranges that hold no client of a public edge, and looks prefixes up
+// in short lists of ranges (allow, deny).
 //
 // It is not a routing table: lists are scanned, so keep them short (tens).
 //
-// Its trap: documentation and benchmark ranges are *not* special here. They
-// serve in examples, demos and laboratories, and no real client has them, so
-// treating one harms nobody: 192.0.2.0/24, 198.51.100.0/24, 203.0.113.0/24
-// (RFC 5737), 2001:db8::/32 (RFC 3849), 198.18.0.0/15 (RFC 2544).
+// Its trap: documentation and benchmark ranges are *not* special here. Examples, demos and
+// laboratories use them, and no real client has them, so treating one is harmless: 192.0.2.0/24,
+// 198.51.100.0/24, 203.0.113.0/24 (RFC 5737), 2001:db8::/32 (RFC 3849), 198.18.0.0/15 (RFC 2544).
 package ranges
 
 import "net/netip"
@@ -16,9 +15,9 @@ type special struct {
 	name string
 }
 
-// From IANA's special-purpose registries (RFC 6890), those whose traffic at an
-// edge is local, translated or forged. Tunnels with clients of their own behind
-// them (6to4, Teredo) are left out: their paths can be bad and can be helped.
+// From IANA's special-purpose registries (RFC 6890), those whose traffic at an edge is local,
+// translated or forged. It leaves out tunnels with clients of their own behind them (6to4, Teredo):
+// their paths can be bad and can be helped.
 var specials = []special{
 	{netip.MustParsePrefix("0.0.0.0/8"), "this network (RFC 1122)"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private (RFC 1918)"},
@@ -31,8 +30,8 @@ var specials = []special{
 	{netip.MustParsePrefix("224.0.0.0/4"), "multicast (RFC 5771)"},
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved (RFC 1112)"},
 	{netip.MustParsePrefix("::/32"), "unspecified, loopback or IPv4-mapped (RFC 4291)"},
-	// One /56 holds the whole IPv4 Internet as seen through a translator: a
-	// prefix of that size is no path.
+	// One /56 holds the whole IPv4 Internet as seen through a translator: a prefix of that size is not a
+	// path.
 	{netip.MustParsePrefix("64:ff9b::/96"), "NAT64 (RFC 6052)"},
 	{netip.MustParsePrefix("64:ff9b:1::/48"), "local-use NAT64 (RFC 8215)"},
 	{netip.MustParsePrefix("100::/64"), "discard-only (RFC 6666)"},
@@ -60,8 +59,8 @@ func SpecialAddr(a netip.Addr) (name string, ok bool) {
 	return Special(netip.PrefixFrom(a, a.BitLen()))
 }
 
-// Covering gives the first range of list that holds the whole of p. A range
-// inside p does not cover it: the kernel's deny list acts on single addresses.
+// Covering returns the first range of list that holds the whole of p. A range inside p does not cover
+// it: the kernel's deny list acts on single addresses.
 func Covering(list []netip.Prefix, p netip.Prefix) (r netip.Prefix, ok bool) {
 	p = unmap(p)
 	for _, r := range list {
@@ -72,9 +71,8 @@ func Covering(list []netip.Prefix, p netip.Prefix) (r netip.Prefix, ok bool) {
 	return netip.Prefix{}, false
 }
 
-// Widened gives the client prefix (/24 or /56) that p is only a part of; ok is
-// false where p holds a whole one. On a list that is asked by Covering about client
-// prefixes such a p never takes effect.
+// Widened returns the client prefix (/24 or /56) that p is only a part of; ok is false if p holds a
+// whole one. In a list for Covering such a p never takes effect on client prefixes.
 func Widened(p netip.Prefix) (client netip.Prefix, ok bool) {
 	p = unmap(p)
 	bits := 56
@@ -87,7 +85,7 @@ func Widened(p netip.Prefix) (client netip.Prefix, ok bool) {
 	return netip.PrefixFrom(p.Addr(), bits).Masked(), true
 }
 
-// unmap turns ::ffff:a.b.c.d/96+n into a.b.c.d/n; other prefixes stay as they are.
+// unmap turns ::ffff:a.b.c.d/96+n into a.b.c.d/n; other prefixes are unchanged.
 func unmap(p netip.Prefix) netip.Prefix {
 	if p.Addr().Is4In6() && p.Bits() >= 96 {
 		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)

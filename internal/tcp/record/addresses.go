@@ -1,14 +1,11 @@
 package record
 
-import (
-	"fmt"
-	"net/netip"
-)
+import "net/netip"
 
-// Addresses rules what is kept of a client's address wherever it would leave
-// memory: a store, a records file, a log line, an API answer. Every sink calls
-// Redact; none has a rule of its own. Prefixes are no addresses: they are the
-// product's unit and are kept under every rule.
+// Addresses decides what is kept of a client's address wherever it would leave memory: a
+// store, a records file, a log line, an API answer. Every sink calls Redact; none has its
+// own rule. Prefixes are not addresses: they are the product's unit and kept under every
+// rule.
 type Addresses uint8
 
 const (
@@ -19,20 +16,20 @@ const (
 
 var addressesNames = [...]string{"prefix", "full", "none"}
 
-func (a Addresses) String() string { return nameOf(addressesNames[:], int(a), "addresses") }
+func (a Addresses) String() string { return NameOf(addressesNames[:], int(a), "addresses") }
 
 // MarshalText prints the rule by name.
 func (a Addresses) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // UnmarshalText reads "prefix", "full" or "none".
 func (a *Addresses) UnmarshalText(b []byte) error {
-	return parseName(a, addressesNames[:], b, "addresses")
+	return ParseName(a, addressesNames[:], b, "addresses")
 }
 
-// Redact gives what may be kept of remote. Under "prefix" that is the address
-// of its /24 or /56 with port 0; an address that has no client prefix (::1, the
-// unspecified one) becomes the zero value, as do all under "none" and under a
-// rule that is none of the three: an unknown rule must not leak.
+// Redact returns what may be kept of remote. Under "prefix" that is the address of its
+// /24 or /56 with port 0. An address without a client prefix (::1, the unspecified one)
+// becomes the zero value, as does every address under "none" and under an unknown rule,
+// which must not leak.
 func (a Addresses) Redact(remote netip.AddrPort) netip.AddrPort {
 	switch a {
 	case AddressesFull:
@@ -43,17 +40,4 @@ func (a Addresses) Redact(remote netip.AddrPort) netip.AddrPort {
 		}
 	}
 	return netip.AddrPort{}
-}
-
-// Show is Redact for text: "203.0.113.0/24", "203.0.113.77:5201" or "-".
-func (a Addresses) Show(remote netip.AddrPort) string {
-	kept := a.Redact(remote)
-	if !kept.IsValid() {
-		return "-"
-	}
-	if a == AddressesFull {
-		return kept.String()
-	}
-	p, _ := PrefixOf(kept.Addr())
-	return fmt.Sprint(p)
 }

@@ -7,12 +7,12 @@ import (
 
 func TestAddressesRedact(t *testing.T) {
 	cases := []struct {
-		in, prefix, full, none, show string
+		in, prefix, full, none string
 	}{
-		{"203.0.113.77:5201", "203.0.113.0:0", "203.0.113.77:5201", "", "203.0.113.0/24"},
-		{"[::ffff:203.0.113.77]:9", "203.0.113.0:0", "[::ffff:203.0.113.77]:9", "", "203.0.113.0/24"},
-		{"[2001:db8:1:2ff:3:4:5:6]:443", "[2001:db8:1:200::]:0", "[2001:db8:1:2ff:3:4:5:6]:443", "", "2001:db8:1:200::/56"},
-		{"[::1]:80", "", "[::1]:80", "", "-"},
+		{"203.0.113.77:5201", "203.0.113.0:0", "203.0.113.77:5201", ""},
+		{"[::ffff:203.0.113.77]:9", "203.0.113.0:0", "[::ffff:203.0.113.77]:9", ""},
+		{"[2001:db8:1:2ff:3:4:5:6]:443", "[2001:db8:1:200::]:0", "[2001:db8:1:2ff:3:4:5:6]:443", ""},
+		{"[::1]:80", "", "[::1]:80", ""},
 	}
 	for _, c := range cases {
 		in := netip.MustParseAddrPort(c.in)
@@ -22,15 +22,6 @@ func TestAddressesRedact(t *testing.T) {
 				t.Errorf("%s: Redact(%s) = %s, want %q", rule, c.in, got, want)
 			}
 		}
-		if got := AddressesPrefix.Show(in); got != c.show {
-			t.Errorf("Show(%s) = %q, want %q", c.in, got, c.show)
-		}
-	}
-	if got := AddressesNone.Show(netip.MustParseAddrPort("203.0.113.77:1")); got != "-" {
-		t.Errorf("none shows %q", got)
-	}
-	if got := AddressesFull.Show(netip.MustParseAddrPort("203.0.113.77:1")); got != "203.0.113.77:1" {
-		t.Errorf("full shows %q", got)
 	}
 }
 

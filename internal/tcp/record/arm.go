@@ -11,30 +11,30 @@ const (
 	ArmTreatment            // move responses past the threshold to the plan's congestion control
 	ArmControl              // record the same crossing, do nothing
 	ArmHoldout              // in the global hold-out: never treated
-	ArmAA                   // assigned like a treated prefix, never acted on: must show no effect
-	ArmUnknown              // cannot be told (treated before a restart, or the map value was past its end)
+	ArmAA                   // assigned like a treated prefix, never treated: must show no effect
+	ArmUnknown              // unknown (treated before a restart, or the map value was past its end)
 )
 
 var armNames = [...]string{"none", "T", "C", "hold-out", "A/A", "unknown"}
 
-func (a Arm) String() string { return nameOf(armNames[:], int(a), "arm") }
+func (a Arm) String() string { return NameOf(armNames[:], int(a), "arm") }
 
 // MarshalText prints the arm by name.
 func (a Arm) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText reads an arm by name; on an error a stays.
-func (a *Arm) UnmarshalText(b []byte) error { return parseName(a, armNames[:], b, "arm") }
+// UnmarshalText reads an arm by name; on an error a is unchanged.
+func (a *Arm) UnmarshalText(b []byte) error { return ParseName(a, armNames[:], b, "arm") }
 
-// Applied is what really happened to a response when it crossed the threshold.
-// The numbers are the kernel's ABI. A value that starts with "none-" says why a
-// treatment that was assigned did not take place.
+// Applied is what really happened to a response when it crossed the threshold. The
+// numbers are the kernel's ABI. A value that starts with "none-" is why an assigned
+// treatment did not happen.
 type Applied uint8
 
 const (
 	AppliedNone        Applied = iota // no crossing, or the prefix is in no plan
 	AppliedTreatment                  // switched
 	AppliedControl                    // crossed in the control arm
-	AppliedNoneExpired                // the map value had expired: a stalled agent treats nobody
+	AppliedNoneExpired                // the map value had expired: a stalled agent treats nothing
 	AppliedNoneKilled                 // the kill switch was on
 	AppliedNoneStarved                // the host was short of CPU
 	AppliedNoneApp                    // the application had chosen its own congestion control
@@ -45,27 +45,29 @@ const (
 	AppliedUnknown                    // treated before a restart, or not seen by eBPF
 )
 
-var appliedNames = [...]string{"none", "T", "C", "none-expired", "none-killed", "none-starved", "none-app",
+var appliedNames = [...]string{"none", "T", "C", "none-expired", "none-stopped", "none-starved", "none-app",
 	"none-denied", "none-pending", "none-failed", "none-mptcp", "unknown"}
 
-func (a Applied) String() string { return nameOf(appliedNames[:], int(a), "applied") }
+func (a Applied) String() string { return NameOf(appliedNames[:], int(a), "applied") }
 
 // MarshalText prints what was applied by name.
 func (a Applied) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText reads what was applied by name; on an error a stays.
+// UnmarshalText reads what was applied by name; on an error a is unchanged.
 func (a *Applied) UnmarshalText(b []byte) error {
-	return parseName(a, appliedNames[:], b, "applied")
+	return ParseName(a, appliedNames[:], b, "applied")
 }
 
-func nameOf(names []string, i int, what string) string {
+// NameOf returns the i-th of names, or its number with what it is.
+func NameOf(names []string, i int, what string) string {
 	if i < len(names) {
 		return names[i]
 	}
 	return fmt.Sprintf("%s(%d)", what, i)
 }
 
-func parseName[T ~uint8](to *T, names []string, b []byte, what string) error {
+// ParseName reads one of names; on an error to is unchanged.
+func ParseName[T ~uint8](to *T, names []string, b []byte, what string) error {
 	for i, n := range names {
 		if n == string(b) {
 			*to = T(i)

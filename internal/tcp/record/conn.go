@@ -3,7 +3,7 @@ package record
 import (
 	"net/netip"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // NetnsID is the kernel's cookie of a network namespace (SO_NETNS_COOKIE,
@@ -16,52 +16,52 @@ type Cookie uint64
 // PlanID is the serial of the plan that was in force; 0 is no plan.
 type PlanID uint64
 
-// BootID is the host's boot id: it separates cookies of one boot from the next's.
+// BootID is the host's boot id: it separates cookies of one boot from those of the next.
 type BootID [16]byte
 
-// End says how a record's window ended for its connection.
+// End is how a record's window ended for its connection.
 type End uint8
 
 const (
-	EndWindow   End = iota // the window closed, the connection lives on
-	EndClose               // the connection closed: eBPF saw it
+	EndWindow   End = iota // the window closed, the connection continues
+	EndClose               // the connection closed, and eBPF saw it
 	EndVanished            // gone from the dump without a close record (ring overflow, or not seen by eBPF)
 )
 
 var endNames = [...]string{"window", "close", "vanished"}
 
-func (e End) String() string { return nameOf(endNames[:], int(e), "end") }
+func (e End) String() string { return NameOf(endNames[:], int(e), "end") }
 
 // MarshalText prints how the record ended by name.
 func (e End) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText reads how a record ended by name; on an error e stays.
-func (e *End) UnmarshalText(b []byte) error { return parseName(e, endNames[:], b, "end") }
+// UnmarshalText reads how a record ended by name; on an error e is unchanged.
+func (e *End) UnmarshalText(b []byte) error { return ParseName(e, endNames[:], b, "end") }
 
-// RateSource says where a record's delivery rate came from.
+// RateSource is where a record's delivery rate came from.
 type RateSource uint8
 
 const (
-	RateNone RateSource = iota // no sample that the path, and not the application, limited
+	RateNone RateSource = iota // no sample limited by the path rather than the application
 	RateMean                   // mean of the window's non-application-limited samples, one a round trip (eBPF)
 	RateLast                   // the kernel's last sample (no eBPF on this connection)
 )
 
 var rateSourceNames = [...]string{"none", "mean", "last"}
 
-func (r RateSource) String() string { return nameOf(rateSourceNames[:], int(r), "rate source") }
+func (r RateSource) String() string { return NameOf(rateSourceNames[:], int(r), "rate source") }
 
 // MarshalText prints the source by name.
 func (r RateSource) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads a source by name; on an error r stays.
+// UnmarshalText reads a source by name; on an error r is unchanged.
 func (r *RateSource) UnmarshalText(b []byte) error {
-	return parseName(r, rateSourceNames[:], b, "rate source")
+	return ParseName(r, rateSourceNames[:], b, "rate source")
 }
 
-// Conn is one connection in one window: exactly one such record exists for each
-// connection and window that it lived in, whether the poller, the close record
-// of eBPF or both saw it. Key: (boot, Netns, Cookie, Window).
+// Conn is one connection in one window. Exactly one such record exists for each connection
+// and window that it lived in, whether the poller, the eBPF close record or both saw it.
+// Key: (boot, Netns, Cookie, Window).
 type Conn struct {
 	Netns  NetnsID
 	Cookie Cookie
@@ -70,7 +70,7 @@ type Conn struct {
 	End    End
 
 	Local, Remote netip.AddrPort // unmapped
-	Prefix        Prefix         // of Remote; zero where it has none
+	Prefix        Prefix         // of Remote; zero if it has none
 
 	Passive      bool // accepted by this host
 	ClientFacing bool // passive, and its remote is a client by the configured lists
@@ -80,8 +80,8 @@ type Conn struct {
 	DefaultCong  bool // Cong is its namespace's default
 
 	Assigned  Arm     // recomputable from prefix, block and salt
-	Applied   Applied // at the last crossing if it was since the window began; a switched connection keeps what it has
-	Carryover bool    // switched in an earlier block, also when it was moved back since: its rates remember
+	Applied   Applied // at the last crossing since the window began; a switched connection keeps its value
+	Carryover bool    // first crossed in an earlier block, in whichever arm: it counts in no estimate (loop/ledger has the rule)
 	Plan      PlanID  // in force at that crossing
 	Crossings uint32  // responses that reached the threshold, lifetime
 	// CrossedNs and SwitchedNs are Unix nanoseconds; 0 is never.
@@ -92,7 +92,7 @@ type Conn struct {
 	WinBytesSent      uint64 // first transmissions and retransmissions
 	WinBytesRetrans   uint64
 	WinBytesReceived  uint64
-	WinElapsedUs      uint64 // time observed in this window, intervals in which nothing moved left out
+	WinElapsedUs      uint64 // time observed in this window, without intervals in which nothing moved
 	WinBusyUs         uint64
 	WinRwndLimitedUs  uint64
 	WinSndbufUs       uint64
@@ -101,8 +101,8 @@ type Conn struct {
 	RateBytesPerS     float64
 	RateSource        RateSource
 
-	// Info is the kernel's tcp_info at AtNs (lifetime counters, kernel names). A
-	// close record fills the fields that eBPF carries; InfoFromClose says so.
+	// Info is the kernel's tcp_info at AtNs (lifetime counters, kernel names). A close record
+	// fills only the fields that eBPF carries: see InfoFromClose.
 	Info          inetdiag.TCPInfo
 	BBR           inetdiag.BBRInfo
 	HasBBR        bool

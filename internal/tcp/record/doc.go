@@ -1,4 +1,4 @@
-// Package record holds the nouns that every room shares: a client [Prefix], a
+// Package record holds the nouns that every capability shares: a client [Prefix], a
 // connection's [Conn] record, a per-prefix [Window], the [Arm] a connection was
 // given and the one that was [Applied].
 //

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"strings"
 )
 
 // Prefix is a client network: a /24 of IPv4 or a /56 of IPv6, packed in 64 bits
@@ -47,22 +48,34 @@ func PrefixOf(addr netip.Addr) (p Prefix, ok bool) {
 func ParsePrefix(s string) (Prefix, error) {
 	n, err := netip.ParsePrefix(s)
 	if err != nil {
-		return 0, fmt.Errorf("parse prefix %q: %w", s, err)
-	}
-	want := bitsV6
-	if n.Addr().Is4() {
-		want = bitsV4
-	}
-	if n.Addr().Is4In6() {
-		return 0, fmt.Errorf("parse prefix %q: IPv4-mapped; write it as IPv4 /24", s)
-	}
-	if n.Bits() != want {
-		return 0, fmt.Errorf("parse prefix %q: length /%d; a client prefix is /24 (IPv4) or /56 (IPv6)", s, n.Bits())
-	}
-	if m := n.Masked(); m != n {
-		return 0, fmt.Errorf("parse prefix %q: host bits set; write %s", s, m)
+		return 0, fmt.Errorf("parse prefix %q: not a network; write one as 203.0.113.0/24 or 2001:db8:0:ab00::/56", s)
 	}
 	p, ok := PrefixOf(n.Addr())
+	switch m := n.Masked(); {
+	case n.Addr().Is4In6():
+		return 0, fmt.Errorf("parse prefix %q: IPv4-mapped; write %s", s, p)
+	case !ok:
+		return 0, fmt.Errorf("parse prefix %q: ::/32 holds no clients", s)
+	case n.Bits() > p.Netip().Bits():
+		return 0, fmt.Errorf("parse prefix %q: length /%d; a client prefix is /24 (IPv4) or /56 (IPv6): write %s", s, n.Bits(), p)
+	case n.Bits() < p.Netip().Bits():
+		return 0, fmt.Errorf("parse prefix %q: length /%d; a client prefix is /24 (IPv4) or /56 (IPv6): write one in it, as %s", s, n.Bits(), p)
+	case m != n:
+		return 0, fmt.Errorf("parse prefix %q: host bits set; write %s", s, m)
+	}
+	return p, nil
+}
+
+// ParseAddrOrPrefix reads what ParsePrefix reads, and maps an address to its client
+// network: 203.0.113.7 and ::ffff:203.0.113.7 are in 203.0.113.0/24.
+func ParseAddrOrPrefix(s string) (Prefix, error) {
+	a, err := netip.ParseAddr(s)
+	if err != nil && !strings.Contains(s, "/") {
+		return 0, fmt.Errorf("parse prefix %q: neither an address nor a network; write 203.0.113.7 or 203.0.113.0/24", s)
+	} else if err != nil {
+		return ParsePrefix(s)
+	}
+	p, ok := PrefixOf(a)
 	if !ok {
 		return 0, fmt.Errorf("parse prefix %q: ::/32 holds no clients", s)
 	}
@@ -80,7 +93,7 @@ func (p Prefix) Valid() bool {
 	return p&0xff == bitsV6
 }
 
-// Netip gives p as the standard library's type; the zero netip.Prefix if p is not valid.
+// Netip returns p as the standard library's type; the zero netip.Prefix if p is not valid.
 func (p Prefix) Netip() netip.Prefix {
 	if !p.Valid() {
 		return netip.Prefix{}
@@ -93,12 +106,6 @@ func (p Prefix) Netip() netip.Prefix {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(p)&^0xff)
 	return netip.PrefixFrom(netip.AddrFrom16(b), bitsV6)
-}
-
-// Contains reports whether addr lies in p.
-func (p Prefix) Contains(addr netip.Addr) bool {
-	q, ok := PrefixOf(addr)
-	return ok && q == p
 }
 
 // String prints the canonical form that ParsePrefix reads.

@@ -24,7 +24,7 @@ func TestPrefixRoundTripAndOrder(t *testing.T) {
 			a = netip.AddrFrom16(b)
 		}
 		p, ok := PrefixOf(a)
-		if !ok || !p.Valid() || !p.Contains(a) {
+		if !ok || !p.Valid() || !p.Netip().Contains(a) {
 			t.Fatalf("PrefixOf(%s) = %v, %v", a, p, ok)
 		}
 		bits := 56
@@ -63,15 +63,45 @@ func TestPrefixOfMapped(t *testing.T) {
 func TestParsePrefixErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		"203.0.113.7/24":     "write 203.0.113.0/24",
-		"203.0.113.0/25":     "/24 (IPv4) or /56 (IPv6)",
-		"2001:db8::/48":      "/24 (IPv4) or /56 (IPv6)",
-		"::ffff:1.2.3.0/120": "IPv4-mapped",
+		"203.0.113.128/25":   "/24 (IPv4) or /56 (IPv6): write 203.0.113.0/24",
+		"203.0.113.0/20":     "write one in it, as 203.0.113.0/24",
+		"2001:db8::/48":      "/24 (IPv4) or /56 (IPv6): write one in it, as 2001:db8::/56",
+		"2001:db8::1/128":    "write 2001:db8::/56",
+		"::ffff:1.2.3.0/120": "IPv4-mapped; write 1.2.3.0/24",
 		"::/56":              "::/32 holds no clients",
-		"x":                  "parse prefix",
+		"x":                  "not a network",
 	} {
 		_, err := ParsePrefix(in)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("ParsePrefix(%q) = %v, want an error with %q", in, err, want)
+		}
+	}
+}
+
+func TestParseAddrOrPrefix(t *testing.T) {
+	for in, want := range map[string]string{
+		"203.0.113.0/24":       "203.0.113.0/24",
+		"203.0.113.77":         "203.0.113.0/24",
+		"::ffff:203.0.113.77":  "203.0.113.0/24",
+		"2001:db8:0:abcd::1":   "2001:db8:0:ab00::/56",
+		"2001:db8:0:ab00::/56": "2001:db8:0:ab00::/56",
+		"fe80::1%eth0":         "fe80::/56",
+	} {
+		if p, err := ParseAddrOrPrefix(in); err != nil || p.String() != want {
+			t.Errorf("ParseAddrOrPrefix(%q) = %v, %v, want %s", in, p, err, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"203.0.113":        "neither an address nor a network",
+		"client.example":   "neither an address nor a network",
+		"203.0.113.7/24":   "host bits set; write 203.0.113.0/24",
+		"203.0.113.7/32":   "write 203.0.113.0/24",
+		"::1":              "::/32 holds no clients",
+		"203.0.113.300/24": "not a network",
+		"":                 "neither an address nor a network",
+	} {
+		if p, err := ParseAddrOrPrefix(in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseAddrOrPrefix(%q) = %v, %v, want an error with %q", in, p, err, want)
 		}
 	}
 }

@@ -20,11 +20,11 @@ type Window struct {
 	Arm    Arm // the block's assigned arm
 	Cong   string
 
-	// Control: these connections measure the level under the default congestion
-	// control: untreated prefix or control block, default cong, never switched,
-	// not in the wash-out.
+	// Control: these connections measure the level under the default congestion control: an
+	// untreated prefix or a control block, the default cong, never switched, no carry-over, not
+	// in the wash-out.
 	Control   bool
-	Carryover bool // connections switched in an earlier block: in no estimate
+	Carryover bool // connections that first crossed in an earlier block, in whichever arm: in no estimate
 	Washout   bool // the first window of a block: in no estimate
 
 	Conns     uint32 // client-facing connections seen
@@ -36,9 +36,9 @@ type Window struct {
 	MinRTTUs      float64    // median over the eligible
 	SRTTUs        float64    // median over the eligible
 
-	// What pairs of blocks are made of. Rates multiply, so it is logarithms that
-	// have means: of ln(rate in bytes/s) over the eligible, the variance by N.
-	LogRateMean, LogRateVar                 float64 // 0 and 0 when Eligible is 0, and in rows of before schema 4
+	// For pairs of blocks. Rates multiply, so means are of logarithms: of ln(rate in bytes/s)
+	// over the eligible, the variance by N.
+	LogRateMean, LogRateVar                 float64 // 0 and 0 if Eligible is 0, and in rows from before schema 4
 	EligibleSentBytes, EligibleRetransBytes uint64  // of the eligible; sent includes retransmitted
 
 	// Shares, 0..1, pooled over the row's connections that moved >= the threshold
@@ -53,4 +53,15 @@ type Window struct {
 type WindowNote struct {
 	Start  int64
 	Reason string // why the window is unknown, e.g. "wall clock stepped by 612 s"
+}
+
+// CompareBool orders false before true, as cmp.Compare does numbers.
+func CompareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }

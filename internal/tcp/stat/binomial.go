@@ -2,20 +2,20 @@ package stat
 
 import "math"
 
-// The interval of a share, k of n, by Clopper and Pearson: the shares p under which
-// neither "k or fewer" nor "k or more" is rarer than alpha/2. Exact, where Wilson's
-// is an approximation that is too narrow exactly where a lab needs it, at few events
-// (0.1 % loss of some thousand packets). Its ends are quantiles of beta distributions:
+// The interval of a share, k of n, by Clopper and Pearson: the shares p under which neither "k
+// or fewer" nor "k or more" is rarer than alpha/2. It is exact. Wilson's approximation is too
+// narrow exactly where a lab needs it, at few events (0.1 % loss of some thousand packets).
+// The ends are quantiles of beta distributions:
 //
 //	low = B^-1(alpha/2; k, n-k+1),  high = B^-1(1-alpha/2; k+1, n-k)
 //
 // Source: Clopper and Pearson, Biometrika 26 (1934).
 //
-// k and n need not be whole. Events that come in clusters tell less than as many
-// independent ones; with n reduced to the effective number and k in proportion the
-// interval holds for them (Korn and Graubard, Survey Methodology 24, 1998).
+// k and n need not be whole. Events in clusters carry less information than as many
+// independent ones; with n reduced to the effective number and k in proportion the interval
+// holds for them (Korn and Graubard, Survey Methodology 24, 1998).
 
-// Share gives the interval of k of n at a level (0.99), as shares of 1; 0 to 1 when
+// Share returns the interval of k of n at a level (0.99), as shares of 1; 0 to 1 when
 // n is not positive.
 func Share(k, n, level float64) (low, high float64) {
 	low, high = 0, 1
@@ -29,8 +29,8 @@ func Share(k, n, level float64) (low, high float64) {
 	return low, high
 }
 
-// betaQuantile inverts beta by halving: 64 steps reach the last bit above 1e-4,
-// and slowness does not matter here.
+// betaQuantile inverts beta by bisection: 64 steps reach the last bit above 1e-4, and speed
+// does not matter here.
 func betaQuantile(p, a, b float64) float64 {
 	low, high := 0.0, 1.0
 	for range 64 {

@@ -4,7 +4,7 @@
 //
 // It is not a statistics library: a function comes when something uses it.
 //
-// Its trap: NaN. An empty input, a fraction outside 0..1 and a NaN among the
-// values all give NaN, and NaN compares false with everything: a caller that
-// writes "x <= Quantile(...)" gets "no", never "yes", from a broken input.
+// Its trap: NaN. An empty input, a fraction outside 0..1 and a NaN among the values all give
+// NaN, and NaN compares false with everything: code that writes "x <= Quantile(...)" gets
+// "no", never "yes", from a broken input.
 package stat

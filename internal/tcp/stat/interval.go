@@ -25,11 +25,11 @@ import (
 // half of it down. Its skewness is zero, so a = 0 exactly, and the same holds for a
 // ratio of two medians. That leaves alpha' = Phi(2 z0 + z).
 //
-// Steps: the theta* fall on few values, n of them for an odd n. Quantiles that jump
-// from one to the next cover as little as 86 % at n = 7. So bias and ends are taken
-// from the middle distribution, which counts half of a value's own weight below it and
-// is straight between values (Ma, Genton and Parzen, Annals of the Institute of
-// Statistical Mathematics 63, 2011): 92 to 98 % from six values on.
+// Steps: the theta* fall on few values, n of them for an odd n. Quantiles that jump from one
+// to the next cover as little as 86 % at n = 7. So bias and ends come from the middle
+// distribution, which counts half of a value's own weight below it and is straight between
+// values (Ma, Genton and Parzen, Annals of the Institute of Statistical Mathematics 63, 2011):
+// 92 to 98 % from six values on.
 
 // Interval is an estimate with its 95 % confidence interval.
 type Interval struct{ Estimate, Low, High float64 }
@@ -47,13 +47,13 @@ const (
 	// 93.8 % for five, 96.9 % for six.
 	fewest = 6
 
-	// bootstrapSeed is one for all, so that the same values give the same interval.
+	// bootstrapSeed is the same for all, so that the same values give the same interval.
 	bootstrapSeed = 1996
 )
 
-// MedianInterval gives the median of x and its interval, in the unit of x. One
-// value is its own interval; two to five give their range, whose confidence is
-// below 95 %: 50, 75, 87.5 and 93.8 %. It does not reorder x. NaN for no values.
+// MedianInterval returns the median of x and its interval, in the unit of x. One value is its
+// own interval; two to five have their range, whose confidence is below 95 %: 50, 75, 87.5 and
+// 93.8 %. It does not reorder x. NaN for no values.
 func MedianInterval(x []float64) Interval {
 	s := slices.Clone(x)
 	slices.Sort(s)
@@ -70,8 +70,8 @@ func MedianInterval(x []float64) Interval {
 	return ends(estimate, draws)
 }
 
-// HalfWidth is half of the interval as a share of the estimate; +Inf where that is
-// zero or not known.
+// HalfWidth returns half of the interval as a share of the estimate; +Inf if that is zero or
+// unknown.
 func (i Interval) HalfWidth() float64 {
 	if h := (i.High - i.Low) / 2 / math.Abs(i.Estimate); !math.IsNaN(h) {
 		return h
@@ -79,8 +79,8 @@ func (i Interval) HalfWidth() float64 {
 	return math.Inf(1)
 }
 
-// median is that of one sample of s, sorted, with replacement. How often each value was
-// drawn is enough: nothing needs sorting again.
+// median returns the median of one sample of s, which is sorted, with replacement. It is enough
+// to count how often each value was drawn; nothing needs sorting again.
 func (r *Rand) median(s []float64, drawn []int) float64 {
 	clear(drawn)
 	for range s {
@@ -99,7 +99,7 @@ func (r *Rand) median(s []float64, drawn []int) float64 {
 	return lerp(s[low], s[high], 0.5)
 }
 
-// ends gives the quantiles Phi(2 z0 -+ 1.96) of the draws' middle distribution.
+// ends returns the quantiles Phi(2 z0 -+ 1.96) of the draws' middle distribution.
 func ends(estimate float64, draws []float64) Interval {
 	m := middle(draws)
 	bias := NormalQuantile(m.below(estimate))
@@ -107,8 +107,8 @@ func ends(estimate float64, draws []float64) Interval {
 	return Interval{estimate, m.quantile(Normal(2*bias - z)), m.quantile(Normal(2*bias + z))}
 }
 
-// steps is a middle distribution: at each value, ascending, the share below it and
-// half of its own, which is never 0 or 1.
+// steps is a middle distribution: at each value, ascending, the share below it and half of its
+// own, which is never 0 or 1.
 type steps struct{ values, shares []float64 }
 
 // middle sorts the draws.
@@ -126,7 +126,7 @@ func middle(draws []float64) (m steps) {
 func (m steps) quantile(p float64) float64 { return line(m.shares, m.values, p) }
 func (m steps) below(x float64) float64    { return line(m.values, m.shares, x) }
 
-// line gives y at x, straight between the points and level outside them.
+// line returns y at x, straight between the points and level outside them.
 func line(xs, ys []float64, x float64) float64 {
 	i, met := slices.BinarySearch(xs, x)
 	switch {

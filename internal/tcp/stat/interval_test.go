@@ -267,7 +267,7 @@ func TestIntervalsAreRepeatable(t *testing.T) {
 	}
 }
 
-// TestRatioOfNothing gives NaN, never a number.
+// TestRatioOfNothing: NaN, never a number.
 func TestRatioOfNothing(t *testing.T) {
 	for _, i := range []Interval{Ratio(nil, []float64{1}), Ratio([]float64{1}, nil), PairedRatio(nil, nil)} {
 		if !math.IsNaN(i.Estimate) || !math.IsNaN(i.Low) || !math.IsNaN(i.High) {

@@ -1,10 +1,10 @@
 package stat
 
-// Jain is the fairness index of shares: 1 when all are equal, 1/n when one has all.
+// Jain returns the fairness index of shares: 1 if all are equal, 1/n if one has everything.
 //
 //	J = (sum x)^2 / (n sum x^2)
 //
-// Source: Jain, Chiu and Hawe, DEC-TR-301 (1984). 1 where nobody has anything.
+// Source: Jain, Chiu and Hawe, DEC-TR-301 (1984). 1 if all are 0.
 func Jain(x []float64) float64 {
 	var sum, squares float64
 	for _, v := range x {

@@ -145,34 +145,6 @@ func TestQuantileAgainstRationals(t *testing.T) {
 	})
 }
 
-func TestSelectNthHardInputs(t *testing.T) {
-	shapes := map[string]func(i, n int) float64{
-		"sorted":     func(i, n int) float64 { return float64(i) },
-		"reversed":   func(i, n int) float64 { return float64(n - i) },
-		"equal":      func(i, n int) float64 { return 4 },
-		"organ pipe": func(i, n int) float64 { return float64(min(i, n-i)) },
-		"saw":        func(i, n int) float64 { return float64(i % 7) },
-	}
-	for name, f := range shapes {
-		for _, n := range []int{13, 100, 4097} {
-			x := make([]float64, n)
-			for i := range x {
-				x[i] = f(i, n)
-			}
-			s := slices.Clone(x)
-			slices.Sort(s)
-			for k := range n {
-				if y := slices.Clone(x); n <= 100 || k%997 == 0 {
-					selectNth(y, k)
-					if y[k] != s[k] {
-						t.Fatalf("%s n=%d: value %d is %v, want %v", name, n, k, y[k], s[k])
-					}
-				}
-			}
-		}
-	}
-}
-
 func TestQuantileAllocatesNothing(t *testing.T) {
 	x := randoms(1000)
 	if n := testing.AllocsPerRun(10, func() { Quantile(x, 0.2) }); n != 0 {
@@ -195,15 +167,5 @@ func BenchmarkQuantile(b *testing.B) {
 	for b.Loop() {
 		copy(y, x)
 		Quantile(y, 0.2)
-	}
-}
-
-func BenchmarkSortAndSorted(b *testing.B) {
-	x := randoms(100_000)
-	y := make([]float64, len(x))
-	for b.Loop() {
-		copy(y, x)
-		slices.Sort(y)
-		Sorted(y, 0.2)
 	}
 }

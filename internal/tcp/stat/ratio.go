@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// PairedRatio is the median of x[i]/base[i] and its interval: for pairs that met
-// the same conditions, which then divide out. Both must be as long.
+// PairedRatio returns the median of x[i]/base[i] and its interval, for pairs under the same
+// conditions, which then cancel. Both must have the same length.
 func PairedRatio(x, base []float64) Interval {
 	ratios := make([]float64, len(x))
 	for i := range x {
@@ -15,9 +15,9 @@ func PairedRatio(x, base []float64) Interval {
 	return MedianInterval(ratios)
 }
 
-// Ratio is that of the medians of two independent samples, with the interval of the
-// bootstrap that draws from both (see MedianInterval; with few values of either it is
-// too narrow in the same way). NaN for no values.
+// Ratio returns the ratio of the medians of two independent samples, with the interval of a
+// bootstrap that draws from both (see MedianInterval; with few values of either it is too
+// narrow in the same way). NaN for no values.
 func Ratio(x, base []float64) Interval {
 	x, base = slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(base))
 	estimate := Sorted(x, 0.5) / Sorted(base, 0.5)

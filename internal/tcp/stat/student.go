@@ -8,7 +8,7 @@ import "math"
 //
 // Source: NIST DLMF 8.17; Abramowitz and Stegun 26.5.27.
 
-// Student is the distribution function at x; small tails keep their digits.
+// Student returns the distribution function at x; small tails keep their digits.
 func Student(x, df float64) float64 {
 	lower := beta(df/(df+x*x), df/2, 0.5) / 2
 	if x > 0 {
@@ -17,7 +17,7 @@ func Student(x, df float64) float64 {
 	return lower
 }
 
-// StudentQuantile is the x with Student(x, df) = p, for p in 0..1.
+// StudentQuantile returns the x with Student(x, df) = p, for p in 0..1.
 func StudentQuantile(p, df float64) float64 {
 	if p > 0.5 {
 		return -StudentQuantile(1-p, df)

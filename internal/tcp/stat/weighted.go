@@ -5,30 +5,17 @@ import (
 	"slices"
 )
 
-// A type-7 quantile of weighted values. Type 7 is the mean of the sample's step function
-// over one n-th of its length, from h/n to (h+1)/n with h = q (n-1). Weights stretch
-// the steps, and n becomes the number of equal observations that the weights are worth
-// (Kish, Survey Sampling, 1965):
+// A type-7 quantile of weighted values. Type 7 is the mean of the sample's step function over
+// one n-th of its length, from h/n to (h+1)/n with h = q (n-1). Weights stretch the steps, and
+// n becomes the number of equal observations that the weights are worth (Kish, Survey
+// Sampling, 1965):
 //
 //	n = (sum w)^2 / sum w^2
 //
 // Equal weights give Sorted. Source: Akinshin, "Weighted quantile estimators",
 // arXiv:2304.07265 (2023), section 3.
 
-// Effective is n of the weights, 0 for none.
-func Effective(w []float64) float64 {
-	var sum, squares float64
-	for _, v := range w {
-		sum += v
-		squares += v * v
-	}
-	if squares == 0 {
-		return 0
-	}
-	return sum * sum / squares
-}
-
-// Running gives the running sums of weights, as Weighted wants them.
+// Running returns the running sums of weights, for Weighted.
 func Running(w []float64) []float64 {
 	sums, sum := make([]float64, len(w)), 0.0
 	for i, v := range w {
@@ -38,10 +25,10 @@ func Running(w []float64) []float64 {
 	return sums
 }
 
-// Weighted gives the quantile of values in ascending order by the running sums of their
-// weights, worth n observations (Effective, or what the caller knows better). NaN when
-// nothing has weight, or when q is not in 0..1. Running sums find the place by halving:
-// the bootstrap asks for many quantiles of the same weights.
+// Weighted returns the quantile of values in ascending order by the running sums of their
+// weights, worth n observations (as above, or a better number from the caller). NaN if nothing
+// has weight, or if q is not in 0..1. Running sums allow a binary search: the bootstrap asks
+// for many quantiles of the same weights.
 func Weighted(x, sums []float64, n, q float64) float64 {
 	if len(sums) == 0 || !(sums[len(sums)-1] > 0 && n > 0 && q >= 0 && q <= 1) {
 		return math.NaN()

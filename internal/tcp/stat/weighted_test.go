@@ -17,7 +17,7 @@ func TestWeightedEqual(t *testing.T) {
 			continue
 		}
 		w := ones(len(k.x))
-		if got := Weighted(k.x, Running(w), Effective(w), k.q); math.Abs(got-k.want) > 1e-12 {
+		if got := Weighted(k.x, Running(w), effective(w), k.q); math.Abs(got-k.want) > 1e-12 {
 			t.Errorf("%v of %v = %v, want %v", k.q, k.x, got, k.want)
 		}
 	}
@@ -28,7 +28,7 @@ func TestWeightedEqual(t *testing.T) {
 // rest: three sixteenths of each.
 func TestWeightedByHand(t *testing.T) {
 	w := []float64{1, 1, 2}
-	if got := Weighted([]float64{10, 20, 30}, Running(w), Effective(w), 0.5); math.Abs(got-25) > 1e-12 {
+	if got := Weighted([]float64{10, 20, 30}, Running(w), effective(w), 0.5); math.Abs(got-25) > 1e-12 {
 		t.Errorf("median %v, want 25", got)
 	}
 }
@@ -40,7 +40,7 @@ func TestWeightedAgainstSteps(t *testing.T) {
 		slices.Sort(x)
 		w := rapid.SliceOfN(rapid.Float64Range(0.1, 5), len(x), len(x)).Draw(rt, "w")
 		q := rapid.Float64Range(0, 1).Draw(rt, "q")
-		n := Effective(w)
+		n := effective(w)
 		total := 0.0
 		for _, v := range w {
 			total += v
@@ -69,4 +69,17 @@ func TestWeightedNothing(t *testing.T) {
 	if got := Weighted([]float64{1}, []float64{1}, 1, 1.5); !math.IsNaN(got) {
 		t.Errorf("beyond 1: %v", got)
 	}
+}
+
+// effective returns n of the weights, 0 for none.
+func effective(w []float64) float64 {
+	var sum, squares float64
+	for _, v := range w {
+		sum += v
+		squares += v * v
+	}
+	if squares == 0 {
+		return 0
+	}
+	return sum * sum / squares
 }

@@ -2,10 +2,10 @@
 // distribution mounts, loads the modules, runs the test programs one after the
 // other as root, and turns the machine off.
 //
-// It judges nothing: what it prints is read outside (tools/vm.sh).
+// It judges nothing: tools/vm.sh reads its output outside.
 //
-// Its trap: the first process inherits every orphan. One that waits only for its
-// own child keeps the others as zombies, which a test that looks for leftovers finds.
+// Its trap: the first process inherits every orphan. One that waits only for its own child
+// keeps the others as zombies, and a test that looks for leftovers finds them.
 package main
 
 import (

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// environ is what a login as root would have, and that this machine is thrown away.
+// environ is that of a root login, plus the fact that this machine is disposable.
 var environ = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8", "CONGCTL_THROWAWAY=1"}
 
 // runAll runs the lines of a plan: a directory, a program and its arguments.

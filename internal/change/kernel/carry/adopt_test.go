@@ -1,4 +1,4 @@
-package change
+package carry
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
 )
 
 // letGo takes away what stands without a journal, as clear does; it must not be made again.

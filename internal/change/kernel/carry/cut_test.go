@@ -1,4 +1,4 @@
-package change
+package carry
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
 )
 
 // memory is a place of volatile values; like a running kernel it forgets at a reboot.
@@ -158,7 +158,7 @@ func TestCutAnywhere(t *testing.T) {
 	t.Logf("%d cuts", cases)
 }
 
-// cutAt tells whether there was an n-th operation to cut.
+// cutAt reports whether there was an n-th operation to cut.
 func cutAt(t *testing.T, n int, first, then string, l loss, want string) bool {
 	t.Helper()
 	h := newFakeHost()
@@ -215,7 +215,7 @@ func TestTwoCuts(t *testing.T) {
 	}
 }
 
-// TestFullDisk gives ENOSPC once at each operation: all is taken back, or the error
+// TestFullDisk returns ENOSPC once at each operation: all is taken back, or the error
 // leaves a journal that disable ends.
 func TestFullDisk(t *testing.T) {
 	off := newFakeHost().text()

@@ -1,14 +1,15 @@
-package change
+package carry
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
 )
 
 // OpKind names one system call, or a pair that cannot be told apart after a crash.
@@ -36,13 +37,13 @@ type Op struct {
 	UID, GID uint32
 }
 
-// Disk is the one door to the host's files, so that a test can stop before and after
+// Disk is the only access to the host's files, so that a test can stop before and after
 // each operation, and lose what was not synced.
 type Disk interface {
 	Do(Op) error
-	// Read gives a file with mode and owner, or a directory without text.
+	// Read returns a file with mode and owner, or a directory without text.
 	Read(path string) (change.Value, error)
-	// List gives the names in a directory; none if it does not exist.
+	// List returns the names in a directory; none if it does not exist.
 	List(path string) ([]string, error)
 }
 
@@ -100,8 +101,8 @@ func create(p string, op Op) error {
 	return errors.Join(err, f.Close(), own(p, op))
 }
 
-// own sets owner and mode: the umask has no say in what is restored. Who is not root
-// makes files of its own only.
+// own sets owner and mode: the umask does not affect what is restored. A user other than
+// root only makes files of its own.
 func own(p string, op Op) error {
 	if os.Geteuid() == 0 {
 		if err := os.Chown(p, int(op.UID), int(op.GID)); err != nil {
@@ -131,7 +132,7 @@ func (d HostDisk) Read(path string) (v change.Value, err error) {
 	if to, err := os.Readlink(p); err == nil {
 		full, err := d.path(path, true)
 		if st, lost := os.Stat(full); err == nil && lost == nil && !st.IsDir() {
-			err = fmt.Errorf("a link to %s: congctl replaces only plain files", to)
+			err = fmt.Errorf("it is a link to %s: congctl replaces only plain files", to)
 		}
 		if err != nil {
 			return v, fmt.Errorf("read %s: %w", path, err)
@@ -155,7 +156,7 @@ func read(p, path string) (v change.Value, err error) {
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
 		return v, fmt.Errorf("read %s: not a plain file: congctl replaces only plain files", path)
 	case st.Size > maxFile:
-		return v, fmt.Errorf("read %s: %d bytes, at most %d", path, st.Size, maxFile)
+		return v, fmt.Errorf("read %s: %d bytes, of which congctl reads at most %d", path, st.Size, maxFile)
 	}
 	b, err := os.ReadFile(p)
 	v.Text = string(b)
@@ -176,4 +177,61 @@ func (d HostDisk) List(path string) (names []string, err error) {
 		names = append(names, e.Name())
 	}
 	return names, err
+}
+
+// ForgottenError means that a reboot would empty the directory of the journals and keep a
+// file to be written: then nothing could undo that.
+type ForgottenError struct{ Dir, Target string }
+
+func (e ForgottenError) Error() string {
+	return fmt.Sprintf("a reboot empties the journal directory %s (a tmpfs) but keeps %s, which could not be undone then", e.Dir, e.Target)
+}
+
+// Lasting refuses steps that would outlive their journal. If a reboot clears both, as on a
+// system that runs from memory, everything is then as before.
+func (e *Engine) Lasting(steps []change.Step) error {
+	if e.forgets == nil || !e.forgets(e.dir) {
+		return nil
+	}
+	for _, s := range steps {
+		if !s.Kind.Volatile() && !e.forgets(s.Target) {
+			return ForgottenError{e.dir, s.Target}
+		}
+	}
+	return nil
+}
+
+// Forgets reports whether a reboot empties what a path is on, or will be.
+func (d HostDisk) Forgets(name string) bool {
+	for ; ; name = path.Dir(name) {
+		var fs unix.Statfs_t
+		p, err := d.path(name, true)
+		if err == nil && unix.Statfs(p, &fs) == nil {
+			kind := uint32(fs.Type) // of 32 bits, signed where a long is
+			return kind == unix.TMPFS_MAGIC || kind == unix.RAMFS_MAGIC
+		}
+		if name == "/" || name == "." {
+			return false
+		}
+	}
+}
+
+// ErrPowerCut is what a disk returns when a test has cut its power: the engine stops at
+// once and does not even try to undo anything.
+var ErrPowerCut = errors.New("power cut")
+
+// Counted is a disk that counts its operations and calls Cut before the N-th, from 1
+// on, whatever it is. Tests use it to end the process, or the machine, right there.
+type Counted struct {
+	Disk
+	N   int
+	Cut func() error
+}
+
+// Do counts and does.
+func (c *Counted) Do(op Op) error {
+	if c.N--; c.N == 0 {
+		return c.Cut()
+	}
+	return c.Disk.Do(op)
 }

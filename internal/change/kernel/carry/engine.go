@@ -1,4 +1,4 @@
-package change
+package carry
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"maps"
 	"path"
 
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
 )
 
 // Options of an engine.
@@ -16,7 +16,8 @@ type Options struct {
 	Dir    string                // of journals; "" is DefaultDir
 	Places map[change.Kind]Place // beside files and directories
 	Boot   string                // boot id of the running kernel
-	// Forgets tells whether a reboot empties what a path is on; nil where it keeps all.
+	// Forgets reports whether a reboot empties what a path is on; nil if nothing is
+	// emptied.
 	Forgets func(path string) bool
 }
 
@@ -43,24 +44,55 @@ func New(o Options) *Engine {
 	return e
 }
 
-// Read gives what a target has now, for a plan.
+// Read returns a target's present value, for a plan.
 func (e *Engine) Read(k change.Kind, target string) (change.Value, error) {
 	p, ok := e.places[k]
 	if !ok {
-		return change.Absent, fmt.Errorf("read %s %s: no place for this kind", k, target)
+		return change.Absent, fmt.Errorf("read %s %s: unknown kind", k, target)
 	}
 	return p.Read(target)
 }
 
-// Apply carries out a new plan: every step, then verify, which tells whether the whole
-// does what it is for. On any failure all is taken back, and the error says so.
+// Set brings a subject to the state that plan wants, from any state: it finishes an
+// interrupted change, ends an interrupted undo, and then plan returns what is still
+// missing. For a plan without steps it writes nothing at all.
+func (e *Engine) Set(subject string, plan func() (change.Plan, error), verify func() error) (done []*change.Journal, err error) {
+	open, err := e.Open(subject)
+	if err != nil {
+		return nil, err
+	}
+	if done, err = e.endUndo(open); err != nil {
+		return nil, fmt.Errorf("finish the interrupted undo: %w", err)
+	}
+	for _, j := range open {
+		if j.Phase != change.Prepared && j.Phase != change.Applying {
+			continue
+		}
+		if err := e.Finish(j, verify); err != nil {
+			return done, fmt.Errorf("finish the interrupted %s: %w", j.ID, err)
+		}
+		done = append(done, j)
+	}
+	p, err := plan()
+	if err != nil || len(p.Steps) == 0 {
+		return done, err
+	}
+	j, err := e.Apply(p, verify)
+	if err != nil {
+		return done, err
+	}
+	return append(done, j), nil
+}
+
+// Apply carries out a new plan: every step, then verify, which reports whether the whole
+// works. On any failure it undoes everything, and the error says so.
 func (e *Engine) Apply(p change.Plan, verify func() error) (*change.Journal, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
 	for _, s := range p.Steps {
 		if e.places[s.Kind] == nil {
-			return nil, fmt.Errorf("apply %s: no place for this kind", s)
+			return nil, fmt.Errorf("apply %s: unknown kind", s)
 		}
 	}
 	if err := e.Lasting(p.Steps); err != nil {
@@ -87,7 +119,7 @@ func (e *Engine) Finish(j *change.Journal, verify func() error) error {
 // resume makes a journal that an earlier process left fit to be written on.
 func (e *Engine) resume(j *change.Journal) error {
 	if err := e.mend(j); err != nil {
-		return fmt.Errorf("mend journal %s: %w", j.ID, err)
+		return fmt.Errorf("repair journal %s: %w", j.ID, err)
 	}
 	if j.Boot == e.boot {
 		return nil
@@ -109,8 +141,8 @@ func (e *Engine) finish(j *change.Journal, verify func() error) error {
 	return e.giveUp(j, err)
 }
 
-// ErrUndone says that a plan failed and that the host is as it was before.
-var ErrUndone = errors.New("all steps were taken back")
+// ErrUndone means that a plan failed and that the host is as it was before.
+var ErrUndone = errors.New("all changes were undone")
 
 func (e *Engine) giveUp(j *change.Journal, why error) error {
 	if errors.Is(why, ErrPowerCut) {
@@ -119,9 +151,9 @@ func (e *Engine) giveUp(j *change.Journal, why error) error {
 	r, err := e.undoAll([]*change.Journal{j}, false, why.Error())
 	switch {
 	case err != nil:
-		return errors.Join(why, fmt.Errorf("take back: %w", err))
+		return errors.Join(why, fmt.Errorf("undo the failed change: %w", err))
 	case len(r.Refused) > 0:
-		return fmt.Errorf("%w; taken back but for %s", why, r.Refused)
+		return fmt.Errorf("%w; undone, except %s", why, r.Refused)
 	}
 	return fmt.Errorf("%w; %w", why, ErrUndone)
 }
@@ -177,8 +209,8 @@ func (e *Engine) look(j *change.Journal, i int) (change.Value, error) {
 	return e.places[s.Kind].Read(s.Target)
 }
 
-// keep makes a file that is right already outlive a power cut: whoever renamed it may
-// have been killed before the directory was synced.
+// keep makes an already correct file survive a power cut: the process that renamed it may
+// have been killed before it synced the directory.
 func (e *Engine) keep(s change.Step) error {
 	if s.Kind.Volatile() {
 		return nil
@@ -210,7 +242,7 @@ func (e *Engine) write(s change.Step, v change.Value) (now change.Value, err err
 	return now, nil
 }
 
-// readBack looks at all targets once more, when nothing more is written.
+// readBack reads all targets again, after the last write.
 func (e *Engine) readBack(j *change.Journal) error {
 	for i, s := range j.Steps {
 		now, err := e.places[s.Kind].Read(s.Target)
@@ -222,4 +254,18 @@ func (e *Engine) readBack(j *change.Journal) error {
 		}
 	}
 	return nil
+}
+
+// Adopt takes the present state of a host as a change of ours whose journal was lost: New
+// is in place, Old is the target of an undo. It writes only the journal, and that at once:
+// if the undo is interrupted, the next one continues towards Old.
+func (e *Engine) Adopt(p change.Plan) (*change.Journal, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	var lines []change.Line
+	for i := range p.Steps {
+		lines = append(lines, change.Line{Event: change.Done, At: i, Now: &p.Steps[i].New})
+	}
+	return e.begin(p, append(lines, change.Line{Event: change.Apply})...)
 }

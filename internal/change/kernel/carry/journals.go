@@ -1,13 +1,16 @@
-package change
+package carry
 
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
 )
 
 // DefaultDir is where the journals of this host are.
@@ -23,9 +26,9 @@ type journals struct {
 
 func (s journals) path(id string) string { return path.Join(s.dir, id+suffix) }
 
-// prepare makes the directory and syncs each level of it into the one above: one that
-// exists may be of a process that was killed right before it did that, and a later
-// power cut would take it away with all journals.
+// prepare makes the directory and syncs each level of it into the one above: an existing
+// one may be from a process that was killed right before it did that, and a later power
+// cut would remove it with all journals.
 func (s journals) prepare() error {
 	var levels []string
 	for d := s.dir; d != "/" && d != "."; d = path.Dir(d) {
@@ -33,7 +36,7 @@ func (s journals) prepare() error {
 	}
 	for _, d := range slices.Backward(levels) {
 		if err := s.level(d); err != nil {
-			return fmt.Errorf("make directory of journals: %w", err)
+			return fmt.Errorf("make journal directory: %w", err)
 		}
 	}
 	return s.disk.Do(Op{Kind: OpSync, Path: s.dir})
@@ -50,7 +53,7 @@ func (s journals) level(d string) error {
 	return s.disk.Do(Op{Kind: OpSync, Path: path.Dir(d)})
 }
 
-// begin puts the journal of a new plan in place, as a whole, with what came after.
+// begin puts the journal of a new plan in place, whole, with the lines after it.
 func (s journals) begin(p change.Plan, after ...change.Line) (*change.Journal, error) {
 	if err := s.prepare(); err != nil {
 		return nil, err
@@ -71,9 +74,9 @@ func (s journals) begin(p change.Plan, after ...change.Line) (*change.Journal, e
 	return change.Parse(text)
 }
 
-// sweepAll removes journals that never came into being, and syncs the others: who wrote
-// the last line of one may have been killed before that, and with the new one on the disk
-// and that line lost, an older change would be finished over a newer one.
+// sweepAll removes journals that were never completed, and syncs the others: the writer of
+// one's last line may have been killed before its sync. If the new journal reached the
+// disk and that line did not, an older change would be finished over a newer one.
 func (s journals) sweepAll() error {
 	names, err := s.disk.List(s.dir)
 	for _, name := range names {
@@ -90,7 +93,7 @@ func (s journals) sweepAll() error {
 	return err
 }
 
-// errJournal: what is not written down is not done.
+// errJournal: what is not written to the journal is not done.
 var errJournal = errors.New("write journal")
 
 // add writes a line behind the intact ones and waits until it is on the disk.
@@ -113,7 +116,7 @@ func (s journals) add(j *change.Journal, l change.Line) error {
 	return nil
 }
 
-// list reads all journals, oldest first. One without its plan is none.
+// list reads all journals, oldest first. It skips one without its plan.
 func (s journals) list() (list []*change.Journal, err error) {
 	names, err := s.disk.List(s.dir)
 	if err != nil {
@@ -154,4 +157,45 @@ func (s journals) mend(j *change.Journal) error {
 	return inOrder(s.disk,
 		Op{Kind: OpCut, Path: s.path(j.ID), Size: int64(j.Whole)},
 		Op{Kind: OpSync, Path: s.path(j.ID)})
+}
+
+// Open returns the changes of a subject that are in force or unfinished, oldest first.
+// Each but the last is applied; there are several if a later plan found that the host had
+// changed and wrote what was missing.
+func (e *Engine) Open(subject string) (open []*change.Journal, err error) {
+	list, err := e.list()
+	for _, j := range list {
+		if j.Subject == subject && j.Phase != change.Gone {
+			open = append(open, j)
+		}
+	}
+	return open, err
+}
+
+// Header makes the header of a new plan. Journals are counted and not named by the
+// time: a device without a battery starts each boot in 1970.
+func (e *Engine) Header(subject, verb, machine string, now time.Time) (h change.Header, err error) {
+	names, err := e.disk.List(e.dir)
+	last := 0
+	for _, name := range names {
+		var n int
+		if _, err := fmt.Sscanf(strings.TrimPrefix(name, "."), "%d-", &n); err == nil {
+			last = max(last, n)
+		}
+	}
+	return change.Header{ID: fmt.Sprintf("%06d-%s", last+1, strings.ReplaceAll(subject, " ", "-")), Subject: subject,
+		Verb: verb, At: now.UTC().Truncate(time.Second), Boot: e.boot, Machine: machine}, err
+}
+
+// Machine returns the name of the machine whose files are below a root: its machine id, or the
+// host's name without one.
+func Machine(root string) string {
+	if b, err := os.ReadFile(filepath.Join(root, "/etc/machine-id")); err == nil && len(b) > 1 {
+		return strings.TrimSpace(string(b))
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return name
 }

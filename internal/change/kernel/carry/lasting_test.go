@@ -1,4 +1,4 @@
-package change
+package carry
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
 )
 
 // TestForgottenJournal: a change of files whose journal a reboot would empty is refused

@@ -1,4 +1,4 @@
-package change
+package carry
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ import (
 const maxLinks = 40
 
 // walk goes down a path of the host. Image-based distributions have /var or /etc behind
-// links; root's own are followed, within the root directory. One that somebody else could
-// turn around is not: a change would be written wherever they like.
+// links; root's own are followed, within the root directory. A link that another user
+// could redirect is not: a change would be written wherever they like.
 type walk struct {
 	root string
 	at   string   // where it is: absolute, below root, free of links
@@ -27,8 +27,8 @@ type walk struct {
 	links int
 }
 
-// path is where a path of the host is on this machine. The last name is followed only
-// if asked for: a file that is a link is no target.
+// path returns where a path of the host is on this machine. It follows the last name only
+// on request: a file that is a link is no target.
 func (d HostDisk) path(name string, last bool) (string, error) {
 	w := &walk{root: d.Root, at: "/", rest: names(name)}
 	for len(w.rest) > 0 {
@@ -62,7 +62,7 @@ func (w *walk) step(last bool) error {
 	case err == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK && (last || len(w.rest) > 0):
 		return w.follow(at, st.Uid)
 	case errors.Is(err, unix.ENOENT) && w.links > 0 && len(w.rest) >= w.after:
-		return fmt.Errorf("%s: there is no %s: make it, or mend the link", w.link, at)
+		return fmt.Errorf("%s: there is no %s: create it, or repair the link", w.link, at)
 	}
 	w.at = at
 	return nil
@@ -90,8 +90,8 @@ func (w *walk) follow(at string, owner uint32) error {
 	return nil
 }
 
-// trusted: nobody but root may rename what lies in a directory, or in one above it. What
-// is above the root directory is not looked at.
+// trusted: only root may rename what is in a directory, or in one above it. It does not
+// check above the root directory.
 func (w *walk) trusted(dir string) error {
 	for d := dir; ; d = path.Dir(d) {
 		var st unix.Stat_t
@@ -100,9 +100,9 @@ func (w *walk) trusted(dir string) error {
 		case err != nil:
 			return fmt.Errorf("%s: look at %s: %w", w.link, d, err)
 		case !ownedByUs(st.Uid):
-			return fmt.Errorf("%s: %s belongs to user %d, who could change where it leads: chown root %s", w.link, d, st.Uid, d)
+			return fmt.Errorf("%s: %s belongs to user %d, who could redirect it: chown root %s", w.link, d, st.Uid, d)
 		case st.Mode&0o022 != 0:
-			return fmt.Errorf("%s: %s has mode %o: others could change where it leads: chmod go-w %s", w.link, d, st.Mode&0o7777, d)
+			return fmt.Errorf("%s: %s has mode %o: others could redirect it: chmod go-w %s", w.link, d, st.Mode&0o7777, d)
 		}
 		if d == "/" {
 			return nil
@@ -110,5 +110,5 @@ func (w *walk) trusted(dir string) error {
 	}
 }
 
-// ownedByUs: root's, or in a test of somebody else's this user's.
+// ownedByUs: owned by root, or in a test of another user by that user.
 func ownedByUs(uid uint32) bool { return uid == 0 || int(uid) == os.Geteuid() }

@@ -1,4 +1,4 @@
-package change
+package carry
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
 )
 
 // laidOut makes directories, files ("NAME=TEXT") and links ("NAME -> TARGET") below a root.
@@ -78,9 +78,9 @@ func TestLinkedDirectories(t *testing.T) {
 // names the link, what is wrong and the way out.
 func TestLinksRefused(t *testing.T) {
 	for want, entries := range map[string][]string{
-		"follow /var -> state: /state has mode 777: others could change where it leads: chmod go-w /state": {"/state", "/var -> state"},
-		"follow /state/var -> /x: /state has mode 777":                                                     {"/state", "/x", "/state/var -> /x", "/var -> state/var"},
-		"follow /var -> gone: there is no /gone: make it, or mend the link":                                {"/var -> gone"},
+		"follow /var -> state: /state has mode 777: others could redirect it: chmod go-w /state": {"/state", "/var -> state"},
+		"follow /state/var -> /x: /state has mode 777":                                           {"/state", "/x", "/state/var -> /x", "/var -> state/var"},
+		"follow /var -> gone: there is no /gone: create it, or repair the link":                  {"/var -> gone"},
 		"too many links": {"/var -> run", "/run -> var"},
 	} {
 		root := laidOut(t, entries...)
@@ -101,7 +101,7 @@ func TestLinksRefused(t *testing.T) {
 func TestLinkedFile(t *testing.T) {
 	root := laidOut(t, "/etc", "/etc/real=x", "/etc/sysctl.conf -> real")
 	_, err := HostDisk{Root: root}.Read("/etc/sysctl.conf")
-	if err == nil || !strings.Contains(err.Error(), "read /etc/sysctl.conf: a link to real: congctl replaces only plain files") {
+	if err == nil || !strings.Contains(err.Error(), "read /etc/sysctl.conf: it is a link to real: congctl replaces only plain files") {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package change
+package carry
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
 )
 
 // memDisk is a disk that remembers what was synced. A power cut may lose the rest, in

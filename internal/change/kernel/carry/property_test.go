@@ -1,4 +1,4 @@
-package change
+package carry
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
 )
 
 // trial is a random host with a random plan, and the slow oracle beside it: a target
@@ -105,7 +105,7 @@ func (r *trial) disturb() {
 	}
 }
 
-// reboot gives volatile targets their first values again.
+// reboot sets volatile targets to their first values again.
 func (r *trial) reboot() {
 	r.h.disk.cut(rapid.SampledFrom(losses).Draw(r.T, "loss"))
 	r.h.boots++

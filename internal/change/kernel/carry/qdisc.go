@@ -1,7 +1,6 @@
-package change
+package carry
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,18 +8,18 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/change"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/linux/qdisc"
 )
 
 // Qdiscs is the place of links' qdiscs in the calling thread's network namespace: a
 // link's value is its whole tree. Ingress and clsact are not part of it.
 type Qdiscs struct{}
 
-// Read gives a link's tree, root first, then by place.
+// Read returns a link's tree.
 func (Qdiscs) Read(link string) (v change.Value, err error) {
 	err = onLink(link, func(c *qdisc.Conn, index int) error {
-		nodes, err := tree(c, index)
+		nodes, err := ReadTree(c, index)
 		v = change.Tree(nodes)
 		return err
 	})
@@ -43,31 +42,16 @@ func onLink(link string, fn func(*qdisc.Conn, int) error) error {
 	return fn(c, l.Attrs().Index)
 }
 
-const ingressParent = 0xfffffff1 // TC_H_INGRESS, of clsact, too
-
-func tree(c *qdisc.Conn, index int) (nodes []change.Node, err error) {
-	placed, err := c.Tree(index)
-	for _, p := range placed {
-		if p.At.Parent != ingressParent && p.Raw.Name != "noop" {
-			nodes = append(nodes, change.Node{Kind: p.Raw.Name, Handle: p.At.Handle, Parent: p.At.Parent, Options: p.Raw.Options})
-		}
-	}
-	slices.SortStableFunc(nodes, func(a, b change.Node) int {
-		if (a.Parent == change.RootParent) != (b.Parent == change.RootParent) {
-			return -cmp.Compare(a.Parent, b.Parent)
-		}
-		return cmp.Compare(a.Parent, b.Parent)
-	})
-	return nodes, err
-}
-
-// Write makes a link have a tree. A root without a handle is what the kernel attaches
-// by itself: the root is deleted for it, and written out only if another kind came.
+// Write makes a link have a tree. A root without a handle is what the kernel attaches by
+// itself: Write deletes the root for it, and writes it out only if another kind came.
 func (q Qdiscs) Write(link string, v change.Value) error {
 	if !v.Present {
 		return fmt.Errorf("write qdiscs of %s: the link is gone", link)
 	}
 	want, err := change.ParseTree(v.Text)
+	if err == nil && len(want) == 0 {
+		err = errors.New("no root")
+	}
 	if err != nil {
 		return fmt.Errorf("write qdiscs of %s: %w", link, err)
 	}
@@ -107,9 +91,9 @@ func put(c *qdisc.Conn, index int, want []change.Node) error {
 	return nil
 }
 
-// byDefault has the kernel attach its default and tells whether that is what is wanted.
-// A root that is a default already cannot be deleted: another one is put there first,
-// since the default setting may have changed since it was attached.
+// byDefault makes the kernel attach its default and returns whether that is what is
+// wanted. A root that is a default already cannot be deleted: another one is put there
+// first, since the default setting may have changed since it was attached.
 func byDefault(c *qdisc.Conn, index int, want []change.Node) (bool, error) {
 	at := qdisc.At{Link: index, Parent: change.RootParent}
 	err := c.Delete(at)
@@ -131,6 +115,45 @@ func byDefault(c *qdisc.Conn, index int, want []change.Node) (bool, error) {
 }
 
 func has(c *qdisc.Conn, index int, want []change.Node) (bool, error) {
-	now, err := tree(c, index)
+	now, err := ReadTree(c, index)
 	return err == nil && change.Qdisc.Same(change.Tree(want), change.Tree(now)), err
+}
+
+const ingressParent = 0xfffffff1 // TC_H_INGRESS, of clsact, too
+
+// ReadTree reads what a link sends through. It does not include what the link receives
+// through (ingress, clsact).
+func ReadTree(c *qdisc.Conn, link int) (nodes []change.Node, err error) {
+	all, err := c.List(link)
+	for _, s := range all {
+		if s.At.Parent != ingressParent && s.Kind != "noop" {
+			nodes = append(nodes, change.Node{Kind: s.Kind, Handle: s.At.Handle, Parent: s.At.Parent, Options: s.Options})
+		}
+	}
+	return change.Ordered(nodes), err
+}
+
+// Bring makes a link send through what ReadTree read. The kernel's own qdisc is whatever it
+// attaches now after ours is gone: settings or the MTU may have changed. Everything with a
+// handle is restored with its options.
+func Bring(c *qdisc.Conn, link int, want []change.Node) error {
+	now, err := ReadTree(c, link)
+	if err != nil || change.Egress.Same(change.Tree(want), change.Tree(now)) {
+		return err
+	}
+	if slices.ContainsFunc(change.Named(now), func(n change.Node) bool { return n.Parent == change.RootParent }) {
+		if err := c.Delete(qdisc.At{Link: link, Parent: change.RootParent}); err != nil {
+			return err
+		}
+	}
+	return Attach(c, link, change.Named(want))
+}
+
+// Attach puts qdiscs on a link as they are written; one that fails does not keep the others
+// away.
+func Attach(c *qdisc.Conn, link int, nodes []change.Node) (err error) {
+	for _, n := range nodes {
+		err = errors.Join(err, c.Replace(qdisc.At{Link: link, Parent: n.Parent, Handle: n.Handle}, qdisc.Raw{Name: n.Kind, Options: n.Options}))
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-package change
+package carry
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"github.com/congctl/congctl/internal/core/change"
-	"github.com/congctl/congctl/internal/kernel/netns"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/linux/qdisc"
 )
 
 // withLink runs fn in a namespace with a veth pair a-b whose end a has queues.
@@ -70,7 +70,9 @@ func TestQdiscThereAndBack(t *testing.T) {
 		"fq_codel with a limit": func(t *testing.T, l int) bool {
 			return replace(t, l, root(0x10), qdisc.FqCodel{LimitPackets: 777, ECN: true})
 		},
-		"pfifo": func(t *testing.T, l int) bool { return replace(t, l, root(0x11), qdisc.Pfifo{LimitPackets: 33}) },
+		"pfifo": func(t *testing.T, l int) bool {
+			return replace(t, l, root(0x11), qdisc.Raw{Name: "pfifo", Options: []byte{33, 0, 0, 0}})
+		},
 		"tbf": func(t *testing.T, l int) bool {
 			return replace(t, l, root(0x12), qdisc.Tbf{RateBytesPerS: 1e6, BurstBytes: 204800, LimitBytes: 1 << 20})
 		},
@@ -120,7 +122,7 @@ func TestQdiscUnderMq(t *testing.T) {
 		replace(t, index, root(1), qdisc.Raw{Name: "mq"})
 		to := []change.Node{{Kind: "mq", Handle: change.OwnHandle << 16, Parent: change.RootParent}}
 		for i := range uint32(3) {
-			replace(t, index, qdisc.At{Parent: qdisc.Handle(1) | (i + 1)}, qdisc.Pfifo{LimitPackets: 500 + i})
+			replace(t, index, qdisc.At{Parent: qdisc.Handle(1) | (i + 1)}, qdisc.Raw{Name: "pfifo", Options: []byte{byte(50 + i), 0, 0, 0}})
 			to = append(to, change.Node{Kind: "bfifo", Parent: change.OwnHandle<<16 | (i + 1), Default: true})
 		}
 		q := Qdiscs{}
@@ -146,7 +148,7 @@ func TestQdiscOfNoLink(t *testing.T) {
 	if v, err := (Qdiscs{}).Read("nosuchlink0"); err != nil || v.Present {
 		t.Errorf("%v, %v", v, err)
 	}
-	if err := (Qdiscs{}).Write("nosuchlink0", change.Text("fq 0 ffffffff *\n")); err == nil {
+	if err := (Qdiscs{}).Write("nosuchlink0", change.Text("fq ffffffff 0 *")); err == nil {
 		t.Error("wrote to a link that does not exist")
 	}
 }

@@ -1,4 +1,4 @@
-package change
+package carry
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
 )
 
 // onlyBack is a kernel that takes the values it booted with, and no others.
@@ -96,7 +96,7 @@ func TestStraightBackCut(t *testing.T) {
 	}
 }
 
-// straightCut tells whether there was an n-th operation to cut.
+// straightCut reports whether there was an n-th operation to cut.
 func straightCut(t *testing.T, n int, l loss, first func(*fakeHost, Disk) error) bool {
 	t.Helper()
 	h, off := thrice(t), newFakeHost().text()

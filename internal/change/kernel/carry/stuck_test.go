@@ -1,4 +1,4 @@
-package change
+package carry
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
 )
 
 // stuck is a host on which some targets can be read and not written.
@@ -99,7 +99,7 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// stuckAt tells whether there was an n-th operation to cut.
+// stuckAt reports whether there was an n-th operation to cut.
 func stuckAt(t *testing.T, targets []string, n int, l loss) bool {
 	t.Helper()
 	h, before := newFakeHost(), newFakeHost()

@@ -1,8 +1,8 @@
-// Package asn reads a database of autonomous systems in MaxMind's format (mmdb), so
-// that client networks can be grouped by operator without a list of one's own.
+// Package asn reads a database of autonomous systems in MaxMind's format (mmdb), so that
+// client networks can be grouped by operator without a list of our own.
 //
-// It fetches nothing: such databases come under licences of their own.
+// It downloads nothing: such databases have their own licences.
 //
 // Its trap: databases of cities and countries have the same format and other fields.
-// One without autonomous systems is refused when it is opened.
+// Opening refuses one without autonomous systems.
 package asn

@@ -7,10 +7,10 @@ import (
 
 	"github.com/oschwald/maxminddb-golang/v2"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Reader gives names of autonomous systems. It may be used by several goroutines.
+// Reader looks up names of autonomous systems. It may be used by several goroutines.
 type Reader struct{ db *maxminddb.Reader }
 
 // Open opens a database: GeoLite2-ASN, dbip-asn-lite or any other with their fields.
@@ -23,7 +23,7 @@ func Open(path string) (*Reader, error) {
 	}
 	r := &Reader{db: db}
 	if !r.anyASN() {
-		return nil, errors.Join(fmt.Errorf("open %s: a database of type %s without autonomous systems; take one of ASNs", path, db.Metadata.DatabaseType), db.Close())
+		return nil, errors.Join(fmt.Errorf("open %s: a database of type %s without autonomous systems; use an ASN database", path, db.Metadata.DatabaseType), db.Close())
 	}
 	return r, nil
 }

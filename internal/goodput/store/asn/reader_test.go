@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // testdata/asn.mmdb was written by github.com/maxmind/mmdbwriter and holds

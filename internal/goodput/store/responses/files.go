@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/goodput"
+	"github.com/congctl/congctl/internal/goodput"
 )
 
 // Dir is the folder of the files.
@@ -29,8 +29,8 @@ func (d Dir) file(unix int64) string {
 	return filepath.Join(string(d), namePrefix+time.Unix(unix, 0).UTC().Format(dayLayout)+nameSuffix)
 }
 
-// Append adds a batch to its day's file, in one write and on the disk when it returns.
-// After a crash in between, a half line stands at the end; the next Append begins a new one.
+// Append adds a batch to its day's file, in one write that is on the disk when it returns.
+// A crash in between leaves half a line at the end; the next Append begins a new one.
 func (d Dir) Append(b goodput.Batch) error {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		return fmt.Errorf("make folder of goodput: %w", err)
@@ -52,7 +52,7 @@ func (d Dir) Append(b goodput.Batch) error {
 	return nil
 }
 
-// torn gives a newline where the file ends in the middle of a line.
+// torn adds a newline where the file ends in the middle of a line.
 func torn(f *os.File) []byte {
 	size, err := f.Seek(0, io.SeekEnd)
 	var last [1]byte
@@ -65,18 +65,17 @@ func torn(f *os.File) []byte {
 	return nil
 }
 
-// Torn is how many lines end too soon, as a crash leaves them; anything else that
-// cannot be read is an error.
-type Torn int
-
-// lateDays after its window a row may stand: a response lasts two days at most.
+// lateDays is how long after its window a row may be stored: a response lasts two days at
+// most.
 const lateDays = 3
 
 // maxLine of a file: a row has 64 values of 24 bytes at most, and its key.
 const maxLine = 64 << 10
 
-// Read gives the rows of windows in [from, to) and the ends of batches that were settled in it.
-func (d Dir) Read(from, to int64, row func(*goodput.Row), settled func(*goodput.Batch)) (torn Torn, err error) {
+// Read returns the rows of windows in [from, to) and the ends of batches that were settled
+// in it. Torn lines end too soon, as a crash leaves them; anything else that cannot be read
+// is an error.
+func (d Dir) Read(from, to int64, row func(*goodput.Row), settled func(*goodput.Batch)) (torn int, err error) {
 	names, err := d.names()
 	if err != nil {
 		return 0, err
@@ -118,7 +117,7 @@ func (d Dir) names() ([]string, error) {
 	return names, nil
 }
 
-func readFile(path string, fn func(*goodput.Row, *goodput.Batch)) (torn Torn, err error) {
+func readFile(path string, fn func(*goodput.Row, *goodput.Batch)) (torn int, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil // pruned since it was listed

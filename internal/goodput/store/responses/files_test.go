@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/congctl/congctl/internal/core/accesslog"
-	"github.com/congctl/congctl/internal/core/goodput"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/goodput"
+	"github.com/congctl/congctl/internal/goodput/accesslog"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // noon is 2026-11-20T12:00:00Z.
@@ -28,8 +28,8 @@ func batchAt(window int64) goodput.Batch {
 	return b
 }
 
-// read gives all that Read finds.
-func read(t *testing.T, d Dir, from, to int64) (rows []goodput.Row, ends []goodput.Batch, torn Torn) {
+// read returns all that Read finds.
+func read(t *testing.T, d Dir, from, to int64) (rows []goodput.Row, ends []goodput.Batch, torn int) {
 	t.Helper()
 	torn, err := d.Read(from, to, func(r *goodput.Row) { rows = append(rows, *r) }, func(b *goodput.Batch) { ends = append(ends, *b) })
 	if err != nil {
@@ -57,6 +57,21 @@ func TestRoundTrip(t *testing.T) {
 	}
 	if rows, ends, _ := read(t, d, noon-300, noon); len(rows) != 1 || len(ends) != 0 {
 		t.Errorf("bounds: %d rows, %d ends", len(rows), len(ends))
+	}
+}
+
+// The line that ends a batch, as every version has written it.
+func TestSettledLine(t *testing.T) {
+	_, b, err := parseLine([]byte(`{"settled":1795176000,"responses":10,"matched":5,"bursts":1,"small":2,"carryover":1,"buffered":1,` +
+		`"unmatched":{"late":1,"no-connection":4},"bad_lines":2,"dropped":3,"connections_not_followed":4}`))
+	want := batchAt(noon)
+	want.Rows = nil
+	if diff := cmp.Diff(&want, b); err != nil || diff != "" {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+	text, err := appendBatch(nil, &goodput.Batch{Window: noon})
+	if got := string(text); err != nil || got != `{"settled":1795176000,"responses":0,"matched":0}`+"\n" {
+		t.Errorf("%s %v", got, err)
 	}
 }
 
@@ -99,7 +114,7 @@ func TestDamage(t *testing.T) {
 		`{"window_start":1,"prefix":"203.0.113.0/24","kind":"responses","arm":"T","n":1,"bytes":1,"bytes_per_s":[1,2]}`:        "n 1: with 2 values",
 		`{"window_start":1,"prefix":"203.0.113.0/24","kind":"responses","arm":"T","n":1,"bytes":1,"bytes_per_s":[-1]}`:         "below zero",
 		`{"window_start":1,"kind":"responses","arm":"T","n":1,"bytes":1,"bytes_per_s":[1]}`:                                    "prefix: missing",
-		`{"settled":1,"responses":1,"matched":1,"unmatched":{"gone":1}}`:                                                       "does not know",
+		`{"settled":1,"responses":1,"matched":1,"unmatched":{"gone":1}}`:                                                       "unknown to this version",
 		`{"settled":1,"responses":1,"matched":1} {}`:                                                                           "more than one",
 	} {
 		d := Dir(t.TempDir())

@@ -5,24 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/congctl/congctl/internal/core/accesslog"
-	"github.com/congctl/congctl/internal/core/goodput"
+	"github.com/congctl/congctl/internal/goodput"
 )
-
-// settled is the line that ends a window's rows.
-type settled struct {
-	Settled   int64             `json:"settled"` // start of the window, Unix seconds
-	Responses uint64            `json:"responses"`
-	Matched   uint64            `json:"matched"`
-	Bursts    uint64            `json:"bursts,omitempty"`
-	Small     uint64            `json:"small,omitempty"`
-	Carryover uint64            `json:"carryover,omitempty"`
-	Buffered  uint64            `json:"buffered,omitempty"`
-	Unmatched map[string]uint64 `json:"unmatched,omitempty"` // by reason
-	BadLines  uint64            `json:"bad_lines,omitempty"`
-	Dropped   uint64            `json:"dropped,omitempty"`
-	Unfollow  uint64            `json:"connections_not_followed,omitempty"`
-}
 
 // appendBatch appends a batch's lines.
 func appendBatch(b []byte, batch *goodput.Batch) ([]byte, error) {
@@ -33,52 +17,27 @@ func appendBatch(b []byte, batch *goodput.Batch) ([]byte, error) {
 		}
 		b = append(append(b, text...), '\n')
 	}
-	t := &batch.Tally
-	end := settled{Settled: batch.Window, Responses: t.Responses, Matched: t.Matched, Bursts: t.Bursts, Small: t.Small, Carryover: t.Carryover,
-		Buffered: t.Buffered, Unmatched: map[string]uint64{}, BadLines: batch.BadLine, Dropped: batch.Dropped, Unfollow: t.ConnsOverflow}
-	for r, n := range t.Unmatched {
-		if n > 0 {
-			end.Unmatched[accesslog.Reason(r).String()] = n
-		}
-	}
-	text, err := json.Marshal(&end)
+	text, err := json.Marshal(batch)
 	if err != nil {
 		return nil, fmt.Errorf("encode goodput tally: %w", err)
 	}
 	return append(append(b, text...), '\n'), nil
 }
 
-// parseLine reads one line: a row, or the end of a batch. Exactly one is given.
+// parseLine reads one line: a row, or the end of a batch. It returns exactly one.
 func parseLine(line []byte) (*goodput.Row, *goodput.Batch, error) {
 	if bytes.HasPrefix(line, []byte(`{"settled":`)) {
-		var s settled
-		if err := strictly(line, &s); err != nil {
+		var end goodput.Batch
+		if err := strictly(line, &end); err != nil {
 			return nil, nil, err
 		}
-		batch, err := s.batch()
-		return nil, batch, err
+		return nil, &end, nil
 	}
 	var r goodput.Row
 	if err := strictly(line, &r); err != nil {
 		return nil, nil, err
 	}
 	return &r, nil, checkRow(&r)
-}
-
-func (s *settled) batch() (*goodput.Batch, error) {
-	t := accesslog.Tally{Responses: s.Responses, Matched: s.Matched, Bursts: s.Bursts, Small: s.Small, Carryover: s.Carryover, Buffered: s.Buffered,
-		ConnsOverflow: s.Unfollow}
-	known := 0
-	for r := range t.Unmatched {
-		if n, ok := s.Unmatched[accesslog.Reason(r).String()]; ok {
-			t.Unmatched[r] = n
-			known++
-		}
-	}
-	if known != len(s.Unmatched) {
-		return nil, fmt.Errorf("unmatched %v: a reason that this version does not know", s.Unmatched)
-	}
-	return &goodput.Batch{Window: s.Settled, Tally: t, BadLine: s.BadLines, Dropped: s.Dropped}, nil
 }
 
 func strictly(line []byte, v any) error {

@@ -1,4 +1,4 @@
-package enable
+package bbr
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	corechange "github.com/congctl/congctl/internal/core/change"
-	"github.com/congctl/congctl/internal/core/shaping"
-	"github.com/congctl/congctl/internal/kernel/change"
-	"github.com/congctl/congctl/internal/kernel/shape"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/change/kernel/carry"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/shape"
+	"github.com/congctl/congctl/internal/shape/kernel/limit"
 )
 
 // TestDisableBelowALimit: a limit put aside what enable put on a link, and has to come off
@@ -27,12 +27,12 @@ func disableBelowALimitOfABoot(t *testing.T, root string) error {
 	if err := errors.Join(err, onceEnabled(h)); err != nil {
 		return err
 	}
-	if _, err := s.Boot(shape.Request{Link: "one", Ask: shaping.Ask{Rate: 8e6}}); err != nil {
+	if _, err := s.Boot(limit.Request{Link: "one", Ask: shape.Ask{Rate: 8e6}}); err != nil {
 		return err
 	}
 	h.Boot = "c"
-	h.Engine = change.New(change.Options{Disk: change.HostDisk{Root: root}, Boot: h.Boot, Places: map[corechange.Kind]change.Place{
-		corechange.Sysctl: live, corechange.Module: live, corechange.Qdisc: change.Qdiscs{}}})
+	h.Engine = carry.New(carry.Options{Disk: carry.HostDisk{Root: root}, Boot: h.Boot, Places: map[change.Kind]carry.Place{
+		change.Sysctl: live, change.Module: live, change.Qdisc: carry.Qdiscs{}}})
 	r, err := h.Disable(false)
 	if err != nil || len(r.Refused) > 0 || len(r.Left) != 1 || r.Left[0].Step.Target != "one" || live[advise.KeyCong] != "cubic" {
 		t.Errorf("%+v, %v", r, err)
@@ -53,8 +53,8 @@ func disableBelowALimit(t *testing.T, root string) error {
 		return err
 	}
 	enabled := picture(root, live)
-	ask := shaping.Ask{Rate: 8e6}
-	if _, err := s.Set(shape.Request{Link: "one", Ask: ask}, "shape set one 8Mbit/s", now, nil); err != nil {
+	ask := shape.Ask{Rate: 8e6}
+	if _, err := s.Set(limit.Request{Link: "one", Ask: ask}, "shape set one 8Mbit/s", now, nil); err != nil {
 		return err
 	}
 	limited := picture(root, live)
@@ -90,7 +90,7 @@ func disableOfTheRest(t *testing.T, root string) error {
 	if r, err := h.Disable(false); err != nil || len(r.Refused) != 1 || len(r.Restored) != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := s.Set(shape.Request{Link: "one", Ask: shaping.Ask{Rate: 8e6, Replace: true}}, "shape set one 8Mbit/s", now, nil); err != nil {
+	if _, err := s.Set(limit.Request{Link: "one", Ask: shape.Ask{Rate: 8e6, Replace: true}}, "shape set one 8Mbit/s", now, nil); err != nil {
 		return err
 	}
 	if r, err := h.Disable(true); err != nil || len(r.Restored) != 1 || live[advise.KeyCong] != "cubic" {
@@ -103,10 +103,10 @@ func disableOfTheRest(t *testing.T, root string) error {
 }
 
 // limitable is a host on paper with real links, and what limits them.
-func limitable(root string) (h *Host, s *shape.Host, live settings, err error) {
+func limitable(root string) (h *Host, s *limit.Host, live settings, err error) {
 	live = settings{advise.KeyCong: "cubic"}
 	h, err = onPaper(root, live)
-	s, err2 := shape.NewHost(root, change.DefaultDir)
+	s, err2 := limit.NewHost(root, carry.DefaultDir)
 	return h, s, live, errors.Join(err, err2, links(), os.MkdirAll(root+"/etc/sysctl.d", 0o755))
 }
 
@@ -114,15 +114,15 @@ var now = time.Unix(1_795_000_000, 0)
 
 // onceEnabled does what enable does, with a queue that every kernel has in the place of fq.
 func onceEnabled(h *Host) error {
-	queue := corechange.Tree([]corechange.Node{{Kind: "pfifo", Handle: corechange.OwnHandle << 16, Parent: corechange.RootParent, Options: []byte{100, 0, 0, 0}}})
-	_, err := h.Engine.Set(Subject, func() (p corechange.Plan, err error) {
+	queue := change.Tree([]change.Node{{Kind: "pfifo", Handle: change.OwnHandle << 16, Parent: change.RootParent, Options: []byte{100, 0, 0, 0}}})
+	_, err := h.Engine.Set(Subject, func() (p change.Plan, err error) {
 		if p.Header, err = h.Engine.Header(Subject, "host enable bbr", "m", now); err != nil {
 			return p, err
 		}
-		p.Steps, err = corechange.Complete([]corechange.Step{
-			{Kind: corechange.Sysctl, Target: advise.KeyCong, New: corechange.Text("bbr")},
-			{Kind: corechange.Qdisc, Target: "one", New: queue},
-			{Kind: corechange.File, Target: "/etc/sysctl.d/zz-congctl-bbr.conf", New: corechange.FileText("x\n")},
+		p.Steps, err = change.Complete([]change.Step{
+			{Kind: change.Sysctl, Target: advise.KeyCong, New: change.Text("bbr")},
+			{Kind: change.Qdisc, Target: "one", New: queue},
+			{Kind: change.File, Target: "/etc/sysctl.d/zz-congctl-bbr.conf", New: change.FileText("x\n")},
 		}, h.Engine.Read)
 		return p, err
 	}, nil)

@@ -1,4 +1,4 @@
-package enable
+package bbr
 
 import (
 	"os"
@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	corechange "github.com/congctl/congctl/internal/core/change"
-	"github.com/congctl/congctl/internal/kernel/change"
-	"github.com/congctl/congctl/internal/kernel/host"
-	"github.com/congctl/congctl/internal/kernel/loopback"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/change/kernel/carry"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/host/kernel/inspect"
+	"github.com/congctl/congctl/internal/linux/loopback"
 )
 
 // settingsOf the whole machine that enabling touches.
@@ -24,7 +24,7 @@ func liveSettings(t *testing.T) map[string]string {
 	t.Helper()
 	got := map[string]string{}
 	for _, key := range settingsOf {
-		v, err := change.Sysctls{Root: "/"}.Read(key)
+		v, err := carry.Sysctls{Root: "/"}.Read(key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestWholeMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, value := range map[string]string{advise.KeyCong: "cubic", advise.KeyAllowed: "reno cubic", advise.KeyQdisc: "pfifo_fast"} {
-		if err := (change.Sysctls{Root: "/"}).Write(key, corechange.Text(value)); err != nil {
+		if err := (carry.Sysctls{Root: "/"}).Write(key, change.Text(value)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,12 +70,12 @@ func TestWholeMachine(t *testing.T) {
 
 // onMachine has this machine's facts but for its files, and init: a guest has none.
 func onMachine(root string) *Host {
-	e := change.New(change.Options{Disk: change.HostDisk{Root: root}, Boot: "b", Places: map[corechange.Kind]change.Place{
-		corechange.Sysctl: change.Sysctls{Root: "/"}, corechange.Module: change.Modules{Root: "/"}, corechange.Qdisc: change.Qdiscs{}}})
+	e := carry.New(carry.Options{Disk: carry.HostDisk{Root: root}, Boot: "b", Places: map[change.Kind]carry.Place{
+		change.Sysctl: carry.Sysctls{Root: "/"}, change.Module: carry.Modules{Root: "/"}, change.Qdisc: carry.Qdiscs{}}})
 	facts := func() advise.Facts {
-		f := host.Local().Read()
+		f := inspect.Local().Read()
 		f.System.Init, f.System.Applier, f.System.Container = "systemd", "systemd-sysctl", ""
 		return f
 	}
-	return &Host{Facts: facts, Engine: e, Connect: loopback.Connect, Lock: root + change.DefaultDir, Machine: "m", Boot: "b"}
+	return &Host{Facts: facts, Engine: e, Connect: loopback.Connect, Lock: root + carry.DefaultDir, Machine: "m", Boot: "b"}
 }

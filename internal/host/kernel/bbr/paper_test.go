@@ -1,4 +1,4 @@
-package enable
+package bbr
 
 import (
 	"errors"
@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/core/change"
-	"github.com/congctl/congctl/internal/core/enable"
-	"github.com/congctl/congctl/internal/kernel/host/paperhost/paperhosttest"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/host/enable"
+	"github.com/congctl/congctl/internal/host/kernel/paperhosttest"
 )
 
 // planText is a plan as people check it: each write in its order, files in full.
@@ -18,7 +18,7 @@ func planText(r Result, err error) string {
 	var missing MissingError
 	if errors.As(err, &missing) {
 		for _, m := range missing {
-			fmt.Fprintf(&b, "missing: %s\n    %s\n", m.What, m.Who)
+			fmt.Fprintf(&b, "missing: %s\n    %s\n", m.What, m.Fix)
 		}
 		return b.String()
 	}
@@ -50,5 +50,5 @@ func planText(r Result, err error) string {
 // TestPlans compares the writes on every host on paper with what a person has checked
 // once: testdata/NAME.plan.
 func TestPlans(t *testing.T) {
-	paperhosttest.Golden(t, ".plan", func(facts advise.Facts) string { return planText(ShowPaper(facts)) })
+	paperhosttest.Golden(t, ".plan", func(facts advise.Facts) string { return planText(show(&facts, paperhosttest.Before(&facts), true)) })
 }

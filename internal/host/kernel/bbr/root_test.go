@@ -1,4 +1,4 @@
-package enable
+package bbr
 
 import (
 	"errors"
@@ -10,20 +10,20 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	corechange "github.com/congctl/congctl/internal/core/change"
-	"github.com/congctl/congctl/internal/kernel/change"
-	"github.com/congctl/congctl/internal/kernel/host"
-	"github.com/congctl/congctl/internal/kernel/host/paperhost"
-	"github.com/congctl/congctl/internal/kernel/loopback"
-	"github.com/congctl/congctl/internal/kernel/netns"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/change/kernel/carry"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/host/kernel/inspect"
+	"github.com/congctl/congctl/internal/host/kernel/paperhosttest"
+	"github.com/congctl/congctl/internal/linux/loopback"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/linux/qdisc"
 )
 
 // mixed is a host on paper with the real links of a network namespace.
 type mixed struct {
-	host.Host
-	real host.Network
+	inspect.Host
+	real inspect.Network
 }
 
 func (m mixed) facts() advise.Facts {
@@ -34,14 +34,14 @@ func (m mixed) facts() advise.Facts {
 // settings stand for the host-wide sysctls and modules: a test must not touch the real.
 type settings map[string]string
 
-func (s settings) Read(target string) (corechange.Value, error) {
+func (s settings) Read(target string) (change.Value, error) {
 	if v, ok := s[target]; ok {
-		return corechange.Text(v), nil
+		return change.Text(v), nil
 	}
-	return corechange.Absent, nil
+	return change.Absent, nil
 }
 
-func (s settings) Write(target string, v corechange.Value) error {
+func (s settings) Write(target string, v change.Value) error {
 	if delete(s, target); v.Present {
 		s[target] = v.Text
 	}
@@ -101,7 +101,7 @@ func inNamespace(t *testing.T, root string) error {
 	before := picture(root, live)
 	r, err := h.Enable("host enable bbr", time.Unix(1_795_000_000, 0))
 	if errors.Is(err, qdisc.ErrUnknown) {
-		if !errors.Is(err, change.ErrUndone) || picture(root, live) != before {
+		if !errors.Is(err, carry.ErrUndone) || picture(root, live) != before {
 			t.Errorf("no fq here: %v; the host is\n%s\nwant\n%s", err, picture(root, live), before)
 		}
 		return nil
@@ -129,23 +129,23 @@ func inNamespace(t *testing.T, root string) error {
 }
 
 func onPaper(root string, live settings) (*Host, error) {
-	p, err := paperhost.Parse(paper)
+	p, err := paperhosttest.Parse(paper)
 	if err != nil {
 		return nil, err
 	}
-	m := mixed{p, host.Local().Network}
+	m := mixed{p, inspect.Local().Network}
 	facts := func() advise.Facts {
 		f := m.facts()
 		f.Cong.Current.Value = live[advise.KeyCong]
 		f.Sysctl[advise.KeyQdisc] = advise.Know(live[advise.KeyQdisc])
 		return f
 	}
-	e := change.New(change.Options{Disk: change.HostDisk{Root: root}, Boot: "b", Places: map[corechange.Kind]change.Place{
-		corechange.Sysctl: live, corechange.Module: live, corechange.Qdisc: change.Qdiscs{}}})
+	e := carry.New(carry.Options{Disk: carry.HostDisk{Root: root}, Boot: "b", Places: map[change.Kind]carry.Place{
+		change.Sysctl: live, change.Module: live, change.Qdisc: carry.Qdiscs{}}})
 	prove := func() ([]loopback.Proof, error) {
 		return []loopback.Proof{{Addr: "127.0.0.1", Cong: live[advise.KeyCong]}}, nil
 	}
-	return &Host{Facts: facts, Engine: e, Connect: prove, Lock: root + change.DefaultDir, Machine: "m", Boot: "b"}, nil
+	return &Host{Facts: facts, Engine: e, Connect: prove, Lock: root + carry.DefaultDir, Machine: "m", Boot: "b"}, nil
 }
 
 // links makes a link with one queue, one with three, and one with somebody's shaper.
@@ -172,7 +172,7 @@ func links() error {
 			if name != "many" {
 				break
 			}
-			if err := c.Replace(qdisc.At{Link: l.Attrs().Index, Parent: qdisc.Handle(1) | (i + 1)}, qdisc.Pfifo{LimitPackets: 100 + i}); err != nil {
+			if err := c.Replace(qdisc.At{Link: l.Attrs().Index, Parent: qdisc.Handle(1) | (i + 1)}, qdisc.Raw{Name: "pfifo", Options: []byte{byte(100 + i), 0, 0, 0}}); err != nil {
 				return err
 			}
 		}
@@ -187,8 +187,8 @@ func picture(root string, live settings) string {
 		fmt.Fprintf(&b, "%s=%s\n", k, live[k])
 	}
 	for _, l := range []string{"one", "many", "shaped"} {
-		v, err := change.Qdiscs{}.Read(l)
-		nodes, err2 := corechange.ParseTree(v.Text)
+		v, err := carry.Qdiscs{}.Read(l)
+		nodes, err2 := change.ParseTree(v.Text)
 		fmt.Fprintf(&b, "%s:", l)
 		for _, n := range nodes {
 			fmt.Fprintf(&b, " %s %x;", n.Kind, n.Options)

@@ -1,4 +1,4 @@
-package ownconfig
+package inspect
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/kconfig"
+	"github.com/congctl/congctl/internal/host/kconfig"
 )
 
 const release = "6.1.0-test"
@@ -61,8 +61,8 @@ func said(e *kconfig.Evidence, err error) string {
 	return strings.TrimSpace(b.String())
 }
 
-// TestRunning finds what there is at each place where distributions leave it.
-func TestRunning(t *testing.T) {
+// TestConfigOf finds what there is at each place where distributions leave it.
+func TestConfigOf(t *testing.T) {
 	const lib = "/lib/modules/" + release
 	for name, c := range map[string]struct {
 		host files
@@ -83,17 +83,17 @@ func TestRunning(t *testing.T) {
 			"built in 1 files 1 by /lib/modules/6.1.0-test/modules.builtin by /lib/modules/6.1.0-test/modules.dep"},
 		"an empty list": {files{lib + "/modules.dep": ""}, "built in 0 files 0 by /lib/modules/6.1.0-test/modules.dep"},
 		"no list": {files{lib + "/modules.dep": "nonsense\n"},
-			"by /lib/modules/6.1.0-test/modules.dep read modules of 6.1.0-test: parse modules.dep: line 1: \"nonsense\": no path of a module, kernel/.../name.ko"},
+			"by /lib/modules/6.1.0-test/modules.dep read modules of 6.1.0-test: parse modules.dep: line 1: \"nonsense\": not the path of a module, kernel/.../name.ko"},
 	} {
-		e, err := Running(c.host, release)
+		e, err := configOf(c.host.Read, release)
 		if got := said(e, err); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
 		}
 	}
 }
 
-// TestFile reads files of a real disk, packed and plain, and says what is wrong with others.
-func TestFile(t *testing.T) {
+// TestConfigFile reads files of a real disk, packed and plain, and says what is wrong with others.
+func TestConfigFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, want string }{
 		"plain":  {"# Linux/x86 6.1.5 Kernel Configuration\nCONFIG_TCP_CONG_BBR=y\n", "BBR=y by plain"},
@@ -105,7 +105,7 @@ func TestFile(t *testing.T) {
 		if err := os.WriteFile(at, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		e, err := File(at)
+		e, err := ConfigFile(at)
 		if e == nil {
 			e = &kconfig.Evidence{}
 		}
@@ -113,15 +113,7 @@ func TestFile(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
-	if _, err := File(dir + "/nosuch"); err == nil || err.Error() != "read configuration "+dir+"/nosuch: no such file or directory" {
+	if _, err := ConfigFile(dir + "/nosuch"); err == nil || err.Error() != "read configuration "+dir+"/nosuch: no such file or directory" {
 		t.Error(err)
-	}
-}
-
-func TestRelease(t *testing.T) {
-	r, err := Release()
-	own, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil || r != strings.TrimSpace(string(own)) {
-		t.Errorf("%q, %v; /proc says %q", r, err, own)
 	}
 }

@@ -1,22 +1,22 @@
-package host
+package inspect
 
 import (
 	"errors"
 	"io/fs"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/kernel/ownconfig"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
 // Files is a tree of files, paths absolute.
 type Files interface {
 	Read(path string) (string, error)
-	// List gives the names in a directory, sorted.
+	// List returns the names in a directory, sorted.
 	List(dir string) ([]string, error)
-	// Look tells where a symbolic link points, "" for anything else, and whether the file,
-	// behind the link, may be run.
+	// Look returns where a symbolic link points, "" for anything else, and whether the
+	// file, behind the link, may be run.
 	Look(path string) (link string, exec bool)
 }
 
@@ -30,7 +30,7 @@ type Network interface {
 
 // Programs is the kernel's eBPF.
 type Programs interface {
-	// Tier says how much of the closed loop the kernel carries, and why not more.
+	// Tier returns how much of the closed loop the kernel carries, and why not more.
 	Tier() (tier string, reasons []string, err error)
 	SockOps() ([]advise.Program, error)
 }
@@ -45,9 +45,9 @@ type Host struct {
 // Local is this very host.
 func Local() Host { return Host{Tree("/"), local{}, local{}} }
 
-// Read gathers all facts. It cannot fail: what cannot be read says why.
+// Read gathers all facts. It cannot fail: a fact that cannot be read has the reason.
 func (h Host) Read() advise.Facts {
-	own, odd := ownconfig.Running(h.Files, h.release())
+	own, odd := h.Config()
 	f := advise.Facts{
 		System: h.system(),
 		Kernel: h.kernel(own),
@@ -56,33 +56,38 @@ func (h Host) Read() advise.Facts {
 		Files:  h.texts(),
 	}
 	for _, key := range advise.Keys {
-		f.Sysctl[key] = h.Sysctl(key)
+		v, err := h.Files.Read(SysctlPath(key))
+		f.Sysctl[key] = known(strings.Join(strings.Fields(v), " "), err)
 	}
-	f.Cong = h.cong()
+	list := func(key string) advise.Known[[]string] {
+		return advise.Known[[]string]{Value: strings.Fields(f.Sysctl[key].Value), Why: f.Sysctl[key].Why}
+	}
+	f.Cong = advise.Cong{Available: list(advise.KeyAvailable), Allowed: list(advise.KeyAllowed), Current: f.Sysctl[advise.KeyCong]}
 	f.Modules = h.modules(f.Kernel, f.Cong, own, odd)
 	f.Links = known(h.Network.Links())
 	f.Sockets = known(h.Network.Sockets())
 	f.Spaces = known(h.Network.Spaces())
-	f.Loop = h.loop()
-	return f
-}
-
-func (h Host) loop() (l advise.Loop) {
 	tier, reasons, err := h.Programs.Tier()
-	l.Tier, l.Reasons = known(tier, err), reasons
-	l.Others = known(h.Programs.SockOps())
-	return l
+	f.Loop = advise.Loop{Tier: known(tier, err), Reasons: reasons, Others: known(h.Programs.SockOps())}
+	return f
 }
 
 func known[T any](v T, err error) advise.Known[T] {
 	if err != nil {
-		return advise.Unknown[T](Why(err))
+		return advise.Unknown[T](why(err))
 	}
 	return advise.Know(v)
 }
 
-// Why puts an error as the reason of an unknown value: short where everybody knows the rest.
-func Why(err error) string {
+// SysctlPath returns the file of a setting. A slash in a name stands for a dot within a
+// part (net.ipv4.conf.eth0/100.rp_filter), as in sysctl.d.
+func SysctlPath(key string) string {
+	return "/proc/sys/" + strings.NewReplacer(".", "/", "/", ".").Replace(key)
+}
+
+// why turns an error into the reason of an unknown value, shortened where the rest is
+// obvious.
+func why(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "not there"

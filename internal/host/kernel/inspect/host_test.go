@@ -1,9 +1,9 @@
-package host
+package inspect
 
 import (
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
 // TestThisHost reads the machine that the test runs on, whoever runs it: the parts

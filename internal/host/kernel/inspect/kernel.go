@@ -1,12 +1,12 @@
-package host
+package inspect
 
 import (
 	"io/fs"
 	"runtime"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/core/kconfig"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/host/kconfig"
 )
 
 func (h Host) kernel(e *kconfig.Evidence) (k advise.Kernel) {
@@ -16,36 +16,30 @@ func (h Host) kernel(e *kconfig.Evidence) (k advise.Kernel) {
 		k.Arch = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	}
 	k.BTF = h.has("/sys/kernel/btf/vmlinux")
-	k.Config, k.From = configOf(e)
+	k.Config, k.From = options(e)
 	return k
 }
 
-func (h Host) release() string { return strings.TrimSpace(h.text("/proc/sys/kernel/osrelease")) }
-
-// configOf gives the options that are set, and the place. Of the places that are there
-// and cannot be read, the reason of the first is kept.
-func configOf(e *kconfig.Evidence) (advise.Known[map[string]string], string) {
+// options returns the options that are set, and the place. If existing places cannot be
+// read, it keeps the first one's reason.
+func options(e *kconfig.Evidence) (advise.Known[map[string]string], string) {
 	why := ""
 	for _, s := range e.Sources {
 		switch {
 		case e.Config == nil && why == "" && s.Note != "" && s.Note != fs.ErrNotExist.Error():
 			why = s.Note + ": " + s.Path
 		case e.Config != nil && s.Used:
-			return advise.Know(options(e.Config)), s.Path
+			set := map[string]string{}
+			for _, name := range e.Config.Symbols() {
+				if v := e.Config.Get(name); v != kconfig.No {
+					set[name] = strings.Trim(string(v), `"`)
+				}
+			}
+			return advise.Know(set), s.Path
 		}
 	}
 	if why == "" {
 		why = "neither /proc/config.gz (CONFIG_IKCONFIG_PROC) nor /boot/config-" + e.Release
 	}
 	return advise.Unknown[map[string]string](why), ""
-}
-
-func options(c *kconfig.Config) map[string]string {
-	set := map[string]string{}
-	for _, name := range c.Symbols() {
-		if v := c.Get(name); v != kconfig.No {
-			set[name] = strings.Trim(string(v), `"`)
-		}
-	}
-	return set
 }

@@ -1,7 +1,6 @@
-package host
+package inspect
 
 import (
-	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -13,9 +12,10 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/kernel/enforce"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/linux/ethtool"
+	"github.com/congctl/congctl/internal/linux/qdisc"
+	"github.com/congctl/congctl/internal/loop/kernel/enforce"
 )
 
 // local is the network namespace and the kernel that this program runs in.
@@ -48,6 +48,7 @@ func (local) Links() ([]advise.Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list links: %w", err)
 	}
+	slices.SortFunc(found, func(a, b netlink.Link) int { return a.Attrs().Index - b.Attrs().Index })
 	q, err := qdisc.Open()
 	if err != nil {
 		return nil, err
@@ -56,29 +57,30 @@ func (local) Links() ([]advise.Link, error) {
 	var links []advise.Link
 	for _, l := range found {
 		link := linkOf(l)
-		if link.Qdiscs, err = qdiscsOf(q, link.Index); err != nil {
+		stats, err := q.List(l.Attrs().Index)
+		if err != nil {
 			return nil, err
 		}
-		link.Offloads = known(Offloads(link.Name))
+		for _, s := range stats {
+			link.Qdiscs = append(link.Qdiscs, advise.Qdisc{Kind: s.Kind, Handle: s.At.Handle, Parent: s.At.Parent,
+				Packets: s.Packets, FlowsPlimit: s.FlowsPlimit})
+		}
+		link.Segments = known(segments(link.Name))
 		links = append(links, link)
 	}
-	slices.SortFunc(links, func(a, b advise.Link) int { return cmp.Compare(a.Index, b.Index) })
 	return links, nil
 }
 
 func linkOf(l netlink.Link) advise.Link {
 	a := l.Attrs()
-	link := advise.Link{Index: a.Index, Name: a.Name, Kind: l.Type(), Loopback: a.Flags&net.FlagLoopback != 0,
-		Up: a.Flags&net.FlagUp != 0, MTU: a.MTU, TxQueues: a.NumTxQueues}
+	link := advise.Link{Name: a.Name, Kind: l.Type(), Loopback: a.Flags&net.FlagLoopback != 0,
+		Up: a.Flags&net.FlagUp != 0, TxQueues: a.NumTxQueues}
 	if link.Kind == "device" {
 		link.Kind = ""
 	}
 	dir := filepath.Join("/sys/class/net", a.Name)
 	if _, err := os.Stat(dir + "/device"); err == nil {
 		link.Hardware = true
-	}
-	if driver, err := os.Readlink(dir + "/device/driver"); err == nil {
-		link.Driver = filepath.Base(driver)
 	}
 	if speed, err := os.ReadFile(dir + "/speed"); err == nil { // EINVAL while the link is down
 		n, _ := strconv.Atoi(strings.TrimSpace(string(speed)))
@@ -87,11 +89,12 @@ func linkOf(l netlink.Link) advise.Link {
 	return link
 }
 
-func qdiscsOf(c *qdisc.Conn, link int) (list []advise.Qdisc, err error) {
-	stats, err := c.List(link)
-	for _, s := range stats {
-		list = append(list, advise.Qdisc{Kind: s.Kind, Handle: s.At.Handle, Parent: s.At.Parent,
-			Packets: s.Packets, Drops: s.Drops, FlowsPlimit: s.FlowsPlimit})
+// segments asks a link whether it takes packets of several segments.
+func segments(link string) (bool, error) {
+	for _, o := range []ethtool.Offload{ethtool.TSO, ethtool.GSO} {
+		if on, err := o.On(link); on || err != nil {
+			return on, err
+		}
 	}
-	return list, err
+	return false, nil
 }

@@ -1,39 +1,39 @@
-package host
+package inspect
 
 import (
 	"io/fs"
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/core/kconfig"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/host/kconfig"
 )
 
-// modules looks each module up in what is loaded, built in, and on disk. odd is why the
-// lists on disk could not be read.
-func (h Host) modules(k advise.Kernel, c advise.Cong, e *kconfig.Evidence, odd error) (all []advise.Module) {
+// modules looks each module up among the loaded, the built in, and those on disk. odd is
+// why the lists on disk could not be read.
+func (h Host) modules(k advise.Kernel, c advise.Cong, e *kconfig.Evidence, odd error) map[string]advise.Module {
+	all := map[string]advise.Module{}
 	loaded := firstWords(h.text("/proc/modules"))
 	disk := e.Modules
 	if disk == nil {
 		disk = &kconfig.Modules{}
 	}
-	for _, m := range advise.WantedModules {
+	for name, option := range advise.WantedModules {
 		state := advise.Unknown[advise.ModuleState]("")
-		config := k.Config.Value[m.Config]
+		config := k.Config.Value[option]
 		switch {
-		case loaded[m.Name]:
+		case loaded[name]:
 			state = advise.Know(advise.ModuleLoaded)
-		case disk.Builtin[m.Name], config == "y", slices.Contains(c.Available.Value, strings.TrimPrefix(m.Name, "tcp_")):
+		case disk.Builtin[name], config == "y", slices.Contains(c.Available.Value, strings.TrimPrefix(name, "tcp_")):
 			state = advise.Know(advise.ModuleBuiltin)
-		case disk.Files[m.Name]:
+		case disk.Files[name]:
 			state = advise.Know(advise.ModuleLoadable)
 		case k.Config.OK() && config == "", disk.Files != nil:
 			state = advise.Know(advise.ModuleAbsent)
 		default:
 			state.Why = noList(e, odd)
 		}
-		all = append(all, advise.Module{Name: m.Name, State: state, Params: h.params(m.Name),
-			Version: strings.TrimSpace(h.text("/sys/module/" + m.Name + "/version"))})
+		all[name] = advise.Module{State: state, Version: strings.TrimSpace(h.text("/sys/module/" + name + "/version"))}
 	}
 	return all
 }
@@ -60,19 +60,4 @@ func firstWords(text string) map[string]bool {
 		}
 	}
 	return set
-}
-
-func (h Host) params(module string) map[string]string {
-	dir := "/sys/module/" + module + "/parameters"
-	names, err := h.Files.List(dir)
-	if err != nil {
-		return nil
-	}
-	params := map[string]string{}
-	for _, n := range names {
-		if v, err := h.Files.Read(dir + "/" + n); err == nil {
-			params[n] = strings.TrimSpace(v)
-		}
-	}
-	return params
 }

@@ -1,4 +1,4 @@
-package host
+package inspect
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/kernel/netns"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/linux/qdisc"
 )
 
 // TestNamespace reads a network namespace of its own: two links, a shaper with a queue of
@@ -42,7 +42,7 @@ func TestNamespace(t *testing.T) {
 	}
 	for _, l := range f.Links.Value {
 		root, _ := l.Root()
-		if l.Name == "a" && (root.Kind != "tbf" || len(l.Below(root.Handle)) != 1 || l.Below(root.Handle)[0].Kind != "pfifo" || !l.Offloads.Value["gso"] || l.Kind != "veth") {
+		if l.Name == "a" && (root.Kind != "tbf" || len(l.Below(root.Handle)) != 1 || l.Below(root.Handle)[0].Kind != "pfifo" || !l.Segments.Value || l.Kind != "veth") {
 			t.Errorf("link a: %+v", l)
 		}
 	}
@@ -63,5 +63,5 @@ func shapeLink(name string) error {
 	defer c.Close()
 	top := qdisc.At{Link: l.Attrs().Index, Parent: qdisc.Root, Handle: qdisc.Handle(1)}
 	return errors.Join(c.Replace(top, qdisc.Tbf{RateBytesPerS: 125000, BurstBytes: 3000, LimitBytes: 100000}),
-		c.Replace(qdisc.At{Link: top.Link, Parent: qdisc.Child(top.Handle), Handle: qdisc.Handle(2)}, qdisc.Pfifo{LimitPackets: 50}))
+		c.Replace(qdisc.At{Link: top.Link, Parent: qdisc.Child(top.Handle), Handle: qdisc.Handle(2)}, qdisc.Raw{Name: "pfifo", Options: []byte{50, 0, 0, 0}}))
 }

@@ -1,11 +1,11 @@
-package host
+package inspect
 
 import (
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
 // generators make the unit that runs rc.local, if that may be run; later systemd has none.
@@ -14,42 +14,34 @@ var generators = []string{"/usr/lib/systemd/system-generators/systemd-rc-local-g
 // Boot says which kind of init runs this host, what that runs of the administrator's at
 // the end of a boot, and whether by a shell, whatever its mode.
 func (h Host) Boot() (init, script string, anyMode bool) {
-	init = h.init()
-	script, anyMode = h.script(init)
-	return init, script, anyMode
-}
-
-// script finds what the init runs of the administrator's at the end of a boot, and
-// whether by a shell, whatever its mode.
-func (h Host) script(init string) (where string, anyMode bool) {
-	switch init {
+	switch init = h.init(); init {
 	case "systemd":
 		const unit = "/etc/systemd/system/rc-local.service"
 		by := append([]string{"/etc/systemd/system/multi-user.target.wants/rc-local.service"}, generators...)
 		for _, file := range by {
 			if h.has(file) && h.link(unit) != "/dev/null" {
-				return advise.RCLocal, false
+				return init, advise.RCLocal, false
 			}
 		}
 	case "openrc":
 		if h.reached("local") {
-			return advise.LocalStart, false
+			return init, advise.LocalStart, false
 		}
 		if h.reached("rc.local") { // Debian's has no local
-			return advise.RCLocal, false
+			return init, advise.RCLocal, false
 		}
 	case "busybox":
 		text := h.text("/etc/inittab") + h.text("/etc/init.d/rcS")
 		if strings.Contains(text, advise.RCLocal) {
-			return advise.RCLocal, strings.Contains(text, "sh "+advise.RCLocal) || strings.Contains(text, ". "+advise.RCLocal)
+			return init, advise.RCLocal, strings.Contains(text, "sh "+advise.RCLocal) || strings.Contains(text, ". "+advise.RCLocal)
 		}
 	case "sysvinit":
-		return h.sysvScript()
+		script, anyMode = h.sysvScript()
 	}
-	return "", false
+	return init, script, anyMode
 }
 
-// reached tells whether OpenRC starts a service in a boot. It has more runlevels: local
+// reached reports whether OpenRC starts a service in a boot. It has more runlevels: local
 // is in nonetwork everywhere.
 func (h Host) reached(service string) bool {
 	return slices.ContainsFunc([]string{"sysinit", "boot", "default"}, func(level string) bool {

@@ -1,11 +1,11 @@
-package host
+package inspect
 
 import (
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/kernel/sample"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/linux/sample"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // Sockets counts the connections of this network namespace. It needs no privilege.
@@ -49,37 +49,20 @@ func (c *counter) add(s *inetdiag.Sock) {
 			c.Unpaced++
 		}
 	}
-	c.keep(socketOf(s))
-}
-
-// paced: a rate of 0 or of all ones is none.
-func paced(rate uint64) bool { return rate != 0 && rate != ^uint64(0) }
-
-func socketOf(s *inetdiag.Sock) advise.Socket {
-	o := advise.Socket{Local: s.Local.String(), Remote: s.Remote.String(), Cong: s.Cong.String(),
-		PacingRate: s.Info.PacingRate, RttUs: s.Info.RttUs, Cwnd: s.Info.SndCwnd}
+	o := advise.Socket{Local: s.Local.String(), Remote: s.Remote.String(), Cong: cong,
+		PacingRate: s.Info.PacingRate, RttUs: s.Info.RttUs, CwndSegment: s.Info.SndCwnd}
 	if s.Has&inetdiag.HasBBR != 0 {
-		o.BBR = &advise.BBR{BwBytesPerS: s.BBR.BwBytesPerS, MinRttUs: s.BBR.MinRttUs, PacingGain: s.BBR.PacingGain, CwndGain: s.BBR.CwndGain}
+		o.State = advise.BBRState(s.BBR)
 	}
-	return o
+	c.keep(o)
 }
+
+// paced: a rate of 0 or of all ones means none.
+func paced(rate uint64) bool { return rate != 0 && rate != ^uint64(0) }
 
 // keep holds a few samples, connections of BBR before any other.
 func (c *counter) keep(s advise.Socket) {
-	if len(c.Samples) < maxSamples {
-		c.Samples = append(c.Samples, s)
-	} else if s.BBR == nil || c.Samples[maxSamples-1].BBR != nil {
-		return
-	} else {
-		c.Samples[maxSamples-1] = s
-	}
-	slices.SortStableFunc(c.Samples, func(a, b advise.Socket) int {
-		switch {
-		case a.BBR != nil && b.BBR == nil:
-			return -1
-		case a.BBR == nil && b.BBR != nil:
-			return 1
-		}
-		return 0
-	})
+	c.Samples = append(c.Samples, s)
+	slices.SortStableFunc(c.Samples, func(a, b advise.Socket) int { return min(len(b.State), 1) - min(len(a.State), 1) })
+	c.Samples = c.Samples[:min(len(c.Samples), maxSamples)]
 }

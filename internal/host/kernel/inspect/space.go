@@ -1,16 +1,16 @@
-package host
+package inspect
 
 import (
 	"errors"
 	"fmt"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/kernel/sample"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/linux/sample"
 )
 
 // Spaces reads the congestion control of every other network namespace.
 func (local) Spaces() (list []advise.Space, err error) {
-	all, err := sample.OpenNamespaces(sample.Scope{Mode: sample.ModeAll})
+	all, err := sample.OpenNamespaces(sample.All)
 	if all == nil {
 		return nil, err
 	}
@@ -19,11 +19,15 @@ func (local) Spaces() (list []advise.Space, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if change.Unreadable > 0 { // one of them may be in a namespace that nobody else is in
-		return nil, fmt.Errorf("%d processes may not be looked into, for want of CAP_SYS_PTRACE or of a capability that they have", change.Unreadable)
+	if change.Unreadable > 0 { // one of them may be alone in its namespace
+		noun := "processes"
+		if change.Unreadable == 1 {
+			noun = "process"
+		}
+		return nil, fmt.Errorf("inspect %d %s: permission denied: needs CAP_SYS_PTRACE and the capabilities of the process", change.Unreadable, noun)
 	}
 	for _, n := range all.All() {
-		if n.Name == string(sample.ModeOwn) {
+		if n.Name == sample.Own {
 			continue
 		}
 		cong, err := n.DefaultCong()

@@ -1,56 +1,48 @@
-package host
+package inspect
 
 import (
+	"errors"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
 func (h Host) system() advise.System {
 	s := advise.System{
 		Distro:          h.distro(),
-		Init:            h.init(),
 		Container:       h.container(),
-		ProcSysReadOnly: h.procSysReadOnly(),
-		InitNetNS:       h.initNetNS(),
-		InitUserNS:      h.initUserNS(),
+		ProcSysReadOnly: known(h.procSysReadOnly()),
+		InitNetNS:       known(h.initNetNS()),
+		InitUserNS:      known(h.initUserNS()),
 		Cgroup2:         h.cgroup2(),
 	}
+	s.Init, s.Script, s.ScriptAnyMode = h.Boot()
 	s.Applier = h.applier(s.Init)
-	s.Script, s.ScriptAnyMode = h.script(s.Init)
 	s.UID, s.Caps = h.process()
 	return s
 }
 
 // distro reads os-release(5): KEY=value lines, values in shell quotes or none.
-func (h Host) distro() (d advise.Distro) {
+func (h Host) distro() advise.Distro {
 	text, err := h.Files.Read("/etc/os-release")
 	if err != nil {
 		text = h.text("/usr/lib/os-release")
 	}
+	set := map[string]string{}
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		value = strings.Trim(value, `"'`)
-		switch key {
-		case "ID":
-			d.ID = value
-		case "ID_LIKE":
-			d.Like = value
-		case "VERSION_ID":
-			d.Version = value
-		case "PRETTY_NAME":
-			d.Name = value
-		}
+		set[key] = strings.Trim(value, `"'`)
 	}
-	return d
+	return advise.Distro{ID: set["ID"], Like: set["ID_LIKE"], Version: set["VERSION_ID"], Name: set["PRETTY_NAME"]}
 }
 
-// init goes by the traces that each init leaves while it runs; a file of its program
-// says only that it is installed.
+// init detects the init by the traces that it leaves while it runs; a file of its program
+// only shows that it is installed.
 func (h Host) init() string {
 	comm := strings.TrimSpace(h.text("/proc/1/comm"))
 	switch {
@@ -74,7 +66,7 @@ func (h Host) hasDir(dir string) bool {
 // applier finds what sets sysctls at boot.
 func (h Host) applier(init string) string {
 	switch {
-	case init == "none": // its files are there and nobody runs them
+	case init == "none": // its files exist, but nothing runs them
 		return ""
 	case init == "systemd" && (h.has("/usr/lib/systemd/systemd-sysctl") || h.has("/lib/systemd/systemd-sysctl")):
 		return "systemd-sysctl"
@@ -118,8 +110,8 @@ func (h Host) container() string {
 	return ""
 }
 
-// process reads who this program is: the first of the ids is the real one, CapEff the
-// capabilities in force.
+// process reads this program's privileges: the first of the ids is the real one, CapEff
+// the capabilities in force.
 func (h Host) process() (uid int, c advise.Caps) {
 	for line := range strings.Lines(h.text("/proc/self/status")) {
 		key, value, _ := strings.Cut(line, ":")
@@ -129,20 +121,19 @@ func (h Host) process() (uid int, c advise.Caps) {
 		case key == "CapEff" && len(w) == 1:
 			bits, _ := strconv.ParseUint(w[0], 16, 64)
 			has := func(bit int) bool { return bits>>bit&1 != 0 }
-			c = advise.Caps{NetAdmin: has(unix.CAP_NET_ADMIN), SysAdmin: has(unix.CAP_SYS_ADMIN),
-				SysModule: has(unix.CAP_SYS_MODULE), BPF: has(unix.CAP_BPF)}
+			c = advise.Caps{NetAdmin: has(unix.CAP_NET_ADMIN), SysModule: has(unix.CAP_SYS_MODULE)}
 		}
 	}
 	return uid, c
 }
 
-// procSysReadOnly looks at the mount that /proc/sys/net lies on, the last one of those
-// that cover it most closely.
-func (h Host) procSysReadOnly() advise.Known[bool] {
+// procSysReadOnly looks at the mount that holds /proc/sys/net: the last of those that
+// cover it most closely.
+func (h Host) procSysReadOnly() (bool, error) {
 	const want = "/proc/sys/net"
 	text, err := h.Files.Read("/proc/self/mountinfo")
 	if err != nil {
-		return advise.Unknown[bool](Why(err))
+		return false, err
 	}
 	best, readOnly := -1, false
 	for line := range strings.Lines(text) {
@@ -153,35 +144,28 @@ func (h Host) procSysReadOnly() advise.Known[bool] {
 		best, readOnly = len(w[4]), strings.HasPrefix(w[5]+",", "ro,")
 	}
 	if best < 0 {
-		return advise.Unknown[bool]("no mount of /proc in /proc/self/mountinfo")
+		return false, errors.New("no mount of /proc in /proc/self/mountinfo")
 	}
-	return advise.Know(readOnly)
+	return readOnly, nil
 }
 
 // initNetNS: of the settings below net/core only some exist in every network
 // namespace, and default_qdisc is not one of them.
-func (h Host) initNetNS() advise.Known[bool] {
+func (h Host) initNetNS() (bool, error) {
 	names, err := h.Files.List("/proc/sys/net/core")
 	if err != nil {
-		return advise.Unknown[bool](Why(err))
+		return false, err
 	}
-	found := map[string]bool{}
-	for _, n := range names {
-		found[n] = true
+	if !slices.Contains(names, "somaxconn") {
+		return false, errors.New("no settings below /proc/sys/net/core")
 	}
-	if !found["somaxconn"] {
-		return advise.Unknown[bool]("no settings below /proc/sys/net/core")
-	}
-	return advise.Know(found[path.Base(SysctlPath(advise.KeyQdisc))])
+	return slices.Contains(names, path.Base(SysctlPath(advise.KeyQdisc))), nil
 }
 
 // initUserNS: only the first one maps every id onto itself.
-func (h Host) initUserNS() advise.Known[bool] {
+func (h Host) initUserNS() (bool, error) {
 	text, err := h.Files.Read("/proc/self/uid_map")
-	if err != nil {
-		return advise.Unknown[bool](Why(err))
-	}
-	return advise.Know(strings.Join(strings.Fields(text), " ") == "0 0 4294967295")
+	return strings.Join(strings.Fields(text), " ") == "0 0 4294967295", err
 }
 
 func (h Host) cgroup2() string {

@@ -1,11 +1,10 @@
-package host
+package inspect
 
 import (
 	"path"
-	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
 // Directories of NetworkManager's keyfiles, and of tuned's profiles.
@@ -14,26 +13,26 @@ var (
 	tunedDirs      = []string{"/etc/tuned", "/etc/tuned/profiles", "/usr/lib/tuned", "/usr/lib/tuned/profiles"}
 )
 
-// texts reads every file that has a say in what the host is like after a boot.
+// texts reads every file that affects the host after a boot.
 func (h Host) texts() (fs advise.Files) {
 	for _, group := range []struct {
-		dirs     []string
-		suffixes []string
+		dirs   []string
+		suffix string
 	}{
-		{advise.SysctlDirs, []string{".conf"}},
-		{advise.ModulesLoadDirs, []string{".conf"}},
-		{advise.ModprobeDirs, []string{".conf"}},
-		{advise.NetworkdDirs, []string{".network", ".netdev"}},
-		{connectionDirs, []string{".nmconnection"}},
-		{[]string{path.Dir(advise.LocalStart)}, []string{path.Ext(advise.LocalStart)}},
+		{advise.SysctlDirs, ".conf"},
+		{advise.ModulesLoadDirs, ".conf"},
+		{advise.ModprobeDirs, ".conf"},
+		{advise.NetworkdDirs, ".network"},
+		{connectionDirs, ".nmconnection"},
+		{[]string{path.Dir(advise.LocalStart)}, path.Ext(advise.LocalStart)},
 	} {
 		for _, dir := range group.dirs {
 			if !h.merged(dir) {
-				fs = append(fs, h.textsIn(dir, group.suffixes)...)
+				fs = append(fs, h.textsIn(dir, group.suffix)...)
 			}
 		}
 	}
-	for _, p := range []string{advise.SysctlConf, "/etc/modules", advise.RCLocal, "/etc/network/interfaces"} {
+	for _, p := range []string{advise.SysctlConf, "/etc/modules", advise.RCLocal} {
 		if f := h.file(p); f.Why != "not there" {
 			fs = append(fs, f)
 		}
@@ -46,16 +45,16 @@ func (h Host) merged(dir string) bool {
 	return strings.HasPrefix(dir, "/lib/") && h.link("/lib") != ""
 }
 
-func (h Host) textsIn(dir string, suffixes []string) (fs advise.Files) {
+func (h Host) textsIn(dir string, suffix string) (fs advise.Files) {
 	names, err := h.Files.List(dir)
 	if err != nil {
-		if why := Why(err); why != "not there" {
+		if why := why(err); why != "not there" {
 			return advise.Files{{Path: dir, Why: why}}
 		}
 		return nil
 	}
 	for _, n := range names {
-		if slices.Contains(suffixes, path.Ext(n)) {
+		if path.Ext(n) == suffix {
 			fs = append(fs, h.file(dir+"/"+n))
 		}
 	}
@@ -67,7 +66,7 @@ func (h Host) file(p string) advise.File {
 	f := advise.File{Path: p, Text: text}
 	f.Link, f.Exec = h.Files.Look(p)
 	if err != nil {
-		f.Why = Why(err)
+		f.Why = why(err)
 	}
 	return f
 }

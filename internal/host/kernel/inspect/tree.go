@@ -1,4 +1,4 @@
-package host
+package inspect
 
 import (
 	"fmt"
@@ -14,21 +14,25 @@ type Tree string
 // maxText bounds a file. The largest that is read, modules.dep, has about 1 MB.
 const maxText = 8 << 20
 
-// Read gives a file's text.
+// Read returns a file's text.
 func (t Tree) Read(path string) (string, error) {
 	f, err := os.Open(t.at(path))
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	return limited(f)
+}
+
+func limited(r io.Reader) (string, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxText+1))
 	if err == nil && len(b) > maxText {
-		err = fmt.Errorf("read %s: more than %d bytes", path, maxText)
+		err = fmt.Errorf("more than %d bytes", maxText)
 	}
 	return string(b), err
 }
 
-// List gives the names in a directory.
+// List returns the names in a directory.
 func (t Tree) List(dir string) ([]string, error) {
 	d, err := os.Open(t.at(dir))
 	if err != nil {

@@ -1,13 +1,13 @@
-package enable
+package paperhosttest
 
 import (
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
-// Before reads targets from facts, for a host that is only on paper: what a plan is to
-// write there can be shown, and not done. Modes, owners and a qdisc's options are not
-// among the facts, and every directory is taken to be there.
+// Before reads targets from facts, for a host on paper: its plan can be shown but not carried out.
+// Modes, owners and a qdisc's options are not among the facts, and every directory is assumed to
+// exist.
 func Before(f *advise.Facts) change.Read {
 	return func(k change.Kind, target string) (change.Value, error) {
 		switch k {

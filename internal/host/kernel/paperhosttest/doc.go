@@ -1,11 +1,12 @@
-// Package paperhost is a host written down as one readable text: its files, links,
-// qdiscs, connections. What reads a real host reads it the same way, so that a dozen
+// Package paperhosttest is a host written down as one readable text: its files, links, qdiscs,
+// connections. The code for a real host reads it the same way, so that a dozen
 // distributions, containers and broken machines can be checked on any machine.
 //
-// It boots nothing and obeys nothing: a setting that is written is a text that is kept.
+// It is not for programs: only tests import it. It boots nothing and obeys nothing: a
+// written setting is only stored text.
 //
-// Its trap: what a text does not say is that of an ordinary machine seen by root (see
-// ordinary), so a test of what is missing must take it away: "-- PATH ! not there --".
+// Its trap: what a text leaves out is that of an ordinary machine seen by root (see
+// ordinary), so a test of something missing must remove it: "-- PATH ! not there --".
 //
 // A text is sections. A line in column one that begins with "-- " opens one:
 //
@@ -15,10 +16,10 @@
 //	-- /etc/sysctl.d/99-sysctl.conf -> ../sysctl.conf --   a symbolic link; its text is its target's
 //	-- /boot/config-6.1 ! not permitted --           reading it fails: "not permitted", "not there", "read-only"
 //	-- sysctl --                                     live settings, "key = value"
-//	-- links --                                      see links.go
-//	-- sockets --                                    see sockets.go
+//	-- links --                                      see link.go
+//	-- sockets --                                    see link.go
 //	-- spaces --                                     other network namespaces, "name congestion-control"
 //	-- loop --                                       "tier NAME", "reason TEXT", "sock_ops ID NAME"
 //
 // A section of a kind that cannot be asked is "-- spaces ! not permitted --".
-package paperhost
+package paperhosttest

@@ -1,9 +1,3 @@
-// Package paperhosttest compares what is said of every host on paper with what a person
-// has checked once.
-//
-// It is not for programs: only tests import it.
-//
-// Its trap: -rewrite takes whatever is said for right. The diff is the review.
 package paperhosttest
 
 import (
@@ -13,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/kernel/host/paperhost"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what is said of every host into testdata")
+var rewrite = flag.Bool("rewrite-hosts", false, "write what is said of every host into testdata")
 
 // Golden compares each host's text with testdata/NAME.ext, which must be there for every
 // host and for no other.
@@ -31,7 +24,7 @@ func Golden(t *testing.T, ext string, text func(advise.Facts) string) {
 	for _, path := range unread {
 		left[path] = true
 	}
-	for _, name := range paperhost.Names() {
+	for _, name := range Names() {
 		path := filepath.Join("testdata", name+ext)
 		delete(left, path)
 		t.Run(name, func(t *testing.T) { golden(t, path, text(Load(t, name))) })
@@ -52,32 +45,11 @@ func golden(t *testing.T, path, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i, was, is := difference(string(want), got); i > 0 {
-		t.Errorf("%s:%d:\n- %s\n+ %s", path, i, was, is)
+	if got != string(want) {
+		a, b, i := strings.Split(string(want)+"\n", "\n"), strings.Split(got+"\n", "\n"), 0
+		for i < min(len(a), len(b))-1 && a[i] == b[i] {
+			i++
+		}
+		t.Errorf("%s:%d:\n- %s\n+ %s", path, i+1, a[i], b[i])
 	}
-}
-
-// difference is the first line, from 1, in which two texts differ, 0 for none.
-func difference(want, got string) (line int, was, is string) {
-	if want == got {
-		return 0, "", ""
-	}
-	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for line < min(len(a), len(b)) && a[line] == b[line] {
-		line++
-	}
-	at := func(lines []string) string {
-		return strings.Join(lines[min(line, len(lines)):min(line+1, len(lines))], "")
-	}
-	return line + 1, at(a), at(b)
-}
-
-// Load gives the facts of one host.
-func Load(t *testing.T, name string) advise.Facts {
-	t.Helper()
-	h, err := paperhost.Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h.Read()
 }

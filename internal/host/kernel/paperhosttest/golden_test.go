@@ -1,4 +1,4 @@
-package paperhost_test
+package paperhosttest_test
 
 import (
 	"fmt"
@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/kernel/host/paperhost"
-	"github.com/congctl/congctl/internal/kernel/host/paperhost/paperhosttest"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/host/kernel/paperhosttest"
 )
 
 // findings as people check them: one line for each, what is to be done below.
@@ -34,7 +33,7 @@ func TestFindings(t *testing.T) {
 // TestEveryVerdictIsSeen: a check that is always ok on a dozen hosts was never tested.
 func TestEveryVerdictIsSeen(t *testing.T) {
 	seen := map[string][]advise.Verdict{}
-	for _, name := range paperhost.Names() {
+	for _, name := range paperhosttest.Names() {
 		facts := paperhosttest.Load(t, name)
 		for _, f := range advise.Check(&facts) {
 			if !slices.Contains(seen[f.ID], f.Verdict) {

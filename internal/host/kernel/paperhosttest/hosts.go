@@ -1,12 +1,12 @@
-package paperhost
+package paperhosttest
 
 import (
 	"embed"
-	"fmt"
 	"io/fs"
 	"strings"
+	"testing"
 
-	"github.com/congctl/congctl/internal/kernel/host"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
 //go:embed hosts/*.host
@@ -21,20 +21,21 @@ func Names() (names []string) {
 	return names
 }
 
-// Text is the text of one of Names.
-func Text(name string) (string, error) {
-	b, err := hosts.ReadFile("hosts/" + name + ".host")
+// Load returns the facts of one of Names.
+func Load(t testing.TB, name string) advise.Facts {
+	t.Helper()
+	h, err := Parse(text(t, name))
 	if err != nil {
-		return "", fmt.Errorf("read host %s: there are %s", name, strings.Join(Names(), ", "))
+		t.Fatal(err)
 	}
-	return string(b), nil
+	return h.Read()
 }
 
-// Load gives one of Names.
-func Load(name string) (host.Host, error) {
-	text, err := Text(name)
+func text(t testing.TB, name string) string {
+	t.Helper()
+	b, err := hosts.ReadFile("hosts/" + name + ".host")
 	if err != nil {
-		return host.Host{}, err
+		t.Fatal(err)
 	}
-	return Parse(text)
+	return string(b)
 }

@@ -1,7 +1,7 @@
-package paperhost
+package paperhosttest
 
-// ordinary is what a text need not say: root on a machine of its own with two
-// processors and nothing to do.
+// ordinary is what a text need not hold: root on a machine of its own with two processors
+// and nothing to do.
 const ordinary = `
 -- /proc/sys/kernel/arch --
 x86_64

@@ -1,4 +1,4 @@
-package paperhost
+package paperhosttest
 
 import (
 	"io/fs"
@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/advise"
+	"github.com/congctl/congctl/internal/host/advise"
 )
 
-// Read gives a file's text; a link's is its target's.
+// Read returns a file's text; a link's is its target's.
 func (p *Paper) Read(name string) (string, error) {
 	for range 8 { // as many links as anybody needs; a circle has no text
 		f, ok := p.files[name]
@@ -31,7 +31,7 @@ func (p *Paper) Read(name string) (string, error) {
 	return "", fs.ErrInvalid
 }
 
-// List gives the names right in a directory, which is there when something is in it.
+// List returns the names directly in a directory, which exists if something is in it.
 func (p *Paper) List(dir string) (names []string, err error) {
 	if f, ok := p.files[dir]; ok && f.err != nil {
 		return nil, f.err
@@ -52,7 +52,7 @@ func (p *Paper) List(dir string) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-// Look tells where a symbolic link points, and whether a file may be run.
+// Look returns where a symbolic link points, and whether a file may be run.
 func (p *Paper) Look(name string) (link string, exec bool) {
 	f := p.files[name]
 	if f.link != "" && !path.IsAbs(f.link) {

@@ -1,4 +1,4 @@
-package paperhost
+package paperhosttest
 
 import (
 	"fmt"
@@ -8,20 +8,20 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/advise"
-	"github.com/congctl/congctl/internal/kernel/host"
+	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/host/kernel/inspect"
 )
 
 // Parse reads a host from its text.
-func Parse(text string) (host.Host, error) {
+func Parse(text string) (inspect.Host, error) {
 	p := &Paper{files: map[string]file{}, errs: map[string]error{}, sockets: advise.Sockets{ByCong: map[string]int{}}, tier: "full"}
 	if err := p.sections(ordinary); err != nil {
-		return host.Host{}, err
+		return inspect.Host{}, err
 	}
 	if err := p.sections(text); err != nil {
-		return host.Host{}, err
+		return inspect.Host{}, err
 	}
-	return host.Host{Files: p, Network: p, Programs: p}, nil
+	return inspect.Host{Files: p, Network: p, Programs: p}, nil
 }
 
 // Paper is a host on paper.
@@ -43,73 +43,50 @@ type file struct {
 	err  error
 }
 
-// failures are the reasons that a section may give.
+// failures are the reasons that a section may have.
 var failures = map[string]error{"not there": fs.ErrNotExist, "not permitted": unix.EACCES, "read-only": unix.EROFS}
 
 func (p *Paper) sections(text string) error {
-	var head string
-	var body []string
-	first := 0
-	end := func() error {
-		if head == "" {
-			return nil
+	parts := strings.Split("\n"+strings.TrimSuffix(text, "\n"), "\n-- ")
+	for _, part := range parts[1:] {
+		head, body, _ := strings.Cut(part, "\n")
+		name, closed := strings.CutSuffix(strings.TrimRight(head, " "), " --")
+		if !closed {
+			return fmt.Errorf("parse host: %q opens a section and lacks its closing \" --\"", "-- "+head)
 		}
-		if err := p.section(head, body); err != nil {
-			return fmt.Errorf("parse host: line %d: %w", first, err)
-		}
-		return nil
-	}
-	for n, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
-		h, ok := strings.CutPrefix(line, "-- ")
-		h, closed := strings.CutSuffix(strings.TrimRight(h, " "), " --")
-		switch {
-		case ok && !closed:
-			return fmt.Errorf("parse host: line %d: %q opens a section and lacks its closing \" --\"", n+1, line)
-		case ok:
-			if err := end(); err != nil {
-				return err
-			}
-			head, body, first = h, nil, n+1
-		case head != "":
-			body = append(body, line)
-		}
-	}
-	return end()
-}
-
-func (p *Paper) section(head string, body []string) error {
-	name, reason, failed := strings.Cut(head, " ! ")
-	name = strings.TrimSpace(name)
-	var err error
-	if failed {
-		if err = failures[reason]; err == nil {
-			return fmt.Errorf("section %s: reason %q: use not there, not permitted or read-only", name, reason)
-		}
-	}
-	if strings.HasPrefix(name, "/") {
-		return p.file(name, joined(body), err)
-	}
-	p.errs[name] = err
-	read, ok := map[string]func(string) error{"sysctl": p.setting, "links": p.link, "sockets": p.socket, "spaces": p.space, "loop": p.loop}[name]
-	if !ok {
-		return fmt.Errorf("section %q: use a path, sysctl, links, sockets, spaces or loop", name)
-	}
-	for _, line := range body {
-		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		if err := read(line); err != nil {
-			return fmt.Errorf("section %s: line %q: %w", name, line, err)
+		if err := p.section(name, body); err != nil {
+			return fmt.Errorf("parse host: section %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func joined(lines []string) string {
-	if len(lines) == 0 {
-		return ""
+func (p *Paper) section(head, body string) error {
+	name, reason, failed := strings.Cut(head, " ! ")
+	err := failures[reason]
+	if failed && err == nil {
+		return fmt.Errorf("reason %q: use not there, not permitted or read-only", reason)
 	}
-	return strings.Join(lines, "\n") + "\n"
+	if strings.HasPrefix(name, "/") {
+		if body != "" {
+			body += "\n"
+		}
+		return p.file(name, body, err)
+	}
+	p.errs[name] = err
+	read, ok := map[string]func(string) error{"sysctl": p.setting, "links": p.link, "sockets": p.socket, "spaces": p.space, "loop": p.loop}[name]
+	if !ok {
+		return fmt.Errorf("use a path, sysctl, links, sockets, spaces or loop")
+	}
+	for line := range strings.SplitSeq(body, "\n") {
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := read(line); err != nil {
+			return fmt.Errorf("line %q: %w", line, err)
+		}
+	}
+	return nil
 }
 
 func (p *Paper) file(name, text string, err error) error {
@@ -129,7 +106,7 @@ func (p *Paper) setting(line string) error {
 	if !ok || failed && failures[reason] == nil {
 		return fmt.Errorf("use key = value, or key = ! not there")
 	}
-	p.files[host.SysctlPath(strings.TrimSpace(key))] = file{text: value + "\n", err: failures[reason]}
+	p.files[inspect.SysctlPath(strings.TrimSpace(key))] = file{text: value + "\n", err: failures[reason]}
 	return nil
 }
 

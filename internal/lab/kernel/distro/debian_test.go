@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/congctl/congctl/internal/kernel/vm"
+	"github.com/congctl/congctl/internal/lab/kernel/vm"
 )
 
 // These tests boot a Debian 12 in QEMU, some minutes of one core each:
@@ -65,7 +65,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// debian gives a fresh Debian with congctl on its path, booted.
+// debian returns a fresh Debian with congctl on its path, booted.
 func debian(t *testing.T) (Machine, *Running) {
 	t.Helper()
 	return fresh(t, func(image string) string { return image })
@@ -80,6 +80,7 @@ func fresh(t *testing.T, choose func(image string) string) (Machine, *Running) {
 	if _, err := exec.LookPath(qemuName); err != nil {
 		t.Skip("needs qemu-system-x86_64: apt-get install -y qemu-system-x86; minimum kernel of the guest 4.13")
 	}
+	t.Parallel() // each emulator takes one CPU
 	k, err := kernel()
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +128,7 @@ func powerCut(t *testing.T, m Machine, r *Running) *Running {
 	return up(t, m)
 }
 
-// must runs a script that must succeed, and gives what it printed.
+// must runs a script that must succeed, and returns what it printed.
 func must(t *testing.T, r *Running, script string) string {
 	t.Helper()
 	return exits(t, r, 0, script)

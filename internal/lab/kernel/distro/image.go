@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/congctl/congctl/internal/kernel/vm"
+	"github.com/congctl/congctl/internal/lab/kernel/vm"
 )
 
-// Image gives the disk image of a fresh Debian with the modules of kernel: the one in cache,
-// or a new one, which takes root, a mirror and a minute. tree is the repository's root. An
-// image's name has a hash of what it is made by: who changes that gets a new one.
+// Image returns the disk image of a fresh Debian with the modules of kernel: the one in
+// cache, or a new one, which takes root, a mirror and a minute. tree is the repository's
+// root. An image's name has a hash of its build script, so that a change makes a new one.
 func Image(ctx context.Context, tree, cache string, kernel vm.Kernel) (string, error) {
 	recipe, err := hashTree(filepath.Join(tree, "tools/debian-image.sh"), filepath.Join(tree, "tools/debian"))
 	if err != nil {
@@ -38,7 +38,7 @@ func Image(ctx context.Context, tree, cache string, kernel vm.Kernel) (string, e
 	return image, nil
 }
 
-// RunBy gives the image beside it: the same Debian with another init, "sysvinit" or
+// RunBy returns the image beside it: the same Debian with another init, "sysvinit" or
 // "openrc".
 func RunBy(init, image string) string { return strings.TrimSuffix(image, ".img") + "-" + init + ".img" }
 

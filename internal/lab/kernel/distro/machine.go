@@ -1,14 +1,14 @@
-// Package distro runs a whole distribution in a virtual machine: its root file system on
-// a disk image (tools/debian-image.sh), its init, its own order of starting things. A test
-// tells it what to run, reboots it, and cuts its power. The package is the proving ground
-// of what changes a host for good.
+// Package distro runs a whole distribution in a virtual machine: its root file system on a
+// disk image (tools/debian-image.sh), its init, its own boot order. A test runs commands
+// in it, reboots it, and cuts its power. The package is the test bed for permanent changes
+// to a host.
 //
-// It is not kernel/vm, which has one program and virtual time and forgets all. Here
-// time is the host's, and the disk remembers.
+// It is not lab/kernel/vm, which has one program and virtual time and keeps nothing. Here time
+// is the host's, and the disk persists.
 //
-// Its trap: a script's answer says nothing about the disk. What was written is there
-// after a power cut only if somebody synced it, and that is what is to be tested: nothing
-// here syncs.
+// Its trap: a script's answer says nothing about the disk. What was written survives a
+// power cut only if something synced it, and that is what the tests check: nothing here
+// syncs.
 package distro
 
 import (
@@ -27,7 +27,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Machine says what to boot.
+// Machine is what to boot.
 type Machine struct {
 	Image   string // kernel
 	Disk    string // raw image of the root file system, written to
@@ -92,7 +92,7 @@ func (r *Running) start() error {
 		if err := r.cmd.Wait(); err != nil {
 			r.err = fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
 		}
-		r.port.Close() // whoever reads from it has waited long enough
+		r.port.Close() // a reader has waited long enough
 		close(r.ended)
 	}()
 	return <-started
@@ -114,8 +114,8 @@ func (r *Running) Cut() {
 	<-r.ended
 }
 
-// Off turns the machine off, or reboots it, by what an administrator would say. It ends
-// either way: it is to be booted again.
+// Off turns the machine off, or reboots it, with an administrator's command. It ends
+// either way; boot it again.
 func (r *Running) Off(command string) error {
 	if err := r.send(command); err != nil {
 		return err
@@ -131,7 +131,7 @@ func parseUp(line string) (time.Duration, error) {
 	text, ok := strings.CutPrefix(line, "up ")
 	seconds, err := strconv.ParseFloat(text, 64)
 	if !ok || err != nil {
-		return 0, fmt.Errorf("read greeting: %q is not one", line)
+		return 0, fmt.Errorf("read greeting: %q is not a greeting", line)
 	}
 	return time.Duration(seconds * float64(time.Second)), nil
 }
@@ -147,7 +147,7 @@ func tail(path string) string {
 	return string(b[max(0, len(b)-consoleTail):])
 }
 
-// pair makes two connected sockets. Ours can be closed while somebody reads from it.
+// pair makes two connected sockets. Ours can be closed during a read.
 func pair() (near, far *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

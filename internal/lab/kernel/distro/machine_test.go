@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const tree = "../../.."
+const tree = "../../../.."
 
 // fakeMachine puts a QEMU on the path that boots nothing: it runs the guest's own script
 // on our end of the port.
@@ -106,7 +106,7 @@ func TestMachineThatNeverGreets(t *testing.T) {
 	if !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "no such disk") || !strings.Contains(err.Error(), "last words") {
 		t.Errorf("%v", err)
 	}
-	if _, err := Boot(context.Background(), fakeMachine(t, "echo hello >&3; exec sleep 100")); err == nil || !strings.Contains(err.Error(), `"hello" is not one`) {
+	if _, err := Boot(context.Background(), fakeMachine(t, "echo hello >&3; exec sleep 100")); err == nil || !strings.Contains(err.Error(), `"hello" is not a greeting`) {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)

@@ -11,7 +11,7 @@ const exitPowerCut = 99
 
 // TestDebianPowerCut takes the machine's power away in the middle of either verb; after the
 // boot the next one finishes. A few moments of many, on a real file system: each moment
-// there is, and each way to lose what was not synced, is enumerated in kernel/change.
+// there is, and each way to lose what was not synced, is enumerated in change/kernel/carry.
 func TestDebianPowerCut(t *testing.T) {
 	m, r := debian(t)
 	before := stateOf(t, r)

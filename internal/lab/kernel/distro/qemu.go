@@ -32,9 +32,9 @@ func (m Machine) args() []string {
 	}
 }
 
-// commandLine is the kernel's. What differs from a host's is for speed in emulation, for
-// a panic to end the machine, and for a boot on a host whose cores others use: without
-// no_timer_check it panics where no tick comes within 10 ms.
+// commandLine is the kernel's. It differs from a host's for speed in emulation, to make a
+// panic end the machine, and for a boot on a host whose cores are shared: without
+// no_timer_check it panics if no tick comes within 10 ms.
 var commandLine = []string{
 	"root=/dev/nvme0n1", "rw", "console=ttyS0", "quiet", "panic=-1", "oops=panic",
 	"mitigations=off", "no_timer_check", "tsc=reliable", "random.trust_cpu=on", "audit=0", "cryptomgr.notests=1", "init_on_alloc=0",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDebianShapePersists: a limit is there again after a reboot, set by whoever runs the
+// TestDebianShapePersists: a limit is there again after a reboot, set by what runs the
 // link, and all is as before when it is cleared, after one more reboot, too.
 func TestDebianShapePersists(t *testing.T) {
 	m, r := debian(t)

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,21 +9,31 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/vm/mailbox"
+	"github.com/congctl/congctl/internal/lab/kernel/vm/mailbox"
 )
 
-// QEMU's ivshmem (docs/specs/ivshmem-spec.txt): a PCI device whose third region is
-// the memory that it shares with the host.
 const (
+	// QEMU's ivshmem (docs/specs/ivshmem-spec.txt): a PCI device whose third region is
+	// the memory that it shares with the host.
 	ivshmemID     = "0x1af4:0x1110"
 	ivshmemRegion = "resource2"
+	// User Mode Linux's (arch/um/drivers/mmapper_kern.c).
+	mmapper = "/dev/mmapper"
 )
 
-// openMailbox maps the shared memory. It comes before all else, and so mounts the
-// sysfs that it needs.
+// isProgram reports whether the kernel is a program (User Mode Linux); /dev must be mounted.
+func isProgram() bool {
+	_, err := os.Stat(mmapper)
+	return err == nil
+}
+
+// openMailbox maps the shared memory. It comes first, and so mounts what it needs.
 func openMailbox() (mailbox.Box, error) {
-	if err := mountOne("sysfs", "/sys"); err != nil {
+	if err := errors.Join(mountOne("sysfs", "/sys"), mountOne("devtmpfs", "/dev")); err != nil {
 		return mailbox.Box{}, err
+	}
+	if isProgram() {
+		return mapMailbox(mmapper)
 	}
 	devices, err := filepath.Glob("/sys/bus/pci/devices/*")
 	if err != nil {
@@ -30,7 +41,10 @@ func openMailbox() (mailbox.Box, error) {
 	}
 	for _, dir := range devices {
 		if identity(dir) == ivshmemID {
-			return mapMailbox(dir)
+			if err := os.WriteFile(filepath.Join(dir, "enable"), []byte("1"), 0); err != nil {
+				return mailbox.Box{}, fmt.Errorf("enable mailbox: %w", err)
+			}
+			return mapMailbox(filepath.Join(dir, ivshmemRegion))
 		}
 	}
 	return mailbox.Box{}, fmt.Errorf("find mailbox: none of %d PCI devices is %s", len(devices), ivshmemID)
@@ -42,11 +56,8 @@ func identity(dir string) string {
 	return strings.TrimSpace(string(vendor)) + ":" + strings.TrimSpace(string(device))
 }
 
-func mapMailbox(dir string) (box mailbox.Box, err error) {
-	if err := os.WriteFile(filepath.Join(dir, "enable"), []byte("1"), 0); err != nil {
-		return box, fmt.Errorf("enable mailbox: %w", err)
-	}
-	f, err := os.OpenFile(filepath.Join(dir, ivshmemRegion), os.O_RDWR, 0)
+func mapMailbox(path string) (box mailbox.Box, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return box, fmt.Errorf("open mailbox: %w", err)
 	}

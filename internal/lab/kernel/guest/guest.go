@@ -1,13 +1,13 @@
-// Package guest is the first process inside a machine of kernel/vm: it mounts what
+// Package guest is the first process inside a machine of lab/kernel/vm: it mounts what
 // programs expect, loads the modules, lets the host take a snapshot, seeds the kernel's
 // random numbers from the job, runs the job, leaves the report in the mailbox, and turns
 // the machine off.
 //
-// It knows nothing of what the job is.
+// It does not know the job.
 //
-// Its trap: there is one CPU and time is counted in its instructions. A loop that waits
-// by looking at the clock, or a ticker of microseconds, costs real seconds, where
-// sleeping for an hour costs nothing.
+// Its trap: there is one CPU and time is counted in its instructions. A loop that waits by
+// reading the clock, or a ticker of microseconds, costs real seconds, where sleeping for
+// an hour costs nothing.
 package guest
 
 import (
@@ -20,21 +20,21 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/vm/mailbox"
+	"github.com/congctl/congctl/internal/lab/kernel/vm/mailbox"
 )
 
-// IsGuest says whether this process is the first one of such a machine. The kernel
-// gives words of its command line that it does not know to the first process.
+// IsGuest reports whether this process is the first one of such a machine. The kernel
+// passes unknown words of its command line to the first process.
 func IsGuest() bool { return os.Getpid() == 1 && os.Getenv("CONGCTL_GUEST") == "1" }
 
-// Run is a job: it reports or says why not.
+// Run is a job: it returns a report, or why not.
 type Run func(job []byte, progress func(string)) (report []byte, err error)
 
 // Main does everything, and does not return.
 func Main(run Run) {
 	box, err := openMailbox()
 	if err != nil {
-		// Without a mailbox the console is all there is: the kernel panics as its first
+		// Without a mailbox there is only the console: the kernel panics as its first
 		// process ends, and that is what the host shows.
 		fmt.Fprintln(os.Stderr, "guest:", err)
 		os.Exit(1)
@@ -89,14 +89,19 @@ func uptime() time.Duration {
 }
 
 // tuneRuntime: garbage is collected only when half of the memory is full. A collection
-// costs instructions, which are time here, at moments that depend on what was allocated.
+// costs instructions, which are time here, at times that depend on what was allocated. In User
+// Mode Linux it takes no time, and memory is dear: each page may be a mapping of its own on the
+// host, which allows a process 65,530 (vm.max_map_count).
 func tuneRuntime() error {
+	runtime.GOMAXPROCS(1)
+	if isProgram() {
+		return nil
+	}
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
 		return fmt.Errorf("read memory size: %w", err)
 	}
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(int64(info.Totalram) * int64(info.Unit) / 2)
-	runtime.GOMAXPROCS(1)
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What needs a guest is tested from outside: kernel/vm boots machines.
+// What needs a guest is tested from outside: lab/kernel/vm boots machines.
 
 func TestOnlyTheFirstProcessIsAGuest(t *testing.T) {
 	t.Setenv("CONGCTL_GUEST", "1")

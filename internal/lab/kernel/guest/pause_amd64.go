@@ -7,18 +7,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// QEMU's pvpanic (docs/specs/pvpanic.txt) is a byte at an I/O port. That this program
-// writes it means no panic: it is used for what QEMU does then.
+// QEMU's pvpanic (docs/specs/pvpanic.txt) is a byte at an I/O port. This program writes it
+// for what QEMU then does, not because of a panic.
 //
-// The port, and not the PCI device of the same kind: a kernel that was told to leave
-// ACPI out puts small regions where the interrupt controller hides them.
+// The port, not the PCI device of the same kind: a kernel told to ignore ACPI puts small
+// regions where the interrupt controller hides them.
 const (
 	pvpanicPort = 0x505
 	panicked    = 1 // PVPANIC_PANICKED
 )
 
-// pause asks QEMU to stop the machine, and returns when it goes on. It is for the host
-// to say whether it does stop.
+// pause asks QEMU to stop the machine, and returns when it continues. The host decides
+// whether it does stop.
 func pause() error {
 	runtime.LockOSThread() // to which the port belongs
 	defer runtime.UnlockOSThread()

@@ -4,16 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
 
-// mounts in order; sysfs is there already.
+// mounts in order; sysfs and devtmpfs are mounted already.
 var mounts = []struct {
 	kind, at string
 	optional bool // not every kernel has it
 }{
-	{"devtmpfs", "/dev", false}, {"proc", "/proc", false},
+	{"proc", "/proc", false},
 	{"tmpfs", "/run", false}, {"tmpfs", "/tmp", false},
 	{"cgroup2", "/sys/fs/cgroup", true}, {"bpf", "/sys/fs/bpf", true},
 }
@@ -34,6 +35,32 @@ func mountOne(kind, at string) error {
 	}
 	if err := unix.Mount(kind, at, kind, 0, ""); err != nil && !errors.Is(err, unix.EBUSY) {
 		return fmt.Errorf("mount %s: %w", kind, err)
+	}
+	return nil
+}
+
+// loadModules loads the files of dir in the order of their names.
+func loadModules(dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.ko"))
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		if err := loadModule(name); err != nil {
+			return fmt.Errorf("load module %s: %w", filepath.Base(name), err)
+		}
+	}
+	return nil
+}
+
+func loadModule(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := unix.FinitModule(int(f.Fd()), "", 0); err != nil && !errors.Is(err, unix.EEXIST) {
+		return err
 	}
 	return nil
 }

@@ -6,15 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// The machine boots with the same state of the kernel's random generator every time:
-// no host randomness comes in, and the moments of interrupts are virtual. All that is
-// random in an experiment (losses of netem, BBR's phases, ports, sequence numbers)
-// comes from that generator. So a seed that is added to its pool, and a new key drawn
-// from the pool, make another experiment of another seed and the same one of the same.
+// The machine boots with the same state of the kernel's random generator every time: no
+// host randomness comes in, and interrupts come at virtual times. All randomness in an
+// experiment (losses of netem, BBR's phases, ports, sequence numbers) comes from that
+// generator. So a seed added to its pool, and a new key drawn from the pool, make a
+// different experiment for each seed, and the same one for the same seed.
 
 // seedRandom mixes the job's seed into the kernel's random generator.
 func seedRandom(job []byte) error {
@@ -32,18 +33,11 @@ func seedRandom(job []byte) error {
 		return fmt.Errorf("seed random generator: %w", err)
 	}
 	defer f.Close()
-	if err := addEntropy(int(f.Fd()), *head.Seed); err != nil {
-		return fmt.Errorf("seed random generator: %w", err)
+	if err := ioctl(int(f.Fd()), unix.RNDADDENTROPY, poolInfo(*head.Seed)); err != nil {
+		return fmt.Errorf("seed random generator: RNDADDENTROPY: %w", err)
 	}
-	return nil
-}
-
-func addEntropy(fd int, seed uint64) error {
-	if err := ioctl(fd, unix.RNDADDENTROPY, poolInfo(seed)); err != nil {
-		return fmt.Errorf("RNDADDENTROPY: %w", err)
-	}
-	if err := ioctl(fd, unix.RNDRESEEDCRNG, nil); err != nil {
-		return fmt.Errorf("RNDRESEEDCRNG: %w", err)
+	if err := ioctl(int(f.Fd()), unix.RNDRESEEDCRNG, nil); err != nil {
+		return fmt.Errorf("seed random generator: RNDRESEEDCRNG: %w", err)
 	}
 	return nil
 }
@@ -55,4 +49,12 @@ func poolInfo(seed uint64) []byte {
 	info := binary.LittleEndian.AppendUint32(nil, uint32(8*len(pool)))
 	info = binary.LittleEndian.AppendUint32(info, uint32(len(pool)))
 	return append(info, pool[:]...)
+}
+
+func ioctl(fd int, request uint, argument []byte) error {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(unsafe.Pointer(unsafe.SliceData(argument))))
+	if errno != 0 {
+		return errno
+	}
+	return nil
 }

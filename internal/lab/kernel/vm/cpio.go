@@ -52,7 +52,7 @@ func (a *Archive) File(name string, perm uint32, body []byte) {
 	a.entry(name, modeFile|perm, 0, 0, body)
 }
 
-// Tree writes what is below dir: directories, files and symbolic links.
+// Tree adds everything below dir: directories, files and symbolic links.
 func (a *Archive) Tree(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == dir {

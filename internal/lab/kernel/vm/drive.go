@@ -2,9 +2,9 @@ package vm
 
 import "encoding/binary"
 
-// QEMU keeps the state of a machine in a drive in its own format, and that there is
-// none yet is no reason to ask for a tool that makes one: an empty drive is a header
-// and three tables (docs/interop/qcow2.txt). No guest sees it.
+// QEMU keeps the state of a machine in a drive in its own format. To avoid needing a tool
+// for that, we write an empty drive: a header and three tables (docs/interop/qcow2.txt).
+// No guest sees it.
 //
 //	cluster 0  header
 //	cluster 1  refcount table: where cluster 2 is
@@ -14,7 +14,7 @@ import "encoding/binary"
 const (
 	clusterBits = 16
 	cluster     = 1 << clusterBits
-	driveSize   = 1 << 20 // bytes of the disk that nobody uses
+	driveSize   = 1 << 20 // bytes of the unused disk
 )
 
 func emptyDrive() []byte {

@@ -2,8 +2,8 @@ package vm
 
 import "context"
 
-// Emulator tells, before anything runs, which QEMU would run m and with what options,
-// or why it cannot.
+// Emulator returns, before anything runs, which QEMU would run m and with what options, or
+// why it cannot.
 func Emulator(ctx context.Context, m Machine) (version string, options []string, err error) {
 	q, err := findQEMU(ctx)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/kernel/vm/mailbox"
+	"github.com/congctl/congctl/internal/lab/kernel/vm/mailbox"
 )
 
-// explain says in one error why there is no report: taken is what the mailbox said,
-// ran what became of QEMU.
+// explain says in one error why there is no report: taken is the mailbox's error, ran
+// QEMU's.
 func explain(ctx context.Context, m *Machine, taken, ran error, console string) error {
 	switch cause := context.Cause(ctx); {
 	case taken == nil, errors.Is(taken, ErrGuest):

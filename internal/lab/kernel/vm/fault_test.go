@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/kernel/vm/mailbox"
+	"github.com/congctl/congctl/internal/lab/kernel/vm/mailbox"
 )
 
 func TestLastLinesEndAtThePanic(t *testing.T) {

@@ -18,7 +18,7 @@ const metaPackage = "linux-image-cloud-amd64"
 func fetch(ctx context.Context, cache string) (Kernel, error) {
 	for _, tool := range []string{"apt-get", "apt-cache", "dpkg-deb"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return Kernel{}, fmt.Errorf("fetch kernel: no %s here: name --kernel and --modules", tool)
+			return Kernel{}, fmt.Errorf("fetch kernel: this host has no %s: name --kernel and --modules", tool)
 		}
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
@@ -39,12 +39,13 @@ func fetch(ctx context.Context, cache string) (Kernel, error) {
 	}
 	k, ok := newest(filepath.Join(cache, name), "fetched")
 	if !ok {
-		return Kernel{}, fmt.Errorf("fetch kernel: package %s has no kernel with %s", name, strings.Join(wanted, ", "))
+		return Kernel{}, fmt.Errorf("fetch kernel: package %s has no kernel with %s: name --kernel and --modules", name, strings.Join(wanted, ", "))
 	}
 	return k, nil
 }
 
-// download leaves the unpacked package in dir/tree and names it.
+// download leaves the unpacked package in dir/tree and names it. Its tools run in dir, so
+// they are told names in dir: dir itself may be relative to another folder.
 func download(ctx context.Context, dir string) (name string, err error) {
 	out, err := command(ctx, dir, "apt-cache", "depends", metaPackage)
 	if err != nil {
@@ -55,7 +56,7 @@ func download(ctx context.Context, dir string) (name string, err error) {
 	}
 	args := []string{"download", "-qq", name}
 	if me, err := user.Current(); err == nil {
-		// Apt's own download user may not write here, and says so on every download.
+		// Apt's own download user may not write here, and reports that on every download.
 		args = append([]string{"-o", "APT::Sandbox::User=" + me.Username}, args...)
 	}
 	if _, err := command(ctx, dir, "apt-get", args...); err != nil {
@@ -65,7 +66,7 @@ func download(ctx context.Context, dir string) (name string, err error) {
 	if err != nil || len(debs) != 1 {
 		return "", fmt.Errorf("apt-get download %s left %d packages", name, len(debs))
 	}
-	if _, err := command(ctx, dir, "dpkg-deb", "-x", debs[0], filepath.Join(dir, "tree")); err != nil {
+	if _, err := command(ctx, dir, "dpkg-deb", "-x", filepath.Base(debs[0]), "tree"); err != nil {
 		return "", err
 	}
 	return strings.TrimSuffix(filepath.Base(debs[0]), ".deb"), nil

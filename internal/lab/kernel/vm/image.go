@@ -33,8 +33,8 @@ var unpacked struct {
 	kernel []byte
 }
 
-// bootable is what QEMU is to boot of a bzImage: the kernel inside where it is to be
-// had and boots that way, else the image as it is. The last answer is kept, as one
+// bootable returns what QEMU boots of a bzImage: the kernel inside if it can be extracted
+// and boots that way, otherwise the image as it is. The last answer is kept, as one
 // process boots one kernel many times.
 func bootable(image []byte, sha256 string) []byte {
 	unpacked.Lock()
@@ -48,7 +48,7 @@ func bootable(image []byte, sha256 string) []byte {
 	return unpacked.kernel
 }
 
-// unpackKernel gives the kernel inside a bzImage.
+// unpackKernel returns the kernel inside a bzImage.
 func unpackKernel(image []byte) ([]byte, error) {
 	if len(image) < payloadLengthAt+4 || binary.LittleEndian.Uint16(image[protocolAt:]) < protocolPayload {
 		return nil, fmt.Errorf("unpack kernel: no payload in the header")
@@ -58,7 +58,7 @@ func unpackKernel(image []byte) ([]byte, error) {
 	if end > uint64(len(image)) || end-start < 8 {
 		return nil, fmt.Errorf("unpack kernel: payload at %d to %d of %d bytes", start, end, len(image))
 	}
-	// The build appends the unpacked size to what the compressor made.
+	// The build appends the unpacked size to the compressor's output.
 	payload, size := image[start:end-4], binary.LittleEndian.Uint32(image[end-4:end])
 	switch {
 	case bytes.HasPrefix(payload, []byte{0x1f, 0x8b}):

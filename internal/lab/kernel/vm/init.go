@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// readInit reads the program that is to be the guest's first process, and says in
-// words what the guest's kernel would say by a panic.
+// readInit reads the guest's first process, and reports in words what the guest's kernel
+// would report by a panic.
 func readInit(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -18,9 +18,9 @@ func WriteInitramfs(w io.Writer, modules string, load []string, fill func(*Archi
 	// The kernel opens /dev/console for the first process before anything is mounted.
 	a.entry("dev", modeDir|0o755, 0, 0, nil)
 	a.entry("dev/console", modeChar|0o600, 5, 1, nil)
-	// The eBPF library asks for mounts as the program is initialised, and never again: no
-	// file is an error that it remembers, an empty one says that there are none yet. The
-	// first process mounts over it.
+	// The eBPF library looks for mounts when the program is initialised, and never again:
+	// a missing file is an error that it remembers, an empty one means that there are no
+	// mounts yet. The first process mounts over it.
 	a.entry("proc", modeDir|0o755, 0, 0, nil)
 	a.entry("proc/self", modeDir|0o755, 0, 0, nil)
 	a.File("proc/self/mountinfo", 0o444, nil)

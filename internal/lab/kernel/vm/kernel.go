@@ -13,13 +13,14 @@ import (
 
 // Kernel is a kernel to boot.
 type Kernel struct {
-	Image   string // bzImage
+	Image   string // bzImage, or a program
+	Program bool   // User Mode Linux (lab/kernel/uml), which QEMU has no part in
 	Modules string // .../lib/modules/RELEASE; "": all is built in
 	Release string // as uname -r says
 	Source  string // where it was found: given, host, cache, fetched
 }
 
-// Want says where to look for a kernel.
+// Want is where to look for a kernel.
 type Want struct {
 	Image   string // this one and no other; Modules then too
 	Modules string
@@ -31,8 +32,8 @@ type Want struct {
 // wanted are modules without which a kernel is of no use here.
 var wanted = []string{"sch_netem", "tcp_bbr", "veth"}
 
-// Find looks for a kernel: the one asked for, the host's own, one in the cache, one
-// from the distribution.
+// Find looks for a kernel: the requested one, the host's own, one in the cache, one from
+// the distribution.
 func Find(ctx context.Context, want Want) (Kernel, error) { return find(ctx, want, "/") }
 
 func find(ctx context.Context, want Want, root string) (Kernel, error) {
@@ -42,13 +43,11 @@ func find(ctx context.Context, want Want, root string) (Kernel, error) {
 	if k, ok := newest(root, "host"); ok {
 		return k, nil
 	}
-	if want.Cache == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return Kernel{}, fmt.Errorf("find kernel: %w; name a cache folder", err)
-		}
-		want.Cache = filepath.Join(user, "congctl", "kernels")
+	cache, err := Cache(want.Cache)
+	if err != nil {
+		return Kernel{}, err
 	}
+	want.Cache = cache
 	if k, ok := cached(want.Cache); ok {
 		return k, nil
 	}
@@ -56,6 +55,18 @@ func find(ctx context.Context, want Want, root string) (Kernel, error) {
 		return Kernel{}, fmt.Errorf("find kernel: none with %s in /boot, nor in %s: %w", strings.Join(wanted, ", "), want.Cache, errNoKernel)
 	}
 	return fetch(ctx, want.Cache)
+}
+
+// Cache returns the folder of kernels: the given one, or congctl/kernels in the user's cache.
+func Cache(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find kernel: %w; name a cache folder", err)
+	}
+	return filepath.Join(user, "congctl", "kernels"), nil
 }
 
 var errNoKernel = errors.New("apt-get install -y linux-image-cloud-amd64 installs one, or name --kernel and --modules")
@@ -69,16 +80,16 @@ func given(want Want) (Kernel, error) {
 		return Kernel{}, fmt.Errorf("find kernel: %w", err)
 	}
 	if want.Modules == "" {
-		return Kernel{want.Image, "", release, "given"}, nil
+		return Kernel{Image: want.Image, Release: release, Source: "given"}, nil
 	}
 	// Modules of another release load into no kernel; a build tree's folder may have any name.
 	if base := filepath.Base(want.Modules); strings.Contains(want.Modules, "lib/modules/") && base != release {
-		return Kernel{}, fmt.Errorf("find kernel: %s is release %s, the modules in %s are of %s", want.Image, release, want.Modules, base)
+		return Kernel{}, fmt.Errorf("find kernel: %s is release %s, the modules in %s are for %s", want.Image, release, want.Modules, base)
 	}
 	if _, err := findModules(want.Modules); err != nil {
 		return Kernel{}, err
 	}
-	return Kernel{want.Image, want.Modules, release, "given"}, nil
+	return Kernel{Image: want.Image, Modules: want.Modules, Release: release, Source: "given"}, nil
 }
 
 // cached looks through the unpacked packages of a cache.
@@ -93,13 +104,13 @@ func cached(cache string) (Kernel, bool) {
 	return last(all)
 }
 
-// newest is the newest kernel below root that can be read and has what is wanted.
+// newest returns the newest kernel below root that can be read and has what is wanted.
 func newest(root, source string) (Kernel, bool) {
 	images, _ := filepath.Glob(filepath.Join(root, "boot", "vmlinuz-*"))
 	var all []Kernel
 	for _, image := range images {
 		release, err := releaseOf(image)
-		k := Kernel{image, filepath.Join(root, "lib", "modules", release), release, source}
+		k := Kernel{Image: image, Modules: filepath.Join(root, "lib", "modules", release), Release: release, Source: source}
 		if err == nil && k.usable() {
 			all = append(all, k)
 		}
@@ -128,7 +139,7 @@ const (
 	bootVersionAt = 0x20e
 )
 
-// releaseOf reads the release that stands in a bzImage.
+// releaseOf reads the release in a bzImage.
 func releaseOf(image string) (string, error) {
 	f, err := os.Open(image)
 	if err != nil {
@@ -148,7 +159,7 @@ func releaseOf(image string) (string, error) {
 	text, _, _ := strings.Cut(string(head[at:]), "\x00")
 	release, _, _ := strings.Cut(text, " ")
 	if release == "" || strings.ContainsRune(release, '/') {
-		return "", fmt.Errorf("read kernel %s: release %q", image, release)
+		return "", fmt.Errorf("read kernel %s: %q is not a release", image, release)
 	}
 	return release, nil
 }

@@ -7,12 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/congctl/congctl/internal/lab/kernel/uml"
 )
 
 // These tests boot machines. They need QEMU and a kernel, and no root:
@@ -65,6 +68,31 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
+// inEach runs a test in QEMU with a stock kernel, and in a kernel that is a program.
+func inEach(t *testing.T, test func(t *testing.T, machine func(job string) Machine)) {
+	t.Run("qemu", func(t *testing.T) {
+		t.Parallel()
+		test(t, func(job string) Machine { return machine(t, job) })
+	})
+	t.Run("uml", func(t *testing.T) {
+		t.Parallel()
+		test(t, func(job string) Machine { return program(t, job) })
+	})
+}
+
+// program skips where no User Mode Linux kernel is built.
+func program(t *testing.T, job string) Machine {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("boots a machine: seconds; minimum kernel of the guest 6.12")
+	}
+	built, ok := uml.Cached(os.Getenv("CONGCTL_LAB_CACHE"))
+	if !ok {
+		t.Skip("needs CONGCTL_LAB_CACHE with a kernel of `congctl lab kernel build`, Linux 6.12")
+	}
+	return aMachine(t, Kernel{Image: built.Path, Program: true, Release: built.Release}, job)
+}
+
 // machine skips where there is no QEMU or no kernel.
 func machine(t *testing.T, job string) Machine {
 	t.Helper()
@@ -78,6 +106,11 @@ func machine(t *testing.T, job string) Machine {
 	if err != nil {
 		t.Skipf("needs a kernel package (minimum kernel of the guest 5.10; CONGCTL_LAB_CACHE names a folder for one): %v", err)
 	}
+	return aMachine(t, kernel, job)
+}
+
+func aMachine(t *testing.T, kernel Kernel, job string) Machine {
+	t.Helper()
 	guest, err := testGuest()
 	if err != nil {
 		t.Fatal(err)
@@ -99,29 +132,31 @@ func mustRun(t *testing.T, m Machine) Outcome {
 }
 
 // TestSameSeedSameBytes: transfers with losses over two namespaces, with a loaded host
-// in between, differ in nothing; another seed gives other losses.
+// in between, do not differ; another seed gives other losses.
 func TestSameSeedSameBytes(t *testing.T) {
 	t.Parallel()
-	m := machine(t, `{"seed":1,"task":"transfer","n":3000000}`)
-	first := mustRun(t, m)
-	if n := strings.Count(string(first.Report), " 192.0.2.1:"); n != 46 {
-		t.Fatalf("%d chunks arrived of 3,000,000 bytes: %s", n, first.Report)
-	}
-	stop := busy()
-	m.CPU++
-	second := mustRun(t, m)
-	stop()
-	third := mustRun(t, m)
-	if string(first.Report) != string(second.Report) || string(first.Report) != string(third.Report) {
-		t.Errorf("three runs differ:\n%s\n%s\n%s", first.Report, second.Report, third.Report)
-	}
-	if first.Times != second.Times || first.Times != third.Times {
-		t.Errorf("the guest's clock differs: %v, %v, %v", first.Times, second.Times, third.Times)
-	}
-	m.Job = []byte(`{"seed":2,"task":"transfer","n":3000000}`)
-	if other := mustRun(t, m); string(first.Report) == string(other.Report) {
-		t.Error("another seed gives the same losses")
-	}
+	inEach(t, func(t *testing.T, machine func(job string) Machine) {
+		m := machine(`{"seed":1,"task":"transfer","n":3000000}`)
+		first := mustRun(t, m)
+		if n := strings.Count(string(first.Report), " 192.0.2.1:"); n != 46 {
+			t.Fatalf("%d chunks arrived of 3,000,000 bytes: %s", n, first.Report)
+		}
+		stop := busy()
+		m.CPU++
+		second := mustRun(t, m)
+		stop()
+		third := mustRun(t, m)
+		if string(first.Report) != string(second.Report) || string(first.Report) != string(third.Report) {
+			t.Errorf("three runs differ:\n%s\n%s\n%s", first.Report, second.Report, third.Report)
+		}
+		if first.Times != second.Times || first.Times != third.Times {
+			t.Errorf("the guest's clock differs: %v, %v, %v", first.Times, second.Times, third.Times)
+		}
+		m.Job = []byte(`{"seed":2,"task":"transfer","n":3000000}`)
+		if other := mustRun(t, m); string(first.Report) == string(other.Report) {
+			t.Error("another seed gives the same losses")
+		}
+	})
 }
 
 // busy keeps two threads of this process running until it is told to stop.
@@ -138,77 +173,90 @@ func busy() (stop func()) {
 
 func TestSeedIsAllThatIsRandom(t *testing.T) {
 	t.Parallel()
-	seen := map[string]int{}
-	for _, seed := range []int{7, 7, 8} {
-		out := mustRun(t, machine(t, `{"seed":`+strconv.Itoa(seed)+`,"task":"random","n":32}`))
-		if len(out.Report) != 64 {
-			t.Fatalf("report %q", out.Report)
+	inEach(t, func(t *testing.T, machine func(job string) Machine) {
+		seen := map[string]int{}
+		for _, seed := range []int{7, 7, 8} {
+			m := machine(`{"seed":` + strconv.Itoa(seed) + `,"task":"random","n":32}`)
+			out := mustRun(t, m)
+			if len(out.Report) != 64 {
+				t.Fatalf("report %q", out.Report)
+			}
+			seen[string(out.Report)]++
+			if want := map[bool]int{false: 1, true: 4}[m.Kernel.Program]; len(out.Missing) != want || !slices.Contains(out.Missing, "tcp_cubic") {
+				t.Errorf("missing %q, and of QEMU's kernel only cubic is built in, of the other everything", out.Missing)
+			}
+			if len(out.KernelSHA256) != 64 || len(out.InitSHA256) != 64 || strings.Contains(out.QEMU, ".") == m.Kernel.Program || len(out.Args) == 0 {
+				t.Errorf("cannot be run again: %+v", out)
+			}
 		}
-		seen[string(out.Report)]++
-		if len(out.Missing) != 1 || out.Missing[0] != "tcp_cubic" {
-			t.Errorf("missing %q, and only cubic is built in", out.Missing)
+		if len(seen) != 2 {
+			t.Errorf("of seeds 7, 7 and 8: %v", seen)
 		}
-		if len(out.KernelSHA256) != 64 || len(out.InitSHA256) != 64 || !strings.Contains(out.QEMU, ".") || len(out.Args) == 0 {
-			t.Errorf("cannot be run again: %+v", out)
-		}
-	}
-	if len(seen) != 2 {
-		t.Errorf("of seeds 7, 7 and 8: %v", seen)
-	}
+	})
 }
 
 // TestProgressAndLargeReport: six hours pass in seconds, with a line each hour; then
 // 8 MB come out whole.
 func TestProgressAndLargeReport(t *testing.T) {
 	t.Parallel()
-	var lines []string
-	m := machine(t, `{"seed":1,"task":"progress","n":6}`)
-	m.Progress = func(line string) { lines = append(lines, line) }
-	if out := mustRun(t, m); out.Times.Ended < 6*time.Hour || out.Times.Ended > 6*time.Hour+10*time.Second {
-		t.Errorf("six hours took %s", out.Times.Ended)
-	}
-	if strings.Join(lines, ",") != "line 0,line 1,line 2,line 3,line 4,line 5" {
-		t.Errorf("progress %q", lines)
-	}
-	m.Job = []byte(`{"seed":1,"task":"bytes","n":8000000}`)
-	if out := mustRun(t, m); len(out.Report) != 8_000_000 {
-		t.Errorf("%d bytes arrived", len(out.Report))
-	}
+	inEach(t, func(t *testing.T, machine func(job string) Machine) {
+		var lines []string
+		m := machine(`{"seed":1,"task":"progress","n":6}`)
+		m.Progress = func(line string) { lines = append(lines, line) }
+		if out := mustRun(t, m); out.Times.Ended < 6*time.Hour || out.Times.Ended > 6*time.Hour+10*time.Second {
+			t.Errorf("six hours took %s", out.Times.Ended)
+		}
+		if strings.Join(lines, ",") != "line 0,line 1,line 2,line 3,line 4,line 5" {
+			t.Errorf("progress %q", lines)
+		}
+		m.Job = []byte(`{"seed":1,"task":"bytes","n":8000000}`)
+		if out := mustRun(t, m); len(out.Report) != 8_000_000 {
+			t.Errorf("%d bytes arrived", len(out.Report))
+		}
+	})
 }
 
 func TestGuestFaultsAreTold(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		job  string
-		want error
-		text string
-	}{
-		{`{"seed":1,"task":"error"}`, ErrGuest, "guest: the link is on fire"},
-		{`{"seed":1,"task":"throw"}`, ErrGuest, "panic: thrown in the job"},
-		{`{"task":"error"}`, ErrGuest, `no "seed"`},
-		{`{"seed":1,"task":"exit"}`, ErrPanic, "Attempted to kill init! exitcode=0x00000300"},
-		{`{"seed":1,"task":"crash"}`, ErrPanic, "sysrq"},
-	} {
-		out, err := Run(context.Background(), machine(t, c.job))
-		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) || out.Report != nil {
-			t.Errorf("%s: %v, want %q", c.job, err, c.text)
+	inEach(t, func(t *testing.T, machine func(job string) Machine) {
+		for _, c := range []struct {
+			job  string
+			want error
+			text string
+		}{
+			{`{"seed":1,"task":"error"}`, ErrGuest, "guest: the link is on fire"},
+			{`{"seed":1,"task":"throw"}`, ErrGuest, "panic: thrown in the job"},
+			{`{"task":"error"}`, ErrGuest, `no "seed"`},
+			{`{"seed":1,"task":"exit"}`, ErrPanic, "Attempted to kill init! exitcode=0x00000300"},
+			{`{"seed":1,"task":"crash"}`, ErrPanic, "sysrq"},
+		} {
+			m := machine(c.job)
+			if m.Kernel.Program && c.text == "sysrq" {
+				continue // it has none
+			}
+			out, err := Run(context.Background(), m)
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) || out.Report != nil {
+				t.Errorf("%s: %v, want %q", c.job, err, c.text)
+			}
 		}
-	}
+	})
 }
 
 // TestHungGuestIsEnded: once it spins, first by the limit, then by its caller.
 func TestHungGuestIsEnded(t *testing.T) {
 	t.Parallel()
-	m := machine(t, `{"seed":1,"task":"spin"}`)
-	ctx, cancel := context.WithCancel(context.Background())
-	m.Progress = func(string) { cancel() }
-	if _, err := Run(ctx, m); !errors.Is(err, context.Canceled) {
-		t.Errorf("stopped by its caller: %v", err)
-	}
-	m.Wall, m.Progress = 2*time.Second, nil
-	if out, err := Run(context.Background(), m); !errors.Is(err, ErrHung) || !strings.Contains(err.Error(), "ended after 2s") || out.Wall < m.Wall {
-		t.Errorf("after its limit: %v after %s", err, out.Wall)
-	}
+	inEach(t, func(t *testing.T, machine func(job string) Machine) {
+		m := machine(`{"seed":1,"task":"spin"}`)
+		ctx, cancel := context.WithCancel(context.Background())
+		m.Progress = func(string) { cancel() }
+		if _, err := Run(ctx, m); !errors.Is(err, context.Canceled) {
+			t.Errorf("stopped by its caller: %v", err)
+		}
+		m.Wall, m.Progress = 2*time.Second, nil
+		if out, err := Run(context.Background(), m); !errors.Is(err, ErrHung) || !strings.Contains(err.Error(), "ended after 2s") || out.Wall < m.Wall {
+			t.Errorf("after its limit: %v after %s", err, out.Wall)
+		}
+	})
 }
 
 func TestInitMustRunInTheGuest(t *testing.T) {

@@ -1,17 +1,18 @@
-// Package vm runs a job in a virtual machine: a stock distribution kernel in QEMU,
-// in software emulation and virtual time, with this very program as the first process
-// (kernel/guest). The same kernel, program, QEMU and job give the same report, byte
-// for byte, on any host and at any load. It needs no root, no KVM and no network.
+// Package vm runs a job in a virtual machine in virtual time, with this program as the first
+// process (lab/kernel/guest): a stock distribution kernel in QEMU, in software emulation, or
+// a kernel that is a program itself (program.go). The same kernel, program, QEMU and job give
+// the same report, byte for byte, on any host and at any load. It needs no root, no KVM and
+// no network.
 //
-// It knows nothing of what the job is. What travels into the guest and out of it is
-// bytes in shared memory (vm/mailbox). The first machine of a kind is saved when it has
-// booted, and the others of this process start from there (snapshot.go).
+// It does not know the job. The guest and the host exchange bytes in shared memory
+// (vm/mailbox). The first machine of a kind is saved when it has booted, and the others of
+// this process start from there (snapshot.go).
 //
-// Its trap: virtual time is counted in instructions, so whatever differs in the guest
-// differs in time as well: another option of QEMU or of the kernel's command line,
-// another module, or a host's random number is another experiment. QEMU's threads stay
-// on one host CPU for the same reason: when they run at once, timers fire a few
-// instructions earlier or later.
+// Its trap: in QEMU virtual time is counted in instructions, so whatever differs in the guest
+// differs in time as well: another option of QEMU or of the kernel's command line, another
+// module, or a host's random number is another experiment. QEMU's threads stay on one host
+// CPU for the same reason: when they run at once, timers fire a few instructions earlier
+// or later.
 package vm
 
 import (
@@ -25,7 +26,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/congctl/congctl/internal/kernel/vm/mailbox"
+	"github.com/congctl/congctl/internal/lab/kernel/vm/mailbox"
 )
 
 // Machine is a machine to run once.
@@ -40,14 +41,14 @@ type Machine struct {
 	Progress func(line string) // may be nil
 }
 
-// Outcome is what came of a machine. Console, Args and hashes are there also where
-// the run ended with an error.
+// Outcome is the result of a machine. Console, Args and hashes are set even if the run
+// ended with an error.
 type Outcome struct {
 	Report  []byte
 	Missing []string      // of Load: not modules of this kernel (built in, or not there)
 	Console string        // its end
-	Wall    time.Duration // real time from the start of QEMU to its end
-	CPU     time.Duration // of it, CPU time of QEMU: what a host without other work needs
+	Wall    time.Duration // real time from its start to its end
+	CPU     time.Duration // of it, CPU time of QEMU or the program: what a host without other work needs
 	Times   mailbox.Times // on the guest's clock
 
 	QEMU         string // version
@@ -67,11 +68,11 @@ var (
 	ErrHung = errors.New("guest hung")
 	// ErrPanic: the guest's kernel, or its first process, died.
 	ErrPanic = errors.New("guest panicked")
-	// ErrGuest: the guest said what went wrong.
+	// ErrGuest: the guest reported what went wrong.
 	ErrGuest = mailbox.ErrGuest
 )
 
-// Run boots the machine, waits until it has turned itself off, and gives its report.
+// Run boots the machine, waits until it has turned itself off, and returns its report.
 func Run(ctx context.Context, m Machine) (Outcome, error) {
 	var out Outcome
 	err := m.complete()
@@ -93,7 +94,7 @@ func (m *Machine) complete() (err error) {
 	}
 	if m.Init == "" {
 		if runtime.GOARCH != "amd64" {
-			return fmt.Errorf("init: the guest is amd64 and this program %s: name one that is built for amd64", runtime.GOARCH)
+			return fmt.Errorf("find init: the guest is amd64, this congctl %s: use a congctl built with GOARCH=amd64", runtime.GOARCH)
 		}
 		m.Init, err = os.Executable()
 	}
@@ -101,11 +102,14 @@ func (m *Machine) complete() (err error) {
 }
 
 func (m *Machine) run(ctx context.Context, out *Outcome) error {
-	qemu, err := findQEMU(ctx)
-	if err != nil {
-		return err
+	var emulator qemu
+	if !m.Kernel.Program {
+		var err error
+		if emulator, err = findQEMU(ctx); err != nil {
+			return err
+		}
+		out.QEMU = emulator.version
 	}
-	out.QEMU = qemu.version
 	parts, err := m.parts(out)
 	if err != nil {
 		return err
@@ -114,24 +118,36 @@ func (m *Machine) run(ctx context.Context, out *Outcome) error {
 	if err := parts.box.Give(m.Job); err != nil {
 		return err
 	}
-	boot, err := prepare(ctx, m.made(out))
+	start, end, err := m.starts(ctx, emulator, parts, out)
 	if err != nil {
 		return err
 	}
-	out.Args = append(m.args(parts), boot.args()...)
 	ctx, cancel := context.WithTimeoutCause(ctx, m.Wall, ErrHung)
 	defer cancel()
 	started := time.Now()
 	var ran error
-	out.CPU, ran = parts.run(ctx, m, boot, qemu.path, out.Args)
-	boot.end(ran != nil)
+	out.CPU, ran = start(ctx)
+	end(ran != nil)
 	out.Wall = time.Since(started)
 	out.Console = parts.consoleEnd()
 	out.Report, out.Times, err = parts.box.Take()
 	return explain(ctx, m, err, ran, out.Console)
 }
 
-// parts makes what QEMU is given, and names it in out.
+// starts returns how the machine is started and what follows its end.
+func (m *Machine) starts(ctx context.Context, emulator qemu, p *parts, out *Outcome) (start func(context.Context) (time.Duration, error), end func(failed bool), err error) {
+	if m.Kernel.Program {
+		return m.startsProgram(p, out)
+	}
+	boot, err := prepare(ctx, m.made(out))
+	if err != nil {
+		return nil, nil, err
+	}
+	out.Args = append(m.args(p), boot.args()...)
+	return func(ctx context.Context) (time.Duration, error) { return p.run(ctx, m, boot, emulator.path, out.Args) }, boot.end, nil
+}
+
+// parts makes QEMU's input, and names it in out.
 func (m *Machine) parts(out *Outcome) (*parts, error) {
 	image, err := os.ReadFile(m.Kernel.Image)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// emulatorMB is what QEMU takes beside the guest's memory: translated code (tb-size), its
-// own heap. Measured at 150 to 210 MB.
+// emulatorMB is QEMU's own memory beside the guest's: translated code (tb-size), its heap.
+// Measured at 150 to 210 MB.
 const emulatorMB = 256
 
 // Fit is the number of machines with so much memory each that this host can hold now,

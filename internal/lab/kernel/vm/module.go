@@ -41,7 +41,7 @@ func moduleName(path string) (string, bool) {
 	return strings.ReplaceAll(name, "-", "_"), isModule
 }
 
-// read gives a module's bytes as the kernel loads them.
+// read returns a module's bytes as the kernel loads them.
 func (all kernelModules) read(name string) (b []byte, err error) {
 	path := all[name]
 	if strings.HasSuffix(path, ".xz") {
@@ -75,8 +75,8 @@ func unsigned(module []byte) []byte {
 	return body[:len(body)-12-int(n)]
 }
 
-// order gives the modules to load, needed ones first, and those of want that
-// there are none of. needs tells the direct needs of a module.
+// order returns the modules to load, needed ones first, and those of want that do not
+// exist. needs returns the direct needs of a module.
 func (all kernelModules) order(want []string, needs func(name string) ([]string, error)) (order, missing []string, err error) {
 	seen := map[string]bool{}
 	var visit func(name string) error

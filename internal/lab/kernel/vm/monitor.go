@@ -16,7 +16,7 @@ type monitor struct {
 	out io.Writer
 }
 
-// message is all that may come: the greeting has none of these.
+// message is every possible message: the greeting has none of these fields.
 type message struct {
 	Event  string          `json:"event"`
 	Return json.RawMessage `json:"return"`
@@ -27,7 +27,7 @@ type message struct {
 
 func newMonitor(rw io.ReadWriter) *monitor { return &monitor{bufio.NewReader(rw), rw} }
 
-// greet opens the conversation. QEMU answers when it has loaded what it was told to.
+// greet opens the conversation. QEMU answers when it has loaded its input.
 func (m *monitor) greet() error {
 	if _, err := m.next(); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (m *monitor) await(event string) error {
 	}
 }
 
-// ask gives a command and waits for its answer, past any event.
+// ask sends a command and waits for its answer, past any event.
 func (m *monitor) ask(command string, arguments map[string]string) (json.RawMessage, error) {
 	request := map[string]any{"execute": command}
 	if arguments != nil {
@@ -80,7 +80,7 @@ func (m *monitor) ask(command string, arguments map[string]string) (json.RawMess
 }
 
 // save keeps the machine in its drive under snapshotName, by the command for people: it
-// has done all when it answers, and says nothing then.
+// answers when all is done, and then with an empty text.
 func (m *monitor) save() error {
 	answer, err := m.ask("human-monitor-command", map[string]string{"command-line": "savevm " + snapshotName})
 	if err != nil {

@@ -8,11 +8,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/vm/mailbox"
+	"github.com/congctl/congctl/internal/lab/kernel/vm/mailbox"
 )
 
-// parts are the files of a machine. They live in memory and are inherited by QEMU,
-// which opens them by number: nothing is left behind, whoever is killed.
+// parts are the files of a machine. They are in memory and inherited by QEMU, which opens
+// them by number: nothing is left behind, whichever process is killed, but for
+// the empty folder of a program (program.go).
 type parts struct {
 	kernel, initramfs, shared, console *os.File
 	drive, far                         *os.File // far: QEMU's end of the monitor

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/congctl/congctl/internal/kernel/vm/mailbox"
+	"github.com/congctl/congctl/internal/lab/kernel/vm/mailbox"
 )
 
 const qemuName = "qemu-system-x86_64"
@@ -62,7 +62,7 @@ func (m *Machine) args(p *parts) []string {
 // networks does not need, at boot or for each packet. A kernel that does not know a
 // word leaves it.
 var commandLine = []string{
-	"CONGCTL_GUEST=1",                                  // kernel/guest knows by it where it is
+	"CONGCTL_GUEST=1",                                  // lab/kernel/guest knows by it where it is
 	"console=ttyS0", "quiet", "panic=-1", "oops=panic", // a fault ends the machine, with its text
 	"tsc=reliable", "nolapic_timer", // measuring the local APIC's timer spins for 200 ms
 	"pci=noacpi", // the mailbox needs no interrupt: no ACPI tables, no local APIC, timers over the 8259

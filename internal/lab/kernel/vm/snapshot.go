@@ -9,23 +9,23 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/vm/mailbox"
+	"github.com/congctl/congctl/internal/lab/kernel/vm/mailbox"
 )
 
-// All machines with the same kernel, program, modules and memory are alike until they
-// read their jobs: a guest asks for a pause right before. So the first one is kept
-// there, with QEMU's savevm, and the others start from it, which spares them the boot.
+// All machines with the same kernel, program, modules and memory are alike until they read
+// their jobs, and a guest requests a pause right before. So the first one is saved there,
+// with QEMU's savevm, and the others start from it, which saves the boot.
 //
-// Results do not depend on it: a machine that goes on from a snapshot executes the same
+// Results do not depend on it: a machine that continues from a snapshot executes the same
 // instructions at the same virtual times as one that was never stopped.
 //
-// QEMU's migration to a file would do without a drive, but aborts while it records (7.2:
+// QEMU's migration to a file would need no drive, but aborts while recording (7.2:
 // replay_save_clock: assertion failed).
 
 const snapshotName = "booted"
 
-// booted keeps the last snapshot of this process. Holding it is having the right to
-// boot; whoever else wants the same waits, since loading is quicker.
+// booted keeps the last snapshot of this process. Its holder may boot; others that want
+// the same wait, since loading is quicker.
 var booted = make(chan snapshot, 1)
 
 func init() { booted <- snapshot{} }
@@ -68,8 +68,8 @@ func prepare(ctx context.Context, of string) (*boot, error) {
 	return b, err
 }
 
-// end gives the right to boot back where the machine did not come to its pause. Where
-// nothing else was wrong the next one need not try.
+// end returns the right to boot if the machine did not come to its pause. If nothing else
+// was wrong the next one need not try.
 func (b *boot) end(failed bool) {
 	if b.keep {
 		b.give(snapshot{of: b.of, never: !failed})
@@ -98,8 +98,8 @@ func (b *boot) args() []string {
 	return nil
 }
 
-// follow speaks with QEMU until the machine runs and nothing more is to be said. The
-// job is in the mailbox from the start; a snapshot, when loaded, brings its own mailbox.
+// follow talks to QEMU until the machine runs and nothing more is to be sent. The job is
+// in the mailbox from the start; a loaded snapshot brings its own mailbox.
 func (b *boot) follow(rw io.ReadWriter, box mailbox.Box, job []byte) error {
 	m := newMonitor(rw)
 	err := m.greet()
@@ -160,7 +160,8 @@ func copyOf(drive *os.File) (*os.File, error) {
 	return to, nil
 }
 
-// made says what a machine is made of, for those that are alike until they read the job.
+// made returns what a machine is made of: machines with the same are alike until they read
+// the job.
 func (m *Machine) made(out *Outcome) string {
 	return strings.Join(append([]string{out.QEMU, out.KernelSHA256, out.InitSHA256, m.Kernel.Modules, fmt.Sprint(m.MemoryMB)}, m.Load...), "\n")
 }

@@ -59,8 +59,8 @@ func mustPrepare(t *testing.T, of string) *boot {
 	return b
 }
 
-// TestOneBootsAndOthersLoad: while the first boots nobody else does; where it fails the
-// next one boots, where it cannot be saved nobody tries again, where it was saved each
+// TestOneBootsAndOthersLoad: while the first boots no other does; where it fails the
+// next one boots, where it cannot be saved none tries again, where it was saved each
 // gets a drive of its own with the same bytes.
 func TestOneBootsAndOthersLoad(t *testing.T) {
 	withNoSnapshot(t)
@@ -107,7 +107,7 @@ func answering(t *testing.T, lines ...string) *monitor {
 	return m
 }
 
-// conversation also gives what QEMU was asked, once it has ended.
+// conversation also returns what QEMU was asked, once it has ended.
 func conversation(t *testing.T, lines ...string) (m *monitor, asked func() string) {
 	t.Helper()
 	near, far := net.Pipe()

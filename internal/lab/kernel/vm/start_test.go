@@ -34,7 +34,7 @@ func TestChildIsPinnedAndThisProcessIsNot(t *testing.T) {
 		var out strings.Builder
 		cmd := exec.Command("grep", "Cpus_allowed_list", "/proc/self/status")
 		cmd.Stdout = &out
-		if err := startPinned(cmd, n); err != nil {
+		if err := startPinned(cmd, n, 0); err != nil {
 			t.Fatal(err)
 		}
 		if err := cmd.Wait(); err != nil {

@@ -8,12 +8,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
-// diag asks for one socket by its addresses. A dump would walk the kernel's whole
-// table each time, however few sockets the namespace has; the answer is the same, and
-// the product's decoder reads it.
+// diag requests one socket by its addresses. A dump would walk the kernel's whole table
+// each time, however few sockets the namespace has; the answer is the same, and the
+// product's decoder reads it.
 //
 // Source: inet_diag_dump_one_icsk() in net/ipv4/inet_diag.c.
 type diag struct {
@@ -39,7 +39,7 @@ func (d *diag) close() { unix.Close(d.fd) }
 // get reads a socket. The answer is good until the next get.
 func (d *diag) get(local, remote netip.AddrPort) (*inetdiag.Sock, error) {
 	if _, err := unix.Write(d.fd, diagRequest(local, remote)); err != nil {
-		return nil, fmt.Errorf("ask for socket: %w", err)
+		return nil, fmt.Errorf("request socket: %w", err)
 	}
 	n, err := unix.Read(d.fd, d.buf[:])
 	if err != nil {

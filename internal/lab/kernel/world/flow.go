@@ -1,11 +1,13 @@
 package world
 
 import (
+	"fmt"
 	"math"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
+	"github.com/congctl/congctl/internal/linux/qdisc"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // flow is one flow of the cell: one transfer, or several one after another.
@@ -23,7 +25,7 @@ type flow struct {
 
 func (f *flow) count() int { return max(f.spec.Repeat, 1) }
 
-// over tells that nothing more will come.
+// over reports whether nothing more will come.
 func (f *flow) over() bool { return f.begun == f.count() && f.open == 0 }
 
 // startFlow begins the next transfer of a flow.
@@ -38,7 +40,7 @@ func (r *runner) startFlow(f *flow) {
 	f.begun++
 	f.open++
 	if d := f.spec.DurationUs; d > 0 {
-		r.loop.at(t.result.StartUs+d, func() { r.cut(t, "") })
+		r.loop.at(t.result.StartUs+d, func() { r.finish(t, "") })
 	}
 }
 
@@ -70,8 +72,8 @@ const (
 	settleWithin  = 5_000_000 // us: some retransmission timeouts
 )
 
-// settle closes a transfer when the sender knows that all has arrived, or at once
-// where it was cut: its counters are read at the last moment.
+// settle closes a transfer when the sender knows that everything has arrived, or at once
+// if its time was over: its counters are read just before.
 func (r *runner) settle(t *transfer) {
 	until := r.loop.now() + settleWithin + 2*r.cell.Path.RTTUs
 	finish := func() bool {
@@ -92,8 +94,8 @@ func (r *runner) settle(t *transfer) {
 	}
 }
 
-// add sums what the sender's socket counted; the last transfer's values stand where a
-// sum says nothing.
+// add sums the counters of the sender's socket; where a sum means nothing it keeps the
+// last transfer's values.
 func (f *flow) add(s *inetdiag.Sock) {
 	o, i := f.out, &s.Info
 	o.CongSeen, o.MSS, o.MinRTTUs = s.Cong.String(), i.SndMss, i.MinRttUs
@@ -116,9 +118,6 @@ func (f *flow) mark(us, bytes uint64) {
 	f.out.Arrived = append(f.out.Arrived, outcome.Mark{AtUs: us, Bytes: bytes})
 }
 
-// paceFrom starts the application's own clock.
-func (f *flow) paceFrom(us uint64) { f.sinceUs = us }
-
 // allowance is how many bytes the application has for the socket now. Its own rate
 // grows by whole ticks: by the clock, a few more bytes would always be due.
 func (f *flow) allowance(t *transfer, nowUs uint64) uint64 {
@@ -134,9 +133,59 @@ func (f *flow) allowance(t *transfer, nowUs uint64) uint64 {
 	return min(left, due-min(due, t.sent))
 }
 
-// tickUs is how often an application with a rate of its own writes: for two packets'
+// tickUs returns how often an application with its own rate writes: for two packets'
 // worth, between one and twenty milliseconds.
 func (f *flow) tickUs() uint64 {
 	const twoPackets = 2 * 1448 * 8 * 1_000_000 // bit-us
 	return min(max(twoPackets/f.spec.RateBitPerS, 1_000), 20_000)
+}
+
+// sample looks at each running transfer and at the bottleneck.
+func (r *runner) sample() bool {
+	if r.ended {
+		return false
+	}
+	now := r.loop.now()
+	bottleneck, err := r.bottleneckCounters()
+	if err != nil {
+		r.fail(err)
+		return false
+	}
+	for _, f := range r.flows {
+		t := f.now
+		if t == nil {
+			continue
+		}
+		f.mark(now, f.earlier+r.arrived(t))
+		if s := r.state(t); s != nil {
+			r.run.Samples = append(r.run.Samples, sampleOf(s, f.spec.Name, now, bottleneck))
+		}
+	}
+	return true
+}
+
+func (r *runner) bottleneckCounters() (c qdisc.Counters, err error) {
+	if r.bottleneck == nil {
+		return c, nil
+	}
+	n := r.net.node(r.bottleneck.node)
+	if c, err = n.counters(r.bottleneck); err != nil {
+		return c, fmt.Errorf("sample bottleneck: %w", err)
+	}
+	return c, nil
+}
+
+func sampleOf(s *inetdiag.Sock, name string, atUs uint64, bottleneck qdisc.Counters) outcome.Sample {
+	i := &s.Info
+	out := outcome.Sample{
+		AtUs: atUs, Flow: name, CAState: i.CaState, Cwnd: i.SndCwnd, Ssthresh: i.SndSsthresh,
+		SrttUs: i.RttUs, MinRTTUs: i.MinRttUs, PacingBytesPerS: i.PacingRate, DeliveryBytesPS: i.DeliveryRate,
+		Unacked: i.Unacked, Lost: i.Lost, TotalRetrans: i.TotalRetrans, BytesAcked: i.BytesAcked,
+		QueueBytes: bottleneck.QueueBytes, WireBytes: bottleneck.Bytes,
+	}
+	if s.Has&inetdiag.HasBBR != 0 {
+		out.BBRBwBytesPerS, out.BBRMinRTTUs = s.BBR.BwBytesPerS, s.BBR.MinRttUs
+		out.BBRPacingGain, out.BBRCwndGain = s.BBR.PacingGain, s.BBR.CwndGain
+	}
+	return out
 }

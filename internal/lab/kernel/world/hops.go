@@ -3,23 +3,23 @@ package world
 import (
 	"fmt"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/linux/qdisc"
 )
 
-// counters reads what a place has counted.
+// counters reads a place's counters.
 func (n *node) counters(at *place) (qdisc.Counters, error) {
 	if at.major == 0 {
-		return n.tc.PoliceStat(n.link(at.link))
+		return n.TC.PoliceStat(n.link(at.link))
 	}
-	s, err := n.tc.Get(n.link(at.link), qdisc.Handle(at.major))
+	s, err := n.TC.Get(n.link(at.link), qdisc.Handle(at.major))
 	return s.Counters, err
 }
 
-// readHops tells what each place did by itself. A qdisc counts its children's drops as
-// its own and sends only what they let through, so a parent's share is: dropped, less
-// what they dropped; sent, and what they dropped and hold. A child without a role is
-// part of the one above.
+// readHops computes what each place did by itself. A qdisc counts its children's drops as
+// its own and sends only what they let through, so a parent's share is: dropped, less what
+// they dropped; sent, plus what they dropped and hold. A child without a role is part of
+// the one above.
 func (r *runner) readHops() error {
 	for i := range r.plan.places {
 		at := &r.plan.places[i]
@@ -55,7 +55,7 @@ func (r *runner) readHops() error {
 	return nil
 }
 
-// below is the place under another, nil if there is none.
+// below returns the place under another, nil if there is none.
 func (r *runner) below(at *place) *place {
 	for i := range r.plan.places {
 		p := &r.plan.places[i]
@@ -66,16 +66,16 @@ func (r *runner) below(at *place) *place {
 	return nil
 }
 
-// readLinks tells what the devices counted.
+// readLinks reads the devices' counters.
 func (r *runner) readLinks() error {
 	for _, n := range r.net.nodes {
 		for _, l := range n.links {
-			got, err := n.route.LinkByIndex(l.index)
+			got, err := n.Route.LinkByIndex(l.index)
 			if err != nil {
-				return fmt.Errorf("read link %s of %s: %w", l.name, n.name, err)
+				return fmt.Errorf("read link %s of %s: %w", l.name, n.Name, err)
 			}
 			a := got.Attrs()
-			out := outcome.Link{Node: n.name, Name: l.name, GSOMax: a.GSOMaxSegs}
+			out := outcome.Link{Node: n.Name, Name: l.name, GSOMax: a.GSOMaxSegs}
 			if s := a.Statistics; s != nil {
 				out.TxPackets, out.TxBytes, out.TxDropped = s.TxPackets, s.TxBytes, s.TxDropped
 				out.RxPackets, out.RxBytes, out.RxDropped = s.RxPackets, s.RxBytes, s.RxDropped

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,11 +14,12 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/linux/ethtool"
 )
 
-// release is `uname -r`.
-func release() string {
+// Release is `uname -r`.
+func Release() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {
 		return ""
@@ -25,7 +27,7 @@ func release() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// hz is the kernel's tick: what a coarse clock resolves (TICK_NSEC).
+// hz returns the kernel's tick: the resolution of a coarse clock (TICK_NSEC).
 func hz() int {
 	var ts unix.Timespec
 	if unix.ClockGetres(unix.CLOCK_MONOTONIC_COARSE, &ts) != nil || ts.Nano() <= 0 {
@@ -59,8 +61,8 @@ func readLoad() (l load, err error) {
 	return l, err
 }
 
-// idleTime is what the CPUs' lines of /proc/stat say: idle and iowait. A kernel without
-// ticks while idle measures these exactly and only samples the others, at its ticks.
+// idleTime sums idle and iowait of the CPUs in /proc/stat. A kernel without ticks while
+// idle measures these exactly and only samples the others, at its ticks.
 func idleTime(stat string) (idle time.Duration, cpus int, err error) {
 	const userHZ = 100
 	for line := range strings.Lines(stat) {
@@ -99,33 +101,35 @@ func softnetDropped(text []byte) (sum uint64, err error) {
 	return sum, nil
 }
 
-// since fills in what the machine did between two loads.
-func (l load) since(before load, h *outcome.Host) {
-	if all := l.at.Sub(before.at) * time.Duration(l.cpus); all > 0 {
+// since returns the machine's work between two loads.
+func (l load) since(before load) outcome.Host {
+	wall := l.at.Sub(before.at)
+	h := outcome.Host{SoftnetDropped: l.dropped - before.dropped, DurationUs: uint64(wall / time.Microsecond)}
+	if all := wall * time.Duration(l.cpus); all > 0 {
 		h.BusyShare = min(max(1-float64(l.idle-before.idle)/float64(all), 0), 1)
 	}
-	h.SoftnetDropped = l.dropped - before.dropped
+	return h
 }
 
-// told are sysctls that a result tells besides those that were set.
+// told are sysctls that a result reports besides those that were set.
 var told = []string{
 	"net.ipv4.tcp_congestion_control", "net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_notsent_lowat",
 	"net.ipv4.tcp_sack", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_window_scaling", "net.ipv4.tcp_early_retrans",
 	"net.ipv4.tcp_recovery", "net.ipv4.tcp_limit_output_bytes", "net.ipv4.tcp_min_tso_segs",
 }
 
-// readSysctls reads back, in the sender's namespace, what was set and what is told. A
-// key that this kernel lacks is left out.
-func readSysctls(n *node, set []setting) (out map[string]string, err error) {
+// readSysctls reads back, in the sender's namespace, the sysctls that were set or are
+// reported. It leaves out keys that this kernel lacks.
+func readSysctls(n *node, set []Setting) (out map[string]string, err error) {
 	out = map[string]string{}
 	keys := told
 	for _, s := range set {
-		keys = append(keys[:len(keys):len(keys)], s.key)
+		keys = append(keys[:len(keys):len(keys)], s.Key)
 	}
-	err = n.ns.Do(func() error {
+	err = n.NS.Do(func() error {
 		for _, key := range keys {
-			if b, err := os.ReadFile(procSys(key)); err == nil {
-				out[key] = strings.TrimSpace(string(b))
+			if value, err := readSysctl(key); err == nil {
+				out[key] = value
 			}
 		}
 		return nil
@@ -137,7 +141,7 @@ func readSysctls(n *node, set []setting) (out map[string]string, err error) {
 // (tcp_metrics over generic netlink, net/ipv4/tcp_metrics.c).
 func cachedMetrics(n *node) (count int, err error) {
 	const getCommand, version = 1, 1 // TCP_METRICS_CMD_GET, TCP_METRICS_GENL_VERSION
-	err = n.ns.Do(func() error {
+	err = n.NS.Do(func() error {
 		family, err := netlink.GenlFamilyGet("tcp_metrics")
 		if err != nil {
 			return err
@@ -152,4 +156,42 @@ func cachedMetrics(n *node) (count int, err error) {
 		return 0, fmt.Errorf("count tcp_metrics: %w", err)
 	}
 	return count, nil
+}
+
+// What other worlds need of the machine as well.
+
+// SegmentationOff makes a link of the calling thread's namespace take single packets: the
+// kernel cuts super-packets between the qdisc and the link. Checksums are still left to
+// the link, which in a veth means that nothing computes them.
+func SegmentationOff(link string) error {
+	return errors.Join(ethtool.TSO.Set(link, false), ethtool.GSO.Set(link, false))
+}
+
+// limits that no namespace has: the backlog between two links takes whole bursts, and
+// small machines do not run into TCP's own memory limit.
+var limits = []Setting{
+	{"net.core.netdev_max_backlog", "100000"},
+	{"net.ipv4.tcp_mem", "1000000 1000000 1000000"}, // pages
+}
+
+// OwnMachine raises the limits that no namespace has and lets namespaces default to any
+// of the congestion controls: for a machine that is all ours.
+func OwnMachine(congs string) error {
+	return apply(slices.Concat([]Setting{{"net.ipv4.tcp_allowed_congestion_control", congs}}, limits))
+}
+
+// Busy measures from now on: the share of CPU time that was not idle, packets that the
+// machine's backlog dropped, and how long it has been.
+func Busy() (read func() (outcome.Host, error), err error) {
+	before, err := readLoad()
+	if err != nil {
+		return nil, err
+	}
+	return func() (h outcome.Host, err error) {
+		after, err := readLoad()
+		if err == nil {
+			h = after.since(before)
+		}
+		return h, err
+	}, nil
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/congctl/congctl/internal/core/outcome"
 )
 
 func TestIdleTime(t *testing.T) {
@@ -35,9 +33,8 @@ func TestSoftnetDropped(t *testing.T) {
 func TestBusyShare(t *testing.T) {
 	start := load{at: time.Unix(100, 0), idle: 50 * time.Second, cpus: 2, dropped: 3}
 	end := load{at: time.Unix(110, 0), idle: 65 * time.Second, cpus: 2, dropped: 5}
-	var h outcome.Host
-	end.since(start, &h)
-	if h.BusyShare != 0.25 || h.SoftnetDropped != 2 {
+	h := end.since(start)
+	if h.BusyShare != 0.25 || h.SoftnetDropped != 2 || h.DurationUs != 10_000_000 {
 		t.Errorf("got %+v", h)
 	}
 }

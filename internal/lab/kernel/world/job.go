@@ -2,19 +2,59 @@ package world
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/netip"
-	"os"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/congctl/congctl/internal/lab/scenario"
+
+	"github.com/congctl/congctl/internal/lab/proof"
+	"github.com/congctl/congctl/internal/linux/loopback"
 	"github.com/vishvananda/netlink"
-
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/proof"
 )
+
+// Job is a guest's task: each cell once, in this order.
+type Job struct {
+	Cells []scenario.Cell `json:"cells"`
+	Seed  uint64          `json:"seed"`
+}
+
+// RunJob runs a job on a machine that is ours alone, and reports one outcome.Run for each
+// cell as a line of JSON. A cell that fails has the error in its Run; the others continue.
+// A line of progress is a cell's name, or how far its clock is, as a time.Duration.
+func RunJob(job []byte, progress func(string)) ([]byte, error) {
+	return runJob(job, progress, Options{World: "vm", Own: true})
+}
+
+func runJob(job []byte, progress func(string), opt Options) ([]byte, error) {
+	var j Job
+	if err := json.Unmarshal(job, &j); err != nil {
+		return nil, fmt.Errorf("read job: %w", err)
+	}
+	var report bytes.Buffer
+	lines := json.NewEncoder(&report)
+	for i := range j.Cells {
+		c := &j.Cells[i]
+		progress(fmt.Sprintf("cell %d of %d: %s", i+1, len(j.Cells), c.ID))
+		opt.Progress = func(at time.Duration) { progress(at.Truncate(time.Second).String()) }
+		run, _ := Run(context.Background(), c, j.Seed, opt) // the error is in run
+		if err := lines.Encode(&run); err != nil {
+			return nil, fmt.Errorf("write report: %w", err)
+		}
+	}
+	return report.Bytes(), nil
+}
+
+// Modules are the kernel modules that worlds need, where a kernel has them as modules.
+func Modules() []string {
+	return []string{
+		"veth", "tcp_diag", "inet_diag", "tcp_bbr", "tcp_cubic", "tcp_dctcp", "tcp_vegas", "tcp_westwood",
+		"sch_netem", "sch_fq", "sch_fq_codel", "sch_tbf", "sch_ingress", "cls_matchall", "cls_bpf", "act_police",
+	}
+}
 
 // ProofJob asks a machine that is all ours to make a congestion control its default, and
 // then to run cells.
@@ -30,7 +70,7 @@ func RunProof(job []byte, progress func(string)) ([]byte, error) {
 	if err := json.Unmarshal(job, &j); err != nil {
 		return nil, fmt.Errorf("read job: %w", err)
 	}
-	e := proof.Enabled{Release: release()}
+	e := proof.Enabled{Release: Release()}
 	if err := enable(j.Enable, &e); err != nil {
 		e.Error = err.Error()
 	}
@@ -54,8 +94,8 @@ const (
 	defaultSysctl   = "net.ipv4.tcp_congestion_control"
 )
 
-// enable makes cong the default of the machine, asks a connection over the loopback what
-// it runs, and puts the default back.
+// enable makes cong the default of the machine, reads which one a connection over the
+// loopback runs, and restores the default.
 func enable(cong string, e *proof.Enabled) (err error) {
 	if e.Available, err = readSysctl(availableSysctl); err != nil {
 		return err
@@ -66,69 +106,27 @@ func enable(cong string, e *proof.Enabled) (err error) {
 	if !slices.Contains(strings.Fields(e.Available), cong) {
 		return nil // the report says so
 	}
-	if err := writeSysctl(defaultSysctl, cong); err != nil {
+	if err := apply([]Setting{{defaultSysctl, cong}}); err != nil {
 		return err
 	}
 	defer func() {
-		if back := writeSysctl(defaultSysctl, e.Before); err == nil {
+		if back := apply([]Setting{{defaultSysctl, e.Before}}); err == nil {
 			err = back
 		}
 	}()
 	if e.Default, err = readSysctl(defaultSysctl); err != nil {
 		return err
 	}
-	e.Conn, e.Internals, err = askConnection()
-	return err
-}
-
-func readSysctl(key string) (string, error) {
-	b, err := os.ReadFile(procSys(key))
-	if err != nil {
-		return "", fmt.Errorf("read sysctl %s: %w", key, err)
-	}
-	return strings.TrimSpace(string(b)), nil
-}
-
-func writeSysctl(key, value string) error {
-	if err := os.WriteFile(procSys(key), []byte(value), 0); err != nil {
-		return fmt.Errorf("set sysctl %s=%s: %w", key, value, err)
-	}
-	return nil
-}
-
-// askConnection connects over the loopback without choosing a congestion control, and
-// reads what the kernel gave it.
-func askConnection() (cong string, internals bool, err error) {
 	lo, err := netlink.LinkByName("lo")
 	if err == nil {
 		err = netlink.LinkSetUp(lo)
 	}
 	if err != nil {
-		return "", false, fmt.Errorf("set up loopback: %w", err)
+		return fmt.Errorf("set up loopback: %w", err)
 	}
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return "", false, fmt.Errorf("open connection: %w", err)
+	conns, err := loopback.Connect()
+	if len(conns) > 0 {
+		e.Conn, e.Internals = conns[0].Cong, conns[0].PacingGain > 0
 	}
-	defer l.Close()
-	c, err := net.Dial("tcp4", l.Addr().String())
-	if err != nil {
-		return "", false, fmt.Errorf("open connection: %w", err)
-	}
-	defer c.Close()
-	d, err := openDiag()
-	if err != nil {
-		return "", false, err
-	}
-	defer d.close()
-	s, err := d.get(addrPort(c.LocalAddr()), addrPort(c.RemoteAddr()))
-	if err != nil {
-		return "", false, err
-	}
-	return s.Cong.String(), s.Has&inetdiag.HasBBR != 0, nil
-}
-
-func addrPort(a net.Addr) netip.AddrPort {
-	p := a.(*net.TCPAddr).AddrPort()
-	return netip.AddrPortFrom(p.Addr().Unmap(), p.Port())
+	return err
 }

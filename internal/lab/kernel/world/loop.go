@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loop waits for descriptors and times, and calls what was asked for, all on one
-// goroutine. Times are microseconds since the last reset. Equal times are called in the
-// order of asking.
+// loop waits for descriptors and times and makes the registered calls, all on one
+// goroutine. Times are microseconds since the last reset. Calls for the same time run in
+// the order of registration.
 type loop struct {
 	epoll  int
 	wake   int // eventfd: the context is done
@@ -61,7 +61,7 @@ func (l *loop) at(us uint64, fn func()) {
 	l.timers = slices.Insert(l.timers, i, timer{us, fn})
 }
 
-// every calls fn at multiples of a step until it says no.
+// every calls fn at multiples of a step until it returns false.
 func (l *loop) every(us uint64, fn func() bool) {
 	var tick func()
 	next := l.now() + us
@@ -91,7 +91,7 @@ func (l *loop) drop(fd int) {
 	unix.Close(fd)
 }
 
-// run goes on until done says so, the context ends, or nothing can ever happen.
+// run continues until done returns true, the context ends, or nothing can ever happen.
 func (l *loop) run(ctx context.Context, done func() bool) error {
 	stop := context.AfterFunc(ctx, func() { _, _ = unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) })
 	defer stop()

@@ -11,14 +11,14 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/scenario"
-	"github.com/congctl/congctl/internal/kernel/netns"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/lab/scenario"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/linux/qdisc"
 )
 
-// part is what a cell may need of a kernel. try uses it, on the loopback of a scratch
-// namespace: that also loads a module where the host can. Each has a major of its own:
-// a handle is not replaced by one of another kind.
+// part is what a cell may need of a kernel. try uses it on the loopback of a scratch
+// namespace, which also loads a module if the host can. Each has its own major: a handle
+// is not replaced by one of another kind.
 type part struct {
 	name, config, module string
 	kind                 string // of the qdisc or action, where it is not the name
@@ -56,8 +56,8 @@ func tryCong(name string) func(*qdisc.Conn, int, uint16) error {
 	}
 }
 
-// Missing says what this host lacks for these cells, one line for each thing with the way
-// to get it; none: nothing.
+// Missing returns what this host lacks for these cells, one line for each with the way to
+// get it; none if nothing.
 func Missing(cells []scenario.Cell) (lines []string) {
 	wanted, err := partsOf(cells)
 	if err != nil {
@@ -66,8 +66,8 @@ func Missing(cells []scenario.Cell) (lines []string) {
 	return lacking(wanted)
 }
 
-// partsOf are what the cells' plans and flows name, in the order of parts; other
-// congestion controls follow.
+// partsOf returns what the cells' plans and flows name, in the order of parts, then other
+// congestion controls.
 func partsOf(cells []scenario.Cell) (wanted []part, err error) {
 	names := map[string]bool{}
 	others := map[string]bool{}
@@ -133,5 +133,5 @@ func lacking(wanted []part) (lines []string) {
 func (p part) advice() string {
 	return fmt.Sprintf("%s: this kernel has no module %s (%s); Ubuntu: apt install linux-modules-extra-%s; "+
 		"Fedora, RHEL: dnf install kernel-modules-extra; Debian: apt install linux-image-amd64; or use the vm world",
-		p.name, p.module, p.config, release())
+		p.name, p.module, p.config, Release())
 }

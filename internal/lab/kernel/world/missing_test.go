@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // A kernel is asked only for what the cells need.

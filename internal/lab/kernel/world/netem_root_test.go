@@ -6,8 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // netemCell has delay, and is otherwise the common cell without fq.
@@ -19,7 +19,7 @@ func netemCell(t *testing.T, also ...string) scenario.Cell {
 	return c
 }
 
-// virtual tells whether time is the guest's own, so that nothing else takes any of it.
+// virtual reports whether time is the guest's own, so that nothing else takes any of it.
 func virtual(t *testing.T) bool {
 	t.Helper()
 	line, err := os.ReadFile("/proc/cmdline")
@@ -71,7 +71,7 @@ func checkRate(t *testing.T, run *outcome.Run, bitPerS float64) {
 	}
 }
 
-// within99 tells whether k of n events fit a probability: normal bounds at 99.9 %, since
+// within99 reports whether k of n events fit a probability: normal bounds at 99.9 %, since
 // several places are tested.
 func within99(t *testing.T, what string, k, n uint64, p float64) {
 	t.Helper()
@@ -98,8 +98,8 @@ func TestLossPlaces(t *testing.T) {
 				t.Errorf("%+v, %+v", loss, back)
 			}
 			// Single packets where they are lost: TCP's own count is that of the packets.
-			if neck := hopOf(&run, outcome.RoleBottleneck); float64(neck.Bytes)/float64(neck.Packets) > 1514 {
-				t.Errorf("bottleneck %+v", neck)
+			if bottleneck := hopOf(&run, outcome.RoleBottleneck); float64(bottleneck.Bytes)/float64(bottleneck.Packets) > 1514 {
+				t.Errorf("bottleneck %+v", bottleneck)
 			}
 		})
 	}
@@ -110,10 +110,10 @@ func TestOverflowBesideLoss(t *testing.T) {
 	c := netemCell(t)
 	c.Path.Loss, c.Path.BufferPacket = scenario.Loss{PPM: 1000, At: scenario.LossBefore}, 10
 	run := runIt(t, c)
-	loss, neck := hopOf(&run, outcome.RoleLoss), hopOf(&run, outcome.RoleBottleneck)
+	loss, bottleneck := hopOf(&run, outcome.RoleLoss), hopOf(&run, outcome.RoleBottleneck)
 	within99(t, "loss", loss.Drops, loss.Packets+loss.Drops, 0.001)
-	if neck.LimitDrops == 0 || neck.LimitDrops != neck.Drops {
-		t.Errorf("bottleneck %+v", neck)
+	if bottleneck.LimitDrops == 0 || bottleneck.LimitDrops != bottleneck.Drops {
+		t.Errorf("bottleneck %+v", bottleneck)
 	}
 }
 

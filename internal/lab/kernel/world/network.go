@@ -3,28 +3,21 @@ package world
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/netns"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/linux/qdisc"
 )
 
-// node is a namespace with its netlink sockets.
+// node is a namespace, and its links to the nodes before and behind it.
 type node struct {
-	name  string
-	ns    *netns.NS
-	route *netlink.Handle
-	tc    *qdisc.Conn
-	links []link // to the nodes before and behind it
+	*Namespace
+	links []link
 }
 
 type link struct {
@@ -43,25 +36,22 @@ type network struct{ nodes []*node }
 // Addresses: the i-th link has 198.18.i.0/24 (RFC 2544's range for benchmarks), its end
 // nearer to the sender .1, the other .2. Ethernet addresses are the same on each link,
 // so that a frame may go all the way (shortcut.go).
-func addrOf(net int, far bool) netip.Addr {
-	return netip.AddrFrom4([4]byte{198, 18, byte(net), 1 + b2i(far)})
-}
+func addrOf(net int, e end) netip.Addr { return netip.AddrFrom4([4]byte{198, 18, byte(net), byte(e)}) }
 
-func macOf(far bool) net.HardwareAddr { return []byte{0x02, 0, 0, 0, 0, 1 + b2i(far)} }
+func macOf(e end) net.HardwareAddr { return []byte{0x02, 0, 0, 0, 0, byte(e)} }
 
-func b2i(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
-}
+type end byte
+
+const near, far end = 1, 2
+
+func (e end) other() end { return near + far - e }
 
 var (
-	srvAddr = addrOf(0, false)
-	cliAddr = addrOf(2, true)
+	srvAddr = addrOf(0, near)
+	cliAddr = addrOf(2, far)
 )
 
-// buildNetwork makes what the plan says. On a failure nothing is left.
+// buildNetwork builds the plan. On a failure nothing is left.
 func buildNetwork(p *plan) (*network, error) {
 	w := &network{}
 	if err := w.build(p); err != nil {
@@ -72,11 +62,11 @@ func buildNetwork(p *plan) (*network, error) {
 
 func (w *network) build(p *plan) error {
 	for _, name := range nodes {
-		n, err := newNode(name)
+		n, err := Open(name, quiet...)
 		if err != nil {
 			return err
 		}
-		w.nodes = append(w.nodes, n)
+		w.nodes = append(w.nodes, &node{Namespace: n})
 	}
 	for i := range len(nodes) - 1 {
 		if err := w.join(p, i); err != nil {
@@ -85,7 +75,7 @@ func (w *network) build(p *plan) error {
 	}
 	for i, n := range w.nodes {
 		if err := n.prepare(p, i); err != nil {
-			return fmt.Errorf("node %s: %w", n.name, err)
+			return fmt.Errorf("node %s: %w", n.Name, err)
 		}
 	}
 	for i := range p.places {
@@ -96,37 +86,10 @@ func (w *network) build(p *plan) error {
 	return nil
 }
 
-func newNode(name string) (n *node, err error) {
-	n = &node{name: name}
-	if n.ns, err = netns.Anonymous(); err != nil {
-		return nil, err
-	}
-	err = n.ns.Do(func() (err error) {
-		if n.route, err = netlink.NewHandle(unix.NETLINK_ROUTE); err == nil {
-			n.tc, err = qdisc.Open()
-		}
-		return errors.Join(err, apply(quiet))
-	})
-	if err != nil {
-		return nil, errors.Join(err, n.close())
-	}
-	return n, nil
-}
-
-func (n *node) close() error {
-	if n.tc != nil {
-		n.tc.Close()
-	}
-	if n.route != nil {
-		n.route.Close()
-	}
-	return n.ns.Close()
-}
-
 // Close ends the namespaces and all in them.
 func (w *network) Close() (err error) {
 	for _, n := range w.nodes {
-		err = errors.Join(err, n.close())
+		err = errors.Join(err, n.Close())
 	}
 	return err
 }
@@ -137,43 +100,43 @@ func (w *network) node(name string) *node { return w.nodes[slices.Index(nodes, n
 // with several is shared by locking.
 func (w *network) join(p *plan, i int) error {
 	a, b := w.nodes[i], w.nodes[i+1]
-	peer, err := os.Open(b.ns.Path())
+	peer, err := os.Open(b.NS.Path())
 	if err != nil {
-		return fmt.Errorf("join %s and %s: %w", a.name, b.name, err)
+		return fmt.Errorf("join %s and %s: %w", a.Name, b.Name, err)
 	}
 	defer peer.Close()
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.MTU, attrs.HardwareAddr = b.name, p.mtu, macOf(false)
+	attrs.Name, attrs.MTU, attrs.HardwareAddr = b.Name, p.mtu, macOf(near)
 	attrs.NumTxQueues, attrs.NumRxQueues = 1, 1
-	if p.txQueue > 0 && a.name == bn {
+	if p.txQueue > 0 && a.Name == bn {
 		attrs.TxQLen = p.txQueue
 	}
 	veth := netlink.NewVeth(attrs)
-	veth.PeerName, veth.PeerMTU, veth.PeerHardwareAddr = a.name, uint32(p.mtu), macOf(true)
+	veth.PeerName, veth.PeerMTU, veth.PeerHardwareAddr = a.Name, uint32(p.mtu), macOf(far)
 	veth.PeerNumTxQueues, veth.PeerNumRxQueues = 1, 1
 	veth.PeerNamespace = netlink.NsFd(peer.Fd())
-	if err := a.route.LinkAdd(veth); err != nil {
-		return fmt.Errorf("join %s and %s: %w", a.name, b.name, err)
+	if err := a.Route.LinkAdd(veth); err != nil {
+		return fmt.Errorf("join %s and %s: %w", a.Name, b.Name, err)
 	}
-	return errors.Join(a.wire(b.name, i, false), b.wire(a.name, i, true))
+	return errors.Join(a.wire(b.Name, i, near), b.wire(a.Name, i, far))
 }
 
-// wire gives one end its address and its neighbour, so that no ARP is sent.
-func (n *node) wire(name string, i int, far bool) error {
-	l, err := n.route.LinkByName(name)
+// wire sets one end's address and its neighbour, so that no ARP is sent.
+func (n *node) wire(name string, i int, e end) error {
+	l, err := n.Route.LinkByName(name)
 	if err != nil {
-		return fmt.Errorf("find link %s of %s: %w", name, n.name, err)
+		return fmt.Errorf("find link %s of %s: %w", name, n.Name, err)
 	}
 	index := l.Attrs().Index
 	n.links = append(n.links, link{name, index})
-	here, there := addrOf(i, far), addrOf(i, !far)
+	here, there := addrOf(i, e), addrOf(i, e.other())
 	err = errors.Join(
-		n.route.AddrAdd(l, &netlink.Addr{IPNet: ipNet(here, 24)}),
-		n.route.LinkSetUp(l),
-		n.route.NeighAdd(&netlink.Neigh{LinkIndex: index, Family: unix.AF_INET, State: netlink.NUD_PERMANENT,
-			IP: there.AsSlice(), HardwareAddr: macOf(!far)}))
+		n.Route.AddrAdd(l, &netlink.Addr{IPNet: ipNet(here, 24)}),
+		n.Route.LinkSetUp(l),
+		n.Route.NeighAdd(&netlink.Neigh{LinkIndex: index, Family: unix.AF_INET, State: netlink.NUD_PERMANENT,
+			IP: there.AsSlice(), HardwareAddr: macOf(e.other())}))
 	if err != nil {
-		return fmt.Errorf("wire link %s of %s: %w", name, n.name, err)
+		return fmt.Errorf("wire link %s of %s: %w", name, n.Name, err)
 	}
 	return nil
 }
@@ -188,7 +151,7 @@ func (n *node) prepare(p *plan, i int) error {
 	if i == 0 || i == len(nodes)-1 {
 		settings = p.ends
 	}
-	if err := n.ns.Do(func() error { return apply(settings) }); err != nil {
+	if err := n.NS.Do(func() error { return apply(settings) }); err != nil {
 		return err
 	}
 	for to := range len(nodes) - 1 { // the i-th node has links i-1 and i
@@ -206,16 +169,16 @@ func (n *node) prepare(p *plan, i int) error {
 }
 
 func (n *node) routeTo(to, i int) error {
-	r := &netlink.Route{Dst: ipNet(addrOf(to, false).Prev(), 24)}
+	r := &netlink.Route{Dst: ipNet(addrOf(to, near).Prev(), 24)}
 	switch {
 	case to > i:
-		r.Gw, r.LinkIndex = addrOf(i, true).AsSlice(), n.link(nodes[i+1])
+		r.Gw, r.LinkIndex = addrOf(i, far).AsSlice(), n.link(nodes[i+1])
 	case to < i-1:
-		r.Gw, r.LinkIndex = addrOf(i-1, false).AsSlice(), n.link(nodes[i-1])
+		r.Gw, r.LinkIndex = addrOf(i-1, near).AsSlice(), n.link(nodes[i-1])
 	default:
 		return nil
 	}
-	if err := n.route.RouteAdd(r); err != nil {
+	if err := n.Route.RouteAdd(r); err != nil {
 		return fmt.Errorf("add route to %s: %w", r.Dst, err)
 	}
 	return nil
@@ -225,16 +188,16 @@ func (n *node) routeTo(to, i int) error {
 func (n *node) limitSegments(p *plan) error {
 	index := n.link(bn)
 	if p.segment {
-		if err := n.ns.Do(func() error { return segmentationOff(bn) }); err != nil {
+		if err := n.NS.Do(func() error { return SegmentationOff(bn) }); err != nil {
 			return err
 		}
 	}
 	if !p.oneByOne {
 		return nil
 	}
-	l, err := n.route.LinkByIndex(index)
+	l, err := n.Route.LinkByIndex(index)
 	if err == nil {
-		err = n.route.LinkSetGSOMaxSegs(l, 1)
+		err = n.Route.LinkSetGSOMaxSegs(l, 1)
 	}
 	if err != nil {
 		return fmt.Errorf("set gso_max_segs of %s: %w", bn, err)
@@ -242,10 +205,10 @@ func (n *node) limitSegments(p *plan) error {
 	return nil
 }
 
-// put places one qdisc.
+// put adds one qdisc.
 func (w *network) put(at *place) error {
 	n := w.node(at.node)
-	if err := n.tc.Replace(n.tcAt(at), at.spec); err != nil {
+	if err := n.TC.Replace(n.tcAt(at), at.spec); err != nil {
 		return fmt.Errorf("node %s, link %s: %w", at.node, at.link, err)
 	}
 	return nil
@@ -259,21 +222,6 @@ func (n *node) tcAt(at *place) qdisc.At {
 	return a
 }
 
-// quiet is set before there are links: without IPv6 nothing on them talks by itself
+// quiet is set before there are links: without IPv6 nothing on them sends by itself
 // (router and listener discovery).
-var quiet = []setting{{"net.ipv6.conf.all.disable_ipv6", "1"}}
-
-// apply writes sysctls of the calling thread's namespace. IPv6 may be compiled out.
-func apply(settings []setting) error {
-	for _, s := range settings {
-		err := os.WriteFile(procSys(s.key), []byte(s.value), 0)
-		if err != nil && !(errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(s.key, "net.ipv6.")) {
-			return fmt.Errorf("set sysctl %s=%s: %w", s.key, s.value, err)
-		}
-	}
-	return nil
-}
-
-func procSys(key string) string {
-	return filepath.Join("/proc/sys", strings.ReplaceAll(key, ".", "/"))
-}
+var quiet = []Setting{{"net.ipv6.conf.all.disable_ipv6", "1"}}

@@ -2,11 +2,13 @@ package world
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
+	"github.com/congctl/congctl/internal/linux/qdisc"
 )
 
 // A plan is a cell in the kernel's words: which qdisc on which link, what changes when,
@@ -52,7 +54,7 @@ type place struct {
 	roles         []string
 }
 
-// change gives a placed qdisc other parameters at a time.
+// change sets other parameters of a placed qdisc at a time.
 type change struct {
 	atUs uint64
 	at   int // in plan.places
@@ -66,28 +68,57 @@ type plan struct {
 	oneByOne bool // gso_max_segs 1 on the sender's link
 	places   []place
 	changes  []change
-	ends     []setting // sysctls of sender and receiver
-	routers  []setting // of bn and wan
+	ends     []Setting // sysctls of sender and receiver
+	routers  []Setting // of bn and wan
 }
 
-type setting struct{ key, value string }
-
-// planOf plans a cell. The seed feeds netem where the kernel takes one; the same seed
-// gives each arm the same losses there.
+// planOf plans a cell. The seed goes to netem if the kernel takes one; the same seed gives
+// each arm the same losses there. Each step of a schedule is planned as the cell was, and
+// what then differs is a change.
 func planOf(c *scenario.Cell, seed uint64) (*plan, error) {
+	p, err := planAt(c, scenario.Step{RateBitPerS: c.Path.RateBitPerS, RTTUs: c.Path.RTTUs, LossPPM: c.Path.Loss.PPM}, seed)
+	if err != nil {
+		return nil, fmt.Errorf("plan cell %s: %w", c.ID, err)
+	}
+	now := p.places
+	for k, s := range c.Path.Schedule {
+		next, err := planAt(c, s, seed)
+		if err != nil {
+			return nil, fmt.Errorf("plan cell %s: schedule step %d: %w", c.ID, k+1, err)
+		}
+		for i, at := range next.places {
+			if at.spec == now[i].spec {
+				continue
+			}
+			if n, ok := at.spec.(qdisc.Netem); ok {
+				if at.plays(outcome.RoleBottleneck) {
+					return nil, fmt.Errorf("plan cell %s: schedule step %d: netem cannot change its rate: the packets in its queue already have their departure times; use bottleneck tbf", c.ID, k+1)
+				}
+				n.Seed = derive(n.Seed, uint64(k)) // or it would draw the same losses again
+				at.spec = n
+			}
+			p.changes = append(p.changes, change{s.AtUs, i, at.spec})
+		}
+		now = next.places
+	}
+	return p, nil
+}
+
+// planAt plans the cell as it is in one step of its path.
+func planAt(c *scenario.Cell, now scenario.Step, seed uint64) (*plan, error) {
 	p := &plan{mtu: int(c.Path.MTU), segment: !c.Sender.SuperPackets}
 	p.ends, p.routers = endSettings(c), routerSettings()
-	if err := p.addSender(c, seed); err != nil {
+	if err := p.addSender(c, now, seed); err != nil {
 		return nil, err
 	}
-	if err := p.addBottleneck(c, seed); err != nil {
+	if err := p.addBottleneck(c, now, seed); err != nil {
 		return nil, err
 	}
-	p.addWideArea(c, seed)
-	return p, p.addSchedule(c, seed)
+	p.addWideArea(c, now, seed)
+	return p, nil
 }
 
-func (p *plan) addSender(c *scenario.Cell, seed uint64) error {
+func (p *plan) addSender(c *scenario.Cell, now scenario.Step, seed uint64) error {
 	s := &c.Sender
 	at := place{node: srv, link: bn, major: 1, roles: []string{outcome.RoleSender}}
 	switch s.Qdisc {
@@ -103,36 +134,36 @@ func (p *plan) addSender(c *scenario.Cell, seed uint64) error {
 		at.spec = qdisc.Tbf{RateBytesPerS: qdisc.BytesPerS(s.TbfBitPerS), BurstBytes: s.TbfBurst, LimitBytes: s.TbfLimit}
 		p.oneByOne = p.segment
 	case "netem":
-		at.spec = lossy(c, scenario.LossSender, seed, streamSender)
+		at.spec = lossy(c, now, scenario.LossSender, seed, streamSender)
 		at.roles = append(at.roles, outcome.RoleLoss)
 		p.oneByOne = p.segment
 	default:
-		return fmt.Errorf("plan cell %s: sender.qdisc is %q; use fq, fq_codel, pfifo_fast, noqueue, tbf or netem", c.ID, s.Qdisc)
+		return fmt.Errorf("sender.qdisc is %q; use fq, fq_codel, pfifo_fast, noqueue, tbf or netem", s.Qdisc)
 	}
 	p.places = append(p.places, at)
 	return nil
 }
 
-// addBottleneck places what lies at bn towards wan, and the policer, which is where
-// wan receives.
-func (p *plan) addBottleneck(c *scenario.Cell, seed uint64) error {
+// addBottleneck places the qdiscs at bn towards wan, and the policer, which is where wan
+// receives.
+func (p *plan) addBottleneck(c *scenario.Cell, now scenario.Step, seed uint64) error {
 	at := place{node: bn, link: wan, major: 1}
-	if losesAt(c, scenario.LossBefore) {
-		at.spec, at.roles = lossy(c, scenario.LossBefore, seed, streamBefore), []string{outcome.RoleLoss}
+	if c.Path.LosesAt(scenario.LossBefore) {
+		at.spec, at.roles = lossy(c, now, scenario.LossBefore, seed, streamBefore), []string{outcome.RoleLoss}
 		p.places = append(p.places, at)
 		at.major, at.parent = 2, 1
 	}
 	at.roles = []string{outcome.RoleBottleneck}
-	rate := qdisc.BytesPerS(c.Path.RateBitPerS)
+	rate := qdisc.BytesPerS(now.RateBitPerS)
 	switch c.Path.Bottleneck {
 	case "netem":
 		at.spec = qdisc.Netem{LimitPackets: c.Path.BufferPacket, RateBytesPerS: rate}
 	case "tbf", "fq", "fq_codel", "pfifo_fast":
-		at.spec = bucket(c, c.Path.RateBitPerS)
+		at.spec = bucket(c, now.RateBitPerS)
 	case "policer":
 		at = place{node: wan, link: bn, spec: qdisc.Police{RateBytesPerS: rate, BurstBytes: c.Path.BurstBytes}, roles: at.roles}
 	default:
-		return fmt.Errorf("plan cell %s: path.bottleneck is %q; use netem, tbf, fq, fq_codel, pfifo_fast or policer", c.ID, c.Path.Bottleneck)
+		return fmt.Errorf("path.bottleneck is %q; use netem, tbf, fq, fq_codel, pfifo_fast or policer", c.Path.Bottleneck)
 	}
 	p.places = append(p.places, at)
 	below := place{node: bn, link: wan, major: childOfShape, parent: at.major}
@@ -160,36 +191,23 @@ func bucket(c *scenario.Cell, rateBitPerS uint64) qdisc.Tbf {
 	return t
 }
 
-// losesAt tells whether packets towards the receiver are lost at a place, at any time.
-func losesAt(c *scenario.Cell, at string) bool {
-	l := &c.Path.Loss
-	if l.At != at {
-		return false
-	}
-	loses := l.PPM > 0 || l.Gilbert != nil
-	for _, s := range c.Path.Schedule {
-		loses = loses || s.LossPPM > 0
-	}
-	return loses
-}
-
 // lossy is a netem that does nothing but lose.
-func lossy(c *scenario.Cell, at string, seed, stream uint64) qdisc.Netem {
+func lossy(c *scenario.Cell, now scenario.Step, at string, seed, stream uint64) qdisc.Netem {
 	n := qdisc.Netem{LimitPackets: delayLimit, Seed: derive(seed, stream)}
-	if losesAt(c, at) {
-		n.LossPPM, n.Gilbert = c.Path.Loss.PPM, c.Path.Loss.Gilbert
+	if c.Path.LosesAt(at) {
+		n.LossPPM, n.Gilbert = now.LossPPM, (*qdisc.Gilbert)(c.Path.Loss.Gilbert)
 	}
 	return n
 }
 
 // addWideArea places the delay lines of wan: half of the RTT each way, and the losses
 // behind the bottleneck. A path without either has none.
-func (p *plan) addWideArea(c *scenario.Cell, seed uint64) {
-	delays := delaysEver(c)
-	loses := losesAt(c, scenario.LossAfter)
+func (p *plan) addWideArea(c *scenario.Cell, now scenario.Step, seed uint64) {
+	delays := c.Path.JitterUs > 0 || c.Path.Ever(func(s scenario.Span) bool { return s.RTTUs > 0 })
+	loses := c.Path.LosesAt(scenario.LossAfter)
 	if delays || loses {
-		n := lossy(c, scenario.LossAfter, seed, streamAfter)
-		n.DelayNs, n.JitterNs, n.RateBytesPerS = int64(c.Path.RTTUs/2)*1000, int64(c.Path.JitterUs)*1000, orderly(c)
+		n := lossy(c, now, scenario.LossAfter, seed, streamAfter)
+		n.DelayNs, n.JitterNs, n.RateBytesPerS = int64(now.RTTUs/2)*1000, int64(c.Path.JitterUs)*1000, orderly(c)
 		n.ReorderPPM = c.Path.ReorderPPM
 		at := place{node: wan, link: cli, major: 1, spec: n, roles: []string{outcome.RoleDelay}}
 		if loses {
@@ -198,87 +216,18 @@ func (p *plan) addWideArea(c *scenario.Cell, seed uint64) {
 		p.places = append(p.places, at)
 	}
 	if delays || c.Path.Loss.BackPPM > 0 {
-		n := qdisc.Netem{LimitPackets: delayLimit, DelayNs: int64(c.Path.RTTUs-c.Path.RTTUs/2) * 1000,
+		n := qdisc.Netem{LimitPackets: delayLimit, DelayNs: int64(now.RTTUs-now.RTTUs/2) * 1000,
 			LossPPM: c.Path.Loss.BackPPM, RateBytesPerS: orderly(c), Seed: derive(seed, streamBack)}
 		p.places = append(p.places, place{node: wan, link: bn, major: 1, spec: n, roles: []string{outcome.RoleBack}})
 	}
 }
 
-func delaysEver(c *scenario.Cell) bool {
-	delays := c.Path.RTTUs > 0 || c.Path.JitterUs > 0
-	for _, s := range c.Path.Schedule {
-		delays = delays || s.RTTUs > 0
-	}
-	return delays
-}
-
 // orderly is the rate that keeps packets in order, 0 where nothing could disturb it.
 func orderly(c *scenario.Cell) uint64 {
-	changes := c.Path.JitterUs > 0
-	for _, s := range c.Path.Schedule {
-		changes = changes || s.RTTUs != c.Path.RTTUs
-	}
-	if changes {
+	if c.Path.JitterUs > 0 || c.Path.Ever(func(s scenario.Span) bool { return s.RTTUs != float64(c.Path.RTTUs) }) {
 		return inOrderRate
 	}
 	return 0
-}
-
-// addSchedule plans each step as the cell that it makes of this one, and keeps what
-// then differs.
-func (p *plan) addSchedule(c *scenario.Cell, seed uint64) error {
-	now := make([]qdisc.Spec, len(p.places))
-	for i := range p.places {
-		now[i] = p.places[i].spec
-	}
-	for k, s := range c.Path.Schedule {
-		for i, at := range p.places {
-			next, err := step(now[i], at, s)
-			if err != nil {
-				return fmt.Errorf("plan cell %s: schedule step %d: %w", c.ID, k+1, err)
-			}
-			if next == now[i] {
-				continue
-			}
-			now[i] = next
-			if n, ok := next.(qdisc.Netem); ok { // or it would draw the same losses again
-				n.Seed = derive(n.Seed, uint64(k))
-				next = n
-			}
-			p.changes = append(p.changes, change{s.AtUs, i, next})
-		}
-	}
-	return nil
-}
-
-// step is a spec as the step wants it.
-func step(now qdisc.Spec, at place, s scenario.Step) (qdisc.Spec, error) {
-	switch q := now.(type) {
-	case qdisc.Netem:
-		for _, role := range at.roles {
-			switch role {
-			case outcome.RoleLoss:
-				if q.Gilbert == nil {
-					q.LossPPM = s.LossPPM
-				}
-			case outcome.RoleDelay:
-				q.DelayNs = int64(s.RTTUs/2) * 1000
-			case outcome.RoleBack:
-				q.DelayNs = int64(s.RTTUs-s.RTTUs/2) * 1000
-			case outcome.RoleBottleneck:
-				if q.RateBytesPerS != qdisc.BytesPerS(s.RateBitPerS) {
-					return nil, fmt.Errorf("netem cannot change its rate, since what waits in it has its departure already: use bottleneck tbf")
-				}
-			}
-		}
-		return q, nil
-	case qdisc.Tbf:
-		if at.node == bn {
-			q.RateBytesPerS = qdisc.BytesPerS(s.RateBitPerS)
-		}
-		return q, nil
-	}
-	return now, nil
 }
 
 // Streams of random numbers, one for each netem.
@@ -298,12 +247,12 @@ func derive(seed, stream uint64) uint64 {
 	return max(z^z>>31, 1)
 }
 
-func endSettings(c *scenario.Cell) []setting {
+func endSettings(c *scenario.Cell) []Setting {
 	ecn := "0"
 	if c.Sender.ECN {
 		ecn = "1"
 	}
-	s := []setting{
+	s := []Setting{
 		{"net.ipv4.tcp_no_metrics_save", "1"},
 		// From the start: the window's own growth would hold back a fast one, most of all where packets are lost.
 		{"net.ipv4.tcp_rmem", buffers(c.Sender.RcvbufBytes, c.Sender.RcvbufBytes)},
@@ -311,7 +260,10 @@ func endSettings(c *scenario.Cell) []setting {
 		{"net.ipv4.tcp_ecn", ecn},
 		{"net.ipv4.ping_group_range", "0 2147483647"}, // the probes' sockets
 	}
-	return append(s, sortedSettings(c.Sysctls)...)
+	for _, key := range slices.Sorted(maps.Keys(c.Sysctls)) {
+		s = append(s, Setting{key, c.Sysctls[key]})
+	}
+	return s
 }
 
 // buffers are least, initial (the kernel's default) and largest bytes of a socket.
@@ -320,6 +272,24 @@ func buffers(initial, most uint64) string {
 }
 
 // routerSettings: early demultiplexing would look each packet's socket up in vain.
-func routerSettings() []setting {
-	return []setting{{"net.ipv4.ip_forward", "1"}, {"net.ipv4.ip_early_demux", "0"}}
+func routerSettings() []Setting {
+	return []Setting{{"net.ipv4.ip_forward", "1"}, {"net.ipv4.ip_early_demux", "0"}}
+}
+
+// plays reports whether the place has a role.
+func (at *place) plays(role string) bool { return slices.Contains(at.roles, role) }
+
+// bottleneck returns the place whose queue and counter the samples follow: the bottleneck, or
+// the sender's own token bucket if that is narrower.
+func (p *plan) bottleneck(senderNarrower bool) *place {
+	role := outcome.RoleBottleneck
+	if senderNarrower {
+		role = outcome.RoleSender
+	}
+	for i := range p.places {
+		if p.places[i].plays(role) {
+			return &p.places[i]
+		}
+	}
+	return nil
 }

@@ -3,11 +3,12 @@ package world
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // baseCell is a common cell; tests change it.
@@ -50,4 +51,46 @@ func TestDerive(t *testing.T) {
 			seen[n] = true
 		}
 	}
+}
+
+// String returns the plan line by line, for people.
+func (p *plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "mtu %d", p.mtu)
+	if p.txQueue > 0 {
+		fmt.Fprintf(&b, ", %s %s txqueuelen %d", bn, wan, p.txQueue)
+	}
+	if p.segment {
+		fmt.Fprintf(&b, ", %s %s tso off gso off", srv, bn)
+	}
+	if p.oneByOne {
+		fmt.Fprintf(&b, " gso_max_segs 1")
+	}
+	b.WriteByte('\n')
+	for i := range p.places {
+		at := &p.places[i]
+		fmt.Fprintf(&b, "%s %s %s", at.node, at.placeText(), at.spec)
+		if len(at.roles) > 0 {
+			fmt.Fprintf(&b, "  [%s]", strings.Join(at.roles, ", "))
+		}
+		b.WriteByte('\n')
+	}
+	for _, c := range p.changes {
+		at := &p.places[c.at]
+		fmt.Fprintf(&b, "at %d us: %s %s %s\n", c.atUs, at.node, at.placeText(), c.spec)
+	}
+	for _, s := range p.ends {
+		fmt.Fprintf(&b, "%s %s: %s = %s\n", srv, cli, s.Key, s.Value)
+	}
+	return b.String()
+}
+
+func (at *place) placeText() string {
+	if at.major == 0 {
+		return at.link
+	}
+	if at.parent == 0 {
+		return fmt.Sprintf("%s root %d:", at.link, at.major)
+	}
+	return fmt.Sprintf("%s parent %d:1 %d:", at.link, at.parent, at.major)
 }

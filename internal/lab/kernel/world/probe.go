@@ -9,12 +9,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
 )
 
-// Probes are ICMP echoes: the receiver's kernel answers them by itself, so that a
-// program that is late to read one adds nothing to the path's time. The time of
-// arrival is the kernel's (SO_TIMESTAMPNS), for the same reason.
+// Probes are ICMP echoes: the receiver's kernel answers them by itself, so a program that
+// reads one late adds nothing to the path's time. The time of arrival is the kernel's
+// (SO_TIMESTAMPNS), for the same reason.
 
 const (
 	probePayload = 32 // bytes: 74 on the wire, small beside a full packet
@@ -87,7 +87,7 @@ func (p *pinger) receive() {
 	}
 }
 
-// stampNs finds the kernel's time of arrival, 0 where there is none.
+// stampNs returns the kernel's time of arrival, 0 without one.
 func stampNs(oob []byte) int64 {
 	head, data, _, err := unix.ParseOneSocketControlMessage(oob)
 	if err != nil || head.Type != unix.SCM_TIMESTAMPNS || len(data) < int(unsafe.Sizeof(unix.Timespec{})) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // needs skips where the host lacks a part.

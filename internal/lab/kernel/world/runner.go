@@ -9,33 +9,33 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
+	"github.com/congctl/congctl/internal/linux/qdisc"
 )
 
-// runner carries one cell's traffic over a network that stands.
+// runner carries one cell's traffic over a network that exists.
 type runner struct {
-	cell  *scenario.Cell
-	plan  *plan
-	net   *network
-	loop  *loop
-	diag  *diag
-	ping  *pinger
-	flows []*flow
-	run   *outcome.Run
-	pages int    // a small file whose pages are sent
-	sink  []byte // never written to
-	neck  *place
-	ended bool
-	err   error // the first that ends the run
+	cell       *scenario.Cell
+	plan       *plan
+	net        *network
+	loop       *loop
+	diag       *diag
+	ping       *pinger
+	flows      []*flow
+	run        *outcome.Run
+	pages      int    // a small file whose pages are sent
+	sink       []byte // never written to
+	bottleneck *place
+	ended      bool
+	err        error // the first that ends the run
 
 	progress func(time.Duration) // may be nil
 }
 
 func newRunner(c *scenario.Cell, p *plan, w *network, out *outcome.Run) (r *runner, err error) {
 	r = &runner{cell: c, plan: p, net: w, run: out, pages: -1, sink: make([]byte, chunkBytes)}
-	r.neck = p.neck(c.Sender.Qdisc == "tbf" && c.Sender.TbfBitPerS < c.Path.RateBitPerS)
+	r.bottleneck = p.bottleneck(c.Sender.Qdisc == "tbf" && c.Sender.TbfBitPerS < c.Path.RateBitPerS)
 	if r.loop, err = newLoop(); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (r *runner) open() (err error) {
 		return err
 	}
 	r.run.Flows = make([]outcome.FlowRun, len(r.cell.Flows))
-	return r.net.node(srv).ns.Do(func() (err error) {
+	return r.net.node(srv).NS.Do(func() (err error) {
 		if r.diag, err = openDiag(); err != nil {
 			return err
 		}
@@ -113,18 +113,16 @@ func (r *runner) close() {
 	r.loop.close()
 }
 
-// fail ends the run with an error; the first one is told.
+// fail ends the run with an error; the first one is reported.
 func (r *runner) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-func (r *runner) failed() bool { return r.err != nil }
-
 // wait runs the loop until done or a failure.
 func (r *runner) wait(ctx context.Context, done func() bool) error {
-	err := r.loop.run(ctx, func() bool { return r.failed() || done() })
+	err := r.loop.run(ctx, func() bool { return r.err != nil || done() })
 	return errors.Join(err, r.err)
 }
 
@@ -176,7 +174,7 @@ func (r *runner) traffic(ctx context.Context) error {
 	return err
 }
 
-// progressUs is far above what a timer costs, and a long cell still moves.
+// progressUs is far above a timer's cost, and a long cell still shows progress.
 const progressUs = 10_000_000
 
 func (r *runner) tell() bool {
@@ -209,7 +207,7 @@ func (r *runner) probe() bool {
 func (r *runner) change(c change) {
 	at := &r.plan.places[c.at]
 	n := r.net.node(at.node)
-	if err := n.tc.Change(n.tcAt(at), c.spec); err != nil {
+	if err := n.TC.Change(n.tcAt(at), c.spec); err != nil {
 		r.fail(fmt.Errorf("at %d us: %w", c.atUs, err))
 	}
 }
@@ -219,7 +217,7 @@ func (r *runner) expire() {
 	for _, f := range r.flows {
 		f.begun = f.count()
 		if f.now != nil {
-			r.cut(f.now, "not ended within the cell's limit")
+			r.finish(f.now, "did not end within the cell's limit")
 		}
 	}
 }
@@ -248,16 +246,23 @@ func (r *runner) drain(ctx context.Context) error {
 
 // queued is how many packets wait in all qdiscs.
 func (w *network) queued() (packets uint32, err error) {
+	all, err := w.qdiscs()
+	for _, s := range all {
+		packets += s.QueuePackets
+	}
+	return packets, err
+}
+
+// qdiscs are those of all links.
+func (w *network) qdiscs() (all []qdisc.Stat, err error) {
 	for _, n := range w.nodes {
 		for _, l := range n.links {
-			var all []qdisc.Stat
-			if all, err = n.tc.List(l.index); err != nil {
-				return 0, err
+			some, err := n.TC.List(l.index)
+			if err != nil {
+				return nil, err
 			}
-			for _, s := range all {
-				packets += s.QueuePackets
-			}
+			all = append(all, some...)
 		}
 	}
-	return packets, nil
+	return all, nil
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/outcome"
-	"github.com/congctl/congctl/internal/core/scenario"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/lab/scenario"
 )
 
 // TestShortcutsCarryWhatRoutersWouldForward: probes come back, and the routers' IP has
@@ -46,7 +46,7 @@ func probed(t *testing.T, c *scenario.Cell) *network {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
-	if err := w.node(bn).take(shortcut{from: w.node(bn).links[0].index, to: 1}); lacksPart(err) {
+	if err := w.node(bn).handOver(w.node(bn).links[0].index, 1); lacksPart(err) {
 		t.Skipf("needs cls_bpf (CONFIG_NET_CLS_BPF) and sch_ingress; minimum kernel 5.3: %v", err)
 	}
 	var run outcome.Run
@@ -69,7 +69,7 @@ func probed(t *testing.T, c *scenario.Cell) *network {
 // forwarded is ForwDatagrams of /proc/net/snmp, its sixth number.
 func forwarded(t *testing.T, n *node) (count int) {
 	t.Helper()
-	err := n.ns.Do(func() error {
+	err := n.NS.Do(func() error {
 		b, err := os.ReadFile("/proc/thread-self/net/snmp")
 		if err != nil {
 			return err

@@ -7,15 +7,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/outcome"
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
-// A transfer is one connection. The receiver connects and the sender accepts, as an
-// edge does: its congestion control is the listener's, so it is there from the first
-// byte, and the handshake belongs to the time of the transfer. Bytes cost little on
-// both sides: sendfile hands over pages of one small file, and the receiver discards
-// what arrived without copying it (MSG_TRUNC).
+// A transfer is one connection. The receiver connects and the sender accepts, as an edge
+// does: its congestion control is the listener's, so it applies from the first byte, and
+// the handshake is part of the transfer's time. Bytes cost little on both sides: sendfile
+// sends pages of one small file, and the receiver discards what arrived without copying it
+// (MSG_TRUNC).
 
 const (
 	firstServerPort = 5001  // of flow 0
@@ -29,7 +29,7 @@ const (
 type transfer struct {
 	flow     *flow
 	snd, rcv int    // descriptors; snd is -1 before accept
-	bytes    uint64 // to send, 0: until it is cut
+	bytes    uint64 // to send, 0: until its time is over
 	sent     uint64
 	got      uint64 // read by the receiver
 	lowat    uint64
@@ -44,7 +44,7 @@ func (r *runner) connect(f *flow, n int) (*transfer, error) {
 	t := &transfer{flow: f, snd: -1, rcv: -1, bytes: f.spec.Bytes, lowat: 1,
 		server: netip.AddrPortFrom(srvAddr, f.port),
 		client: netip.AddrPortFrom(cliAddr, uint16(firstClientPort+n%clientPorts))}
-	err := r.net.node(cli).ns.Do(func() (err error) {
+	err := r.net.node(cli).NS.Do(func() (err error) {
 		t.rcv, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 		return err
 	})
@@ -103,7 +103,7 @@ func (r *runner) accept(f *flow) {
 	t := f.now
 	peer, ok := from.(*unix.SockaddrInet4)
 	if t == nil || t.snd >= 0 || !ok || peer.Port != int(t.client.Port()) {
-		unix.Close(fd) // of a transfer that was cut before its handshake ended
+		unix.Close(fd) // of a transfer whose time was over before its handshake ended
 		return
 	}
 	t.snd = fd
@@ -111,12 +111,12 @@ func (r *runner) accept(f *flow) {
 	if err := r.loop.add(fd, unix.EPOLLOUT|unix.EPOLLET, func(uint32) { r.pump(t) }); err != nil {
 		r.fail(err)
 	}
-	f.paceFrom(r.loop.now())
+	f.sinceUs = r.loop.now()
 	r.pump(t)
 }
 
-// pump sends what the application has by now, or as much as the socket takes. What
-// becomes due meanwhile waits for the next call: else it would go out byte by byte.
+// pump sends what the application has by now, or as much as the socket takes. What becomes
+// due meanwhile waits for the next call; otherwise it would go out byte by byte.
 func (r *runner) pump(t *transfer) {
 	for n := t.flow.allowance(t, r.loop.now()); n > 0 && !t.ended; {
 		var off int64
@@ -156,7 +156,7 @@ func (r *runner) receive(t *transfer) {
 	r.setLowat(t, t.lowat)
 }
 
-// setLowat has the receiver wake only for so many bytes, or for the last ones.
+// setLowat wakes the receiver only after that many bytes, or for the last ones.
 func (r *runner) setLowat(t *transfer, want uint64) {
 	if t.bytes > 0 {
 		want = min(want, t.bytes-t.got)
@@ -183,8 +183,8 @@ func (r *runner) arrived(t *transfer) uint64 {
 	return max(info.Bytes_received, t.got)
 }
 
-// cut ends a transfer whose time is over: what has arrived by now counts.
-func (r *runner) cut(t *transfer, trouble string) {
+// finish ends a transfer whose time is over; what has arrived by now counts.
+func (r *runner) finish(t *transfer, trouble string) {
 	if t.ended {
 		return
 	}
@@ -215,4 +215,28 @@ func (r *runner) abandon(t *transfer) {
 		r.loop.drop(t.rcv)
 		t.rcv = -1
 	}
+}
+
+// Idea: TCP whose pacing rate is zero does not pace. It computes a packet's departure as
+// the last one's plus length / rate, and leaves that out if the rate is 0
+// (tcp_update_skb_after_send in net/ipv4/tcp_output.c; tcp_internal_pacing up to 4.19).
+// BBR sets min(its rate, SO_MAX_PACING_RATE) as the rate and continues as before: only its
+// window limits what it sends. inet_diag then reports a pacing rate of 0.
+//
+// The obvious way does not work: a socket that once sent through fq leaves pacing to fq
+// for ever (SK_PACING_FQ), even when fq is gone. But since 4.20 TCP stamps packets with
+// the departure that it expects of fq and takes round trips from these stamps: on a path
+// of 40 ms BBR of 6.1 then measured a minimum of 22 ms, and sent for that one.
+//
+// Price: TCP sizes its super-packets by the pacing rate and, since 5.18, the round trip.
+// The first part is gone: they are shorter, before 5.18 single packets. And BBR, which
+// adds three super-packets to its window, adds three packets.
+
+// neverPace keeps a listener's connections from pacing themselves.
+func neverPace(listener int) error {
+	const bytesPerS = 0
+	if err := unix.SetsockoptInt(listener, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, bytesPerS); err != nil {
+		return fmt.Errorf("turn TCP's pacing off: %w", err)
+	}
+	return nil
 }

@@ -3,7 +3,7 @@ package model
 import (
 	"math"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // BBRv1 as a fluid with lumps: rates are shares of the bottleneck's, a round is one
@@ -26,9 +26,9 @@ import (
 // Control", ACM Queue 14(5), 2016; bbr_policer.go for the detector.
 //
 // The edges: prompt grows by what is delivered in every round of STARTUP, needs no
-// PROBE_RTT, and its samples count a packet too many, as those of a burst do. Patient holds
-// the window in each round after a loss (Recovery begins with packet conservation), needs
-// PROBE_RTT every ten seconds, and waits for the last retransmissions.
+// PROBE_RTT, and its samples count a packet too many, as those of a burst do. Patient
+// holds the window in each round after a loss (Recovery begins with packet conservation),
+// needs PROBE_RTT every ten seconds, and waits for the last retransmissions.
 const (
 	bbrHighGain = 2885.0 / 1000 // bbr_high_gain, 2/ln 2
 	bbrMargin   = 0.99          // bbr_pacing_margin_percent: pace 1 % below bw
@@ -100,9 +100,9 @@ func newBBRRun(p Path, seed int, patient bool) *bbrRun {
 	return r
 }
 
-// lastRepair is how long the last flight takes until its last packet has arrived: each
-// round leaves a share p of it. Where the buffer is too short for STARTUP, which sends
-// 2.9 times what the link takes, Recovery costs two rounds more.
+// lastRepair returns how long the last flight takes until its last packet has arrived:
+// each round leaves a share p of it. If the buffer is too short for STARTUP, which sends
+// 2.9 times what the link takes, Recovery costs two more rounds.
 func lastRepair(p Path) float64 {
 	rounds := 0.0
 	if p.Loss > 0 {

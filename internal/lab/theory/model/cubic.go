@@ -3,7 +3,7 @@ package model
 import (
 	"math"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // CUBIC round by round: a round sends the window, draws its losses, and lasts a round
@@ -13,12 +13,12 @@ import (
 //	overflow  arrivals - (BDP + buffer)
 //	round     max(RTT + burst / rate, arrivals / rate)
 //	burst     what goes at once: 1.2 ms of a flight in each round, two packets at least
-//	a loss in Open           cut; Recovery: send again, no growth, no second cut
-//	a new packet lost in it  the next Recovery, with its own cut
+//	a loss in Open           reduction; Recovery: send again, no growth, no second one
+//	a new packet lost in it  the next Recovery, with its own reduction
 //	nothing delivered        timeout of RTT + 200 ms, doubled each time, slow start again
 //
-// Which packet of a flight was lost decides how it is repaired, and a round does not
-// know that. So there are two ways of repair, and they are the edges of the band:
+// The repair depends on which packet of a flight was lost, and a round does not know that.
+// So there are two ways of repair, the edges of the band:
 //
 //	prompt   RACK and TLP (RFC 8985) find whatever a later packet can reveal, and a lost
 //	         flight costs a probe first
@@ -41,14 +41,14 @@ const (
 	// leastBurst in packets is tcp_min_tso_segs.
 	burstSeconds = 1.2e-3
 	leastBurst   = 2
-	// endsSeconds is what a valid cell's round trip may exceed the asked one by, and what
-	// the patient edge adds: packets take time in hosts too.
+	// endsSeconds is by how much a valid cell's round trip may exceed the configured one,
+	// and what the patient edge adds: packets take time in hosts too.
 	endsSeconds = 100e-6
-	// windowShare of a socket's buffer is payload at worst: the kernel counts what a packet
-	// takes of memory, which it takes as twice its payload (tcp_adv_win_scale 1).
+	// windowShare of a socket's buffer is payload at worst: the kernel counts a packet's
+	// memory as twice its payload (tcp_adv_win_scale 1).
 	windowShare = 0.5
-	// enoughLosses make a transfer long: after so many slow start is a small part of it, the
-	// closed forms hold, and they widen the band where they lie outside.
+	// enoughLosses make a transfer long: after that many slow start is a small part of it,
+	// the closed forms hold, and they widen the band if they lie outside.
 	enoughLosses = 20
 
 	cubicStream = 1 // of the random numbers
@@ -67,15 +67,6 @@ func Cubic(p Path, t Transfer) Band {
 		b.High = max(b.High, ResponseBitPerS(p))
 	}
 	return b
-}
-
-// expectedCubic is Cubic's Expected alone.
-func expectedCubic(p Path, t Transfer) float64 {
-	var prompt [runs]float64
-	for i := range runs {
-		prompt[i] = goodput(p, t, newCubicRun(p, t, i, false))
-	}
-	return min(meanOf(prompt[:]), p.BoundBitPerS())
 }
 
 // sent is how many packets t has at a rate.
@@ -164,7 +155,7 @@ func (r *cubicRun) lasts(flight float64) float64 {
 
 func (r *cubicRun) lost(n float64) float64 { return float64(losses(r.random, int(n), r.Loss)) }
 
-// react is what the sender makes of the acknowledgements.
+// react is the sender's reaction to the acknowledgements.
 func (r *cubicRun) react(lostAgain, lostFresh, lasted float64) {
 	if r.delivered == 0 {
 		r.silence()
@@ -178,7 +169,7 @@ func (r *cubicRun) react(lostAgain, lostFresh, lasted float64) {
 		if few && !r.repair {
 			r.clock += timerSeconds
 		}
-		r.win.cut()
+		r.win.reduce()
 		r.repair = true
 	case !r.repair || r.win.slowStart():
 		r.win.grow(r.delivered, lasted)
@@ -211,7 +202,7 @@ func (r *cubicRun) silence() {
 	}
 	r.arrived++
 	r.resend--
-	r.win.cut()
+	r.win.reduce()
 	r.repair = r.resend > 0
 }
 
@@ -220,7 +211,7 @@ func (r *cubicRun) timeout() {
 	r.clock += (r.base+rtoMinSeconds)*r.backoff - r.base
 	r.backoff *= 2
 	if !r.repair {
-		r.win.cut()
+		r.win.reduce()
 	}
 	r.win.timeout()
 	r.repair = true

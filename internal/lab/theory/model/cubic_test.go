@@ -80,18 +80,3 @@ func TestWindowLimits(t *testing.T) {
 		}
 	}
 }
-
-func TestCalibrationRoundTrip(t *testing.T) {
-	transfer := Transfer{Bytes: 40e6, Seconds: 60}
-	for _, k := range []struct{ rtt, loss float64 }{{0.006, 0.02}, {0.099, 0.001}, {0.231, 0.004}} {
-		p := line(k.rtt, k.loss)
-		p.Loss = 0.123 // calibration must not look at it
-		goodput := expectedCubic(line(k.rtt, k.loss), transfer)
-		if got := CalibrateLoss(p, transfer, goodput); math.Abs(got/k.loss-1) > 0.06 {
-			t.Errorf("%+v: calibrated %.5g", k, got)
-		}
-	}
-	if got := CalibrateLoss(line(0.1, 0.5), transfer, 95e6); got != 0 {
-		t.Errorf("more than CUBIC can: loss %g", got)
-	}
-}

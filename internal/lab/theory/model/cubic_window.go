@@ -68,8 +68,8 @@ func (w *cubicWindow) beginEpoch() {
 	w.k = math.Cbrt((w.origin - w.cwnd) / cubicC)
 }
 
-// cut is the answer to a loss; the window comes down to ssthresh.
-func (w *cubicWindow) cut() {
+// reduce is the answer to a loss; the window comes down to ssthresh.
+func (w *cubicWindow) reduce() {
 	if w.cwnd < w.wmax {
 		w.wmax = w.cwnd * fastConvergence
 	} else {

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// TestWindowFollowsTheCurve: after a cut at 1000 packets the window is where RFC 9438's
+// TestWindowFollowsTheCurve: after a reduction at 1000 packets the window is where RFC 9438's
 // equation says, at every round of 100 ms until long past the plateau.
 func TestWindowFollowsTheCurve(t *testing.T) {
 	w := newCubicWindow()
 	w.cwnd = 1000
-	w.cut()
+	w.reduce()
 	if w.cwnd != 700 || w.wmax != 1000 {
-		t.Fatalf("after the cut %+v", w)
+		t.Fatalf("after the reduction %+v", w)
 	}
 	k := math.Cbrt(300 / 0.4)
 	for n := 1; n <= 150; n++ {
@@ -32,7 +32,7 @@ func TestWindowFollowsTheCurve(t *testing.T) {
 func TestWindowIsFriendly(t *testing.T) {
 	w := newCubicWindow()
 	w.cwnd = 20
-	w.cut()
+	w.reduce()
 	for n := 1; n <= 15; n++ {
 		w.grow(w.cwnd, 0.002)
 		if want := 14 + float64(n)*8/15; math.Abs(w.cwnd-want) > 0.6 || w.cwnd < want-0.3 {
@@ -44,13 +44,13 @@ func TestWindowIsFriendly(t *testing.T) {
 func TestWindowConverges(t *testing.T) {
 	w := newCubicWindow()
 	w.cwnd = 100
-	w.cut()
-	w.cut()
+	w.reduce()
+	w.reduce()
 	if w.wmax != 70*0.85 || w.cwnd != 49 {
-		t.Errorf("a second cut: %+v", w)
+		t.Errorf("a second reduction: %+v", w)
 	}
 	for range 20 {
-		w.cut()
+		w.reduce()
 	}
 	if w.cwnd != 2 {
 		t.Errorf("least window %v", w.cwnd)
@@ -65,7 +65,7 @@ func TestSlowStartStopsAtSsthresh(t *testing.T) {
 	if w.cwnd != 80 {
 		t.Errorf("after three rounds %v", w.cwnd)
 	}
-	w.cut()
+	w.reduce()
 	w.timeout()
 	for _, want := range []float64{2, 4, 8, 16, 32, 56} {
 		if w.grow(w.cwnd, 0.1); w.cwnd != want {

@@ -3,12 +3,12 @@ package model
 import (
 	"math"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
-// losses draws how many of n packets are lost, each with chance p. It jumps from loss to
-// loss over geometric gaps, log(u) / log(1-p), so that a large window with few losses
-// costs little; where many are lost, the normal distribution stands for the binomial.
+// losses draws how many of n packets are lost, each with probability p. It jumps from loss
+// to loss over geometric gaps, log(u) / log(1-p), so that a large window with few losses
+// costs little; for many losses, the normal distribution replaces the binomial.
 func losses(random *stat.Rand, n int, p float64) (k int) {
 	if p <= 0 {
 		return 0

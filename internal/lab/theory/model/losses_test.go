@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write golden files")

@@ -35,8 +35,8 @@ type Transfer struct {
 	Seconds float64
 }
 
-// Band is what one run may give, in payload bit/s: Low and High are the edges,
-// Expected the mean where everything goes as Linux means it to.
+// Band is the range of one run, in payload bit/s: Low and High are the edges, Expected the
+// mean if everything works as Linux intends.
 type Band struct{ Low, Expected, High float64 }
 
 // MSSBytes is the payload of a full packet, FrameBytes its size as tc counts it.
@@ -70,7 +70,7 @@ func (p Path) windowBitPerS() float64 {
 // payload of n packets, in bits.
 func (p Path) payload(n float64) float64 { return n * p.MSSBytes() * 8 }
 
-// packetsOf so many bytes.
+// packetsOf returns the packets for that many bytes.
 func (p Path) packetsOf(bytes float64) float64 { return math.Ceil(bytes / p.MSSBytes()) }
 
 // packetsPerS is the bottleneck's rate.

@@ -16,8 +16,8 @@ import "math"
 // T0 = RTT + 200 ms, and finds most losses without waiting (RACK, TLP), so it lies
 // between PFTK and the response.
 
-// rtoMinSeconds is the least variance that Linux puts on the round trip time in the
-// retransmission timer (TCP_RTO_MIN, include/net/tcp.h).
+// rtoMinSeconds is the least variance of the round trip time in Linux's retransmission
+// timer (TCP_RTO_MIN, include/net/tcp.h).
 const rtoMinSeconds = 0.2
 
 // RenoWindow in packets.

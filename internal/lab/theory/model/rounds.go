@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/stat"
+	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 const (

@@ -1,14 +1,15 @@
-// Package cpu tells whether this host is short of CPU: the share of time that a
+// Package cpu reports whether this host is short of CPU: the share of time that a
 // hypervisor kept from it (steal) and how many tasks wanted each processor.
 //
-// It is no load monitor. It answers one question: may new connections be moved to
-// BBR, whose pacing timers suffer first where CPU is short?
+// It is not a load monitor. It answers one question: may new connections be moved to BBR,
+// whose pacing timers suffer first when CPU is short?
 //
-// Its trap: both figures need several calls, about one a poll; the first ones say
+// Its trap: both figures need several calls, about one per poll; the first ones mean
 // nothing.
 package cpu
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -25,28 +26,33 @@ type Limits struct {
 type Meter struct {
 	stat   string // path, so that a test can bring its own
 	limits Limits
-	ring   [samples]counters
+	ring   [samples]Counters
 	n      int // calls so far
 }
 
-// samples: the run queue is read at an instant, and this very program runs then;
-// and a limit that is crossed to and fro each poll would be told of each time. Six
-// polls of 10 s make a mean over a minute.
+// samples: the run queue is read at an instant, and this program itself runs then; and a
+// limit that is crossed back and forth would be reported at each poll. Six polls of 10 s
+// make a mean over a minute.
 const samples = 6
 
-type counters struct {
-	total, steal uint64 // jiffies, all processors
-	running      uint64 // tasks, now
-	cpus         int
+// Counters are those of all processors.
+type Counters struct {
+	Total, Steal uint64 // jiffies since boot
+	Running      uint64 // tasks, now
+	CPUs         int
 }
 
 // NewMeter reads the stat file of proc ("/proc").
 func NewMeter(proc string, l Limits) *Meter { return &Meter{stat: proc + "/stat", limits: l} }
 
-// Starved gives a reason when the host was short of CPU over the last calls, and
-// "" when it was not or when too few calls were made to tell.
+// Starved returns a reason if the host was short of CPU over the last calls, and "" if it
+// was not or if there were too few calls.
 func (m *Meter) Starved() (string, error) {
-	now, err := m.read()
+	text, err := os.ReadFile(m.stat)
+	var now Counters
+	if err == nil {
+		now, err = Parse(string(text))
+	}
 	if err != nil {
 		return "", fmt.Errorf("read cpu counters: %w", err)
 	}
@@ -59,10 +65,10 @@ func (m *Meter) Starved() (string, error) {
 	if q := m.meanQueue(); q > m.limits.RunQueuePerCPU {
 		return fmt.Sprintf("%.1f runnable tasks per CPU, limit %.1f", q, m.limits.RunQueuePerCPU), nil
 	}
-	if oldest.total == 0 || now.total <= oldest.total {
+	if oldest.Total == 0 || now.Total <= oldest.Total {
 		return "", nil
 	}
-	if s := float64(now.steal-oldest.steal) / float64(now.total-oldest.total); s > m.limits.StealShare {
+	if s := float64(now.Steal-oldest.Steal) / float64(now.Total-oldest.Total); s > m.limits.StealShare {
 		return fmt.Sprintf("steal %.1f %% of CPU time, limit %.1f %%", 100*s, 100*m.limits.StealShare), nil
 	}
 	return "", nil
@@ -72,36 +78,34 @@ func (m *Meter) meanQueue() float64 {
 	var sum float64
 	for _, c := range m.ring {
 		// We run while we look: one of the running tasks is this one.
-		sum += float64(max(c.running, 1)-1) / float64(max(c.cpus, 1))
+		sum += float64(max(c.Running, 1)-1) / float64(max(c.CPUs, 1))
 	}
 	return sum / samples
 }
 
-// read takes from /proc/stat the line "cpu user nice system idle iowait irq
+// Parse takes from the text of /proc/stat the line "cpu user nice system idle iowait irq
 // softirq steal guest guest_nice" (guest time is part of user time already), the
 // number of cpuN lines, and procs_running.
-func (m *Meter) read() (c counters, err error) {
-	b, err := os.ReadFile(m.stat)
-	if err != nil {
-		return c, err
-	}
-	for line := range strings.Lines(string(b)) {
+func Parse(stat string) (c Counters, err error) {
+	summed := false
+	for line := range strings.Lines(stat) {
 		w := strings.Fields(line)
 		switch {
 		case len(w) >= 9 && w[0] == "cpu":
-			if c.total, c.steal, err = times(w[1:9]); err != nil {
-				return c, fmt.Errorf("parse %s: %w", m.stat, err)
+			summed = true
+			if c.Total, c.Steal, err = times(w[1:9]); err != nil {
+				return c, fmt.Errorf("parse /proc/stat: %w", err)
 			}
 		case len(w) > 1 && strings.HasPrefix(w[0], "cpu"):
-			c.cpus++
+			c.CPUs++
 		case len(w) == 2 && w[0] == "procs_running":
-			if c.running, err = strconv.ParseUint(w[1], 10, 64); err != nil {
-				return c, fmt.Errorf("parse %s: %w", m.stat, err)
+			if c.Running, err = strconv.ParseUint(w[1], 10, 64); err != nil {
+				return c, fmt.Errorf("parse /proc/stat: %w", err)
 			}
 		}
 	}
-	if c.total == 0 || c.cpus == 0 {
-		return c, fmt.Errorf("parse %s: no cpu lines", m.stat)
+	if !summed || c.CPUs == 0 { // a total of 0 is a machine at its start: User Mode Linux has counted no time yet
+		return c, errors.New("parse /proc/stat: no cpu lines")
 	}
 	return c, nil
 }

@@ -6,14 +6,14 @@ import (
 
 	"github.com/cilium/ebpf/ringbuf"
 
-	"github.com/congctl/congctl/internal/core/abi"
+	"github.com/congctl/congctl/internal/tcp/abi"
 )
 
-// ReadCloses calls fn for each close record until asks is closed or the Enforcer is.
-// The kernel wakes nobody for a single record: the ring is read when WakeBytes wait, and
-// for each channel from asks, which is closed once all that waited has been handed over.
-// In between nothing runs. fn must not keep its argument. malformed counts records that
-// could not be decoded; they are dropped.
+// ReadCloses calls fn for each close record until asks or the Enforcer is closed. The
+// kernel does not wake it for a single record: it reads the ring when a quarter of it is full, and
+// for each channel from asks, which it closes after handing over all that waited. In
+// between nothing runs. fn must not keep its argument. malformed counts records that could
+// not be decoded; they are dropped.
 func (e *Enforcer) ReadCloses(asks <-chan chan<- struct{}, fn func(*abi.Close)) (malformed uint64, err error) {
 	asked, gone := make(chan chan<- struct{}, 1), make(chan struct{})
 	defer close(gone)
@@ -38,7 +38,7 @@ func (e *Enforcer) ReadCloses(asks <-chan chan<- struct{}, fn func(*abi.Close)) 
 	}
 }
 
-// relay wakes the reader for each that asks, and when nobody will any more.
+// relay wakes the reader for each request, and when no more can come.
 func (e *Enforcer) relay(asks <-chan chan<- struct{}, asked chan<- chan<- struct{}, gone <-chan struct{}) {
 	defer func() {
 		close(asked)
@@ -61,7 +61,7 @@ func (e *Enforcer) relay(asks <-chan chan<- struct{}, asked chan<- chan<- struct
 	}
 }
 
-// answer tells who asked that the ring has been read; false when nobody will ask.
+// answer signals a request that the ring has been read; false when no more can come.
 func answer(asked <-chan chan<- struct{}) bool {
 	for {
 		select {

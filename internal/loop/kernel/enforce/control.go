@@ -9,7 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/abi"
+	"github.com/congctl/congctl/internal/tcp/abi"
 )
 
 // control is the kernel's one-value map "control", mapped into memory: a store
@@ -30,11 +30,7 @@ func mapControl(m *ebpf.Map) (*control, error) {
 
 func (c *control) unmap() error { return unix.Munmap(c.page) }
 
-func (c *control) setMinBytes(n uint64) { atomic.StoreUint64(&c.v.MinBytes, n) }
-
-func (c *control) active() uint32 { return atomic.LoadUint32(&c.v.Active) }
-
-// flip puts the policy map that was just filled in force.
+// flip puts the newly filled policy map in force.
 func (c *control) flip(active uint32, plan, minBytes uint64) {
 	atomic.StoreUint64(&c.v.Plan, plan)
 	atomic.StoreUint64(&c.v.MinBytes, minBytes)
@@ -51,6 +47,3 @@ func (e *Enforcer) Stop(bit uint32, on bool) {
 		atomic.AndUint32(&e.control.v.Stop, ^bit)
 	}
 }
-
-// Stopped gives the stop bits in force.
-func (e *Enforcer) Stopped() uint32 { return atomic.LoadUint32(&e.control.v.Stop) }

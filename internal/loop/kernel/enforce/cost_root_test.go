@@ -17,8 +17,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // cost reads the kernel's own statistics of the sock_ops program.
@@ -36,7 +36,7 @@ func withStats(b *testing.B) {
 	b.Cleanup(func() { c.Close() })
 }
 
-// BenchmarkConnection gives the kernel's time in our program for an accepted
+// BenchmarkConnection measures the kernel's time in our program for an accepted
 // connection, both ends counted: with the namespace followed (matching, mark and
 // callbacks at its start, the record at its end), and not followed (the calls that
 // the kernel makes all the same). The difference is the cost of a matched
@@ -84,7 +84,7 @@ func benchConnection(b *testing.B, follow bool) {
 	b.ReportMetric(float64(calls)/n, "calls/conn")
 }
 
-// BenchmarkRTTCallback gives the kernel's time of one RTT_CB, ours beside the floor:
+// BenchmarkRTTCallback measures the kernel's time of one RTT_CB, ours beside the floor:
 // a program that arms the callback and returns at once. What the statistics
 // themselves cost is in both. Two loads: busy, small responses one after another, tens
 // of thousands of callbacks a second, so that program and maps stay in the caches;

@@ -24,8 +24,8 @@ func lpmKeyOf(n netip.Prefix) lpmKey {
 	return k
 }
 
-// SetDeny makes nets the whole list of networks that are never treated, whatever
-// a plan says. New ones are added before old ones go, so that none is open between.
+// SetDeny makes nets the whole list of networks that are never treated, whatever a plan
+// says. It adds new ones before it removes old ones, so that none is open in between.
 func (e *Enforcer) SetDeny(nets []netip.Prefix) error {
 	want := make(map[lpmKey]bool, len(nets))
 	for _, n := range nets {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // An HTTP/2 client sends WINDOW_UPDATE frames all through a download, so

@@ -48,7 +48,7 @@ func TestKilledAgentLeavesNothing(t *testing.T) {
 
 // holdUntilKilled prints the ids of all that it holds, and "attached".
 func holdUntilKilled(t *testing.T) {
-	if _, err := Open(Options{Cgroup: os.Getenv(cgroupEnv)}); err != nil {
+	if _, err := Open(options()); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob("/proc/self/fdinfo/*")

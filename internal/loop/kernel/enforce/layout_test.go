@@ -7,8 +7,8 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/kernel/bpfobj"
+	"github.com/congctl/congctl/internal/loop/kernel/bpfobj"
+	"github.com/congctl/congctl/internal/tcp/abi"
 )
 
 // The C structs in the committed objects and the Go structs that mirror them

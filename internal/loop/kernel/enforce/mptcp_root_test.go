@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // A subflow is measured as a connection of its own remote prefix and never

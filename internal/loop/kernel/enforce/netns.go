@@ -6,15 +6,15 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// SetNetns makes want the whole set of namespaces that are followed and may be
-// treated, each with its default congestion control. Accepted connections of
-// other namespaces are only counted. changed lists the namespaces whose passive
-// counter must be taken as starting anew.
+// SetNetns makes want the whole set of namespaces that are followed and may be treated,
+// each with its default congestion control. Accepted connections of other namespaces are
+// only counted. changed lists the namespaces whose passive counter must be taken to start
+// again.
 func (e *Enforcer) SetNetns(want map[record.NetnsID]inetdiag.Cong) (changed []record.NetnsID, err error) {
 	for id := range e.ns {
 		if _, ok := want[record.NetnsID(id)]; ok {

@@ -3,8 +3,8 @@ package enforce
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -12,29 +12,23 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/kernel/bpfobj"
-	"github.com/congctl/congctl/internal/kernel/cgroup"
+	"github.com/congctl/congctl/internal/linux/cgroup"
+	"github.com/congctl/congctl/internal/loop/kernel/bpfobj"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
-// Options of Open. Zero values mean the defaults named.
+// Options of Open.
 type Options struct {
 	Cgroup     string   // cgroup2 directory; "" finds the root of the hierarchy
-	MinBytes   uint64   // threshold per response; 100,000
-	MaxPlanned int      // prefixes that a plan may hold; 1,024
+	MinBytes   uint64   // threshold per response, until a plan has its own
+	MaxPlanned int      // prefixes that a plan may hold
 	Ports      []uint16 // local ports whose connections are followed; none: all
-	RingBytes  int      // close-record ring; a power of two, 4 MiB (12,000 records)
-	WakeBytes  int      // wake the reader from here on; a quarter of the ring
+	// RingBytes is the size of the close-record ring, a power of two. 4 MiB (12,000 records)
+	// hold a quarter of a second of closes at 50,000/s. The reader is woken at a quarter full:
+	// one wake-up per record costs 10-15 us, a batched one under 1. Larger rings count in our
+	// RSS.
+	RingBytes int
 }
-
-const (
-	defaultMinBytes = 100_000
-	defaultPlanned  = 1024 // twice the default cap of a plan
-	// 4 MiB hold a quarter of a second of closes at 50,000/s. The reader is woken at a
-	// quarter full: one wake-up per record costs 10-15 us, a batched one under 1. Larger
-	// rings count in our RSS.
-	defaultRing = 4 << 20
-)
 
 // Enforcer is the attached program and its maps.
 type Enforcer struct {
@@ -53,8 +47,14 @@ type Enforcer struct {
 // none is treated. The caller must Close it. Needs CAP_BPF, CAP_PERFMON and
 // CAP_NET_ADMIN; Linux 5.15.
 func Open(o Options) (*Enforcer, error) {
-	o, err := o.withDefaults()
-	if err != nil {
+	if o.Cgroup == "" {
+		root, err := cgroup.Root()
+		if err != nil {
+			return nil, err
+		}
+		o.Cgroup = root
+	}
+	if err := cgroup.Check(o.Cgroup); err != nil {
 		return nil, err
 	}
 	if err := rlimit.RemoveMemlock(); err != nil {
@@ -67,32 +67,6 @@ func Open(o Options) (*Enforcer, error) {
 	return e, nil
 }
 
-func (o Options) withDefaults() (Options, error) {
-	if o.MinBytes == 0 {
-		o.MinBytes = defaultMinBytes
-	}
-	if o.MaxPlanned == 0 {
-		o.MaxPlanned = defaultPlanned
-	}
-	if o.RingBytes == 0 {
-		o.RingBytes = defaultRing
-	}
-	if o.RingBytes < os.Getpagesize() || o.RingBytes&(o.RingBytes-1) != 0 {
-		return o, fmt.Errorf("open enforcer: ring of %d bytes; use a power of two of at least a page", o.RingBytes)
-	}
-	if o.WakeBytes == 0 {
-		o.WakeBytes = o.RingBytes / 4
-	}
-	if o.Cgroup == "" {
-		root, err := cgroup.Root()
-		if err != nil {
-			return o, err
-		}
-		o.Cgroup = root
-	}
-	return o, cgroup.Check(o.Cgroup)
-}
-
 func (e *Enforcer) open() error {
 	if err := e.load(); err != nil {
 		return err
@@ -101,12 +75,14 @@ func (e *Enforcer) open() error {
 	if e.control, err = mapControl(e.objs.Control); err != nil {
 		return err
 	}
-	e.control.setMinBytes(e.opt.MinBytes)
+	atomic.StoreUint64(&e.control.v.MinBytes, e.opt.MinBytes)
 	if e.ring, err = ringbuf.NewReader(e.objs.Closes); err != nil {
 		return fmt.Errorf("open close ring: %w", err)
 	}
-	if e.sweep, err = loadSweeper(e.objs.Marks); err != nil {
-		return err
+	if haveIterators() {
+		if e.sweep, err = loadSweeper(e.objs.Marks); err != nil {
+			return err
+		}
 	}
 	e.link, err = link.AttachCgroup(link.CgroupOptions{
 		Path: e.opt.Cgroup, Attach: ebpf.AttachCGroupSockOps, Program: e.objs.CongctlSockops,
@@ -119,14 +95,14 @@ func (e *Enforcer) open() error {
 	return nil
 }
 
-// ErrTaken says that a sock_ops program of somebody else is attached so that no
-// second one may be (without BPF_F_ALLOW_MULTI).
-var ErrTaken = errors.New("the cgroup lets no second sock_ops program in")
+// ErrTaken means that a foreign sock_ops program is attached in a way that excludes a
+// second one (without BPF_F_ALLOW_MULTI).
+var ErrTaken = errors.New("a sock_ops program attached without BPF_F_ALLOW_MULTI excludes a second one")
 
 func (e *Enforcer) namesOfOthers() string {
 	others, err := e.Others()
 	if err != nil || len(others) == 0 {
-		return "whose it is cannot be told"
+		return "its name is unknown"
 	}
 	var names []string
 	for _, o := range others {
@@ -148,7 +124,7 @@ func (e *Enforcer) load() error {
 	if err != nil {
 		return err
 	}
-	for name, v := range map[string]uint32{"jiffy_us": jiffy, "wakeup_bytes": uint32(e.opt.WakeBytes), "filter_ports": uint32(len(e.opt.Ports))} {
+	for name, v := range map[string]uint32{"jiffy_us": jiffy, "wakeup_bytes": uint32(e.opt.RingBytes / 4), "filter_ports": uint32(len(e.opt.Ports))} {
 		if err := spec.Variables[name].Set(v); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)
 		}
@@ -164,8 +140,8 @@ func (e *Enforcer) load() error {
 	return nil
 }
 
-// jiffyUs is the length of a jiffy. The coarse clocks tick once a jiffy and say
-// so, which needs no kernel configuration file.
+// jiffyUs returns the length of a jiffy. The coarse clocks tick once per jiffy and report
+// it, so no kernel configuration file is needed.
 func jiffyUs() (uint32, error) {
 	var ts unix.Timespec
 	if err := unix.ClockGetres(unix.CLOCK_MONOTONIC_COARSE, &ts); err != nil {
@@ -173,9 +149,6 @@ func jiffyUs() (uint32, error) {
 	}
 	return uint32(ts.Nano() / 1000), nil
 }
-
-// Cgroup is where the program is attached.
-func (e *Enforcer) Cgroup() string { return e.opt.Cgroup }
 
 // MarksFD is the sk_storage map for an inet_diag dump to read along.
 func (e *Enforcer) MarksFD() int { return e.objs.Marks.FD() }

@@ -9,7 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// Other is a sock_ops program of somebody else that is loaded on this host.
+// Other is a foreign sock_ops program loaded on this host.
 type Other struct {
 	ID   uint32 `json:"id"`
 	Name string `json:"name"`
@@ -44,8 +44,7 @@ func SockOps() (found []Other, err error) {
 	}
 }
 
-// sockopsByID gives ok only for a sock_ops program; one that went away between
-// the listing and the look is nobody.
+// sockopsByID returns ok only for a sock_ops program that still exists.
 func sockopsByID(id ebpf.ProgramID) (Other, bool) {
 	p, err := ebpf.NewProgramFromID(id)
 	if err != nil {

@@ -10,15 +10,16 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/features"
+	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/cgroup"
+	"github.com/congctl/congctl/internal/linux/cgroup"
 )
 
-// Tier says how much of the loop this kernel can carry.
+// Tier is how much of the loop this kernel can carry.
 type Tier uint8
 
 const (
-	TierObserve Tier = iota // measure by polling, treat nobody
+	TierObserve Tier = iota // measure by polling, treat nothing
 	TierRoute               // `ip route ... congctl` for planned prefixes: no byte threshold, no close records
 	TierBasic               // sock_ops with sk_storage (5.3), but without what our program needs: runs as route
 	TierGood                // everything but giving stolen callbacks back (5.15)
@@ -45,31 +46,41 @@ type Probe struct {
 	Available []string `json:"available_congestion_control"`
 }
 
+// HeldTo lowers the kernel's abilities to a configured tier; "" is the best.
+func (p Probe) HeldTo(tier string) Probe {
+	for t, name := range tierNames {
+		if name == tier && Tier(t) < p.Tier {
+			p.Reasons = []string{"limited to it by the configuration; this kernel allows " + p.Tier.String()}
+			p.Tier = Tier(t)
+		}
+	}
+	return p
+}
+
 // linuxVersion packs a.b.c as the kernel does (features.LinuxVersionCode).
 func linuxVersion(a, b, c uint32) uint32 { return a<<16 | b<<8 | c }
 
 // bpf_setsockopt(TCP_BPF_SOCK_OPS_CB_FLAGS) from an iterator
 var v6_12 = linuxVersion(6, 12, 0)
 
-// ProbeKernel asks the running kernel, by its answers where it can be asked and
-// by version where it cannot. treatment is the congestion control to switch to.
+// ProbeKernel probes the running kernel by trying, and by version where trying is
+// impossible. treatment is the congestion control to switch to.
 func ProbeKernel(treatment, cgroup string) (Probe, error) {
 	p := Probe{Kernel: release(), Cgroup: cgroup}
 	code, err := features.LinuxVersionCode()
 	if err != nil {
 		return p, fmt.Errorf("probe kernel: %w", err)
 	}
-	if p.Available, err = availableCong(); err != nil {
+	list, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
+	if err != nil {
 		return p, fmt.Errorf("probe kernel: %w", err)
 	}
+	p.Available = strings.Fields(string(list))
 	if !slices.Contains(p.Available, treatment) {
 		p.say(TierObserve, "congestion control %q is not available; load it: modprobe tcp_%s", treatment, treatment)
 		return p, nil
 	}
-	if err := p.probeBPF(code); err != nil {
-		return p, err
-	}
-	return p, nil
+	return p, p.probeBPF(code)
 }
 
 func (p *Probe) say(t Tier, format string, args ...any) {
@@ -89,9 +100,12 @@ func (p *Probe) probeBPF(code uint32) error {
 		p.Cgroup = root
 	}
 	for _, h := range []struct {
-		fn    asm.BuiltinFunc
-		since string
-	}{{asm.FnSkStorageGet, "5.3"}, {asm.FnRingbufReserve, "5.8"}, {asm.FnSkcToTcpSock, "5.9"}, {asm.FnGetNetnsCookie, "5.15"}} {
+		fn          asm.BuiltinFunc
+		name, since string
+	}{
+		{asm.FnSkStorageGet, "bpf_sk_storage_get", "5.3"}, {asm.FnRingbufReserve, "bpf_ringbuf_reserve", "5.8"},
+		{asm.FnSkcToTcpSock, "bpf_skc_to_tcp_sock", "5.9"}, {asm.FnGetNetnsCookie, "bpf_get_netns_cookie", "5.15"},
+	} {
 		switch err := features.HaveProgramHelper(ebpf.SockOps, h.fn); {
 		case err == nil:
 		case errors.Is(err, os.ErrPermission):
@@ -102,14 +116,18 @@ func (p *Probe) probeBPF(code uint32) error {
 			if h.fn == asm.FnSkStorageGet {
 				tier = TierRoute
 			}
-			p.say(tier, "this kernel's sock_ops programs lack %s (Linux %s)", strings.TrimPrefix(h.fn.String(), "Fn"), h.since)
+			p.say(tier, "this kernel's sock_ops programs lack %s (Linux %s)", h.name, h.since)
 			return nil
 		default:
-			return fmt.Errorf("probe %v: %w", h.fn, err)
+			return fmt.Errorf("probe %s: %w", h.name, err)
 		}
 	}
 	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
 		p.say(TierBasic, "no kernel type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)")
+		return nil
+	}
+	if !haveIterators() {
+		p.say(TierGood, "sock_ops, marks and close records; callbacks stolen by another program are neither seen nor given back, for want of iterators (CONFIG_BPF_EVENTS)")
 		return nil
 	}
 	if code < v6_12 {
@@ -121,17 +139,7 @@ func (p *Probe) probeBPF(code uint32) error {
 }
 
 func release() string {
-	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(b))
-}
-
-func availableCong() ([]string, error) {
-	b, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
-	if err != nil {
-		return nil, err
-	}
-	return strings.Fields(string(b)), nil
+	var u unix.Utsname
+	_ = unix.Uname(&u) // cannot fail with a buffer of ours
+	return unix.ByteSliceToString(u.Release[:])
 }

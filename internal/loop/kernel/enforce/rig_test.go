@@ -15,15 +15,15 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/kernel/cgroup"
+	"github.com/congctl/congctl/internal/linux/cgroup"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // As root the tests run in a child of this process that has a network namespace
-// and a cgroup of its own: what they attach sees nobody else's connections.
+// and a cgroup of its own: what they attach sees only their connections.
 const cgroupEnv = "CONGCTL_TEST_CGROUP"
 
 func TestMain(m *testing.M) {
@@ -140,11 +140,15 @@ type rig struct {
 	done   chan struct{}
 }
 
+func options() Options {
+	return Options{Cgroup: os.Getenv(cgroupEnv), MinBytes: 100_000, MaxPlanned: 1024, RingBytes: 4 << 20}
+}
+
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	needRoot(t)
 	loopback(t)
-	e, err := Open(Options{Cgroup: os.Getenv(cgroupEnv)})
+	e, err := Open(options())
 	check(t, err)
 	r := &rig{Enforcer: e, t: t, ns: ownNetns(t), closes: make(chan abi.Close, 100_000), stop: make(chan struct{}), done: make(chan struct{})}
 	_, err = e.SetNetns(map[record.NetnsID]inetdiag.Cong{r.ns: inetdiag.CongOf("cubic")})
@@ -206,9 +210,9 @@ func (r *rig) set(arms map[netip.Addr]record.Arm) {
 		p, _ := record.PrefixOf(a)
 		prog.Entries = append(prog.Entries, plan.ProgramEntry{Prefix: p, Policy: policyFor(arm)})
 	}
-	rep, err := r.Set(prog)
-	if err != nil || rep.Set != len(arms) {
-		r.t.Fatalf("set: %+v, %v", rep, err)
+	n, err := r.Set(prog)
+	if err != nil || n != len(arms) {
+		r.t.Fatalf("set: %d, %v", n, err)
 	}
 }
 

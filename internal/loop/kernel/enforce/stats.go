@@ -3,7 +3,7 @@ package enforce
 import (
 	"fmt"
 
-	"github.com/congctl/congctl/internal/core/abi"
+	"github.com/congctl/congctl/internal/tcp/abi"
 )
 
 // Stats are the program's own counters since it was loaded.

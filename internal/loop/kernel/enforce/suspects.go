@@ -1,18 +1,18 @@
 package enforce
 
 import (
-	"bufio"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/cilium/ebpf/features"
 
-	"github.com/congctl/congctl/internal/kernel/cgroup"
+	"github.com/congctl/congctl/internal/linux/cgroup"
 )
 
-// Suspects names what on this host can keep callbacks from us, for the text of
-// an alarm: best guess first, empty if nothing stands out.
+// Suspects names what on this host may keep callbacks from us, for the text of an alarm:
+// best guess first, empty if nothing stands out.
 func (e *Enforcer) Suspects() []string {
 	var out []string
 	if others, err := e.Others(); err == nil {
@@ -22,7 +22,7 @@ func (e *Enforcer) Suspects() []string {
 	}
 	if s, err := e.Stats(); err == nil {
 		if s.NoStorage > 0 {
-			out = append(out, fmt.Sprintf("%d connections had no memory for a mark", s.NoStorage))
+			out = append(out, fmt.Sprintf("no memory to follow %d connections", s.NoStorage))
 		}
 		if s.NoFlags > 0 {
 			out = append(out, fmt.Sprintf("%d connections refused callbacks", s.NoFlags))
@@ -43,18 +43,11 @@ func classifier() string {
 	if code, err := features.LinuxVersionCode(); err != nil || code >= linuxVersion(5, 15, 0) {
 		return ""
 	}
-	f, err := os.Open("/proc/mounts")
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		w := strings.Fields(sc.Text())
-		if len(w) < 4 || w[2] != "cgroup" {
-			continue
-		}
-		for _, c := range strings.Split(w[3], ",") {
-			if c == "net_cls" || c == "net_prio" {
+	mounts, _ := os.ReadFile("/proc/mounts")
+	for line := range strings.Lines(string(mounts)) {
+		w := strings.Fields(line)
+		for _, c := range []string{"net_cls", "net_prio"} {
+			if len(w) > 3 && w[2] == "cgroup" && slices.Contains(strings.Split(w[3], ","), c) {
 				return c
 			}
 		}

@@ -4,38 +4,42 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/kernel/bpfobj"
+	"github.com/congctl/congctl/internal/loop/kernel/bpfobj"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
-
-// SweepRequest says what a walk over a namespace's sockets should do besides count.
-type SweepRequest struct {
-	Rearm       bool          // give stolen callback flags back (Linux 6.12)
-	Evict       bool          // move treated connections back to DefaultCong (5.15)
-	DefaultCong inetdiag.Cong // of the namespace
-}
-
-// Sweep is what one walk saw and did.
-type Sweep struct {
-	Seen        uint64 // full TCP sockets of the namespace
-	Marked      uint64 // of them: followed by eBPF
-	Stripped    uint64 // of them: another program took our callbacks
-	Rearmed     uint64
-	RearmFailed uint64
-	Evicted     uint64
-	EvictFailed uint64
-}
 
 // sweepValue is struct sweep of bpf/sweep.bpf.c.
 type sweepValue struct {
-	Sweep
+	abi.Sweep
 	Rearm, Evict uint32
 	DefaultCong  inetdiag.Cong
 }
+
+// haveIterators reports whether programs can walk sockets, which takes CONFIG_BPF_EVENTS. Only
+// a plain no counts (EINVAL is the kernel's answer to a program type that it lacks): any other
+// fault must show when the real iterator is loaded.
+var haveIterators = sync.OnceValue(func() bool {
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "tcp", License: "GPL",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+	})
+	if err != nil {
+		return !errors.Is(err, ebpf.ErrNotSupported) && !errors.Is(err, unix.EINVAL)
+	}
+	prog.Close()
+	return true
+})
+
+// CanSweep reports whether this kernel lets the enforcer walk sockets.
+func (e *Enforcer) CanSweep() bool { return e.sweep != nil }
 
 type sweeper struct {
 	objs bpfobj.SweepObjects
@@ -58,9 +62,9 @@ func loadSweeper(marks *ebpf.Map) (*sweeper, error) {
 	return s, nil
 }
 
-// Sweep walks the TCP sockets of the network namespace of the calling thread.
-// Whoever wants another one calls it from inside. Not safe for concurrent use.
-func (e *Enforcer) Sweep(req SweepRequest) (Sweep, error) {
+// Sweep walks the TCP sockets of the network namespace of the calling thread. For another
+// one, call it from inside. Not safe for concurrent use.
+func (e *Enforcer) Sweep(req abi.SweepRequest) (abi.Sweep, error) {
 	v := sweepValue{DefaultCong: req.DefaultCong}
 	if req.Rearm {
 		v.Rearm = 1
@@ -70,18 +74,18 @@ func (e *Enforcer) Sweep(req SweepRequest) (Sweep, error) {
 	}
 	s := e.sweep
 	if err := s.objs.Sweep.Put(uint32(0), v); err != nil {
-		return Sweep{}, fmt.Errorf("prepare sweep: %w", err)
+		return abi.Sweep{}, fmt.Errorf("prepare sweep: %w", err)
 	}
 	it, err := s.iter.Open()
 	if err != nil {
-		return Sweep{}, fmt.Errorf("open iterator: %w", err)
+		return abi.Sweep{}, fmt.Errorf("open iterator: %w", err)
 	}
 	defer it.Close()
 	if _, err := io.Copy(io.Discard, it); err != nil {
-		return Sweep{}, fmt.Errorf("walk sockets: %w", err)
+		return abi.Sweep{}, fmt.Errorf("walk sockets: %w", err)
 	}
 	if err := s.objs.Sweep.Lookup(uint32(0), &v); err != nil {
-		return Sweep{}, fmt.Errorf("read sweep: %w", err)
+		return abi.Sweep{}, fmt.Errorf("read sweep: %w", err)
 	}
 	return v.Sweep, nil
 }

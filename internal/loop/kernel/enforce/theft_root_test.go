@@ -11,10 +11,11 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/features"
 	"github.com/cilium/ebpf/link"
+	"github.com/congctl/congctl/internal/tcp/abi"
 )
 
 // thief is a sock_ops program as others write them: at PASSIVE_ESTABLISHED it
-// sets the callback flags it wants and so drops everybody else's.
+// sets the callback flags it wants and so drops those of all others.
 func thief(t testing.TB) (detach func()) {
 	t.Helper()
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
@@ -34,6 +35,18 @@ func thief(t testing.TB) (detach func()) {
 	return func() {
 		l.Close()
 		prog.Close()
+	}
+}
+
+// The probe's small program is accepted where the real iterator is, and only there.
+func TestIteratorsAreFoundWhereTheyLoad(t *testing.T) {
+	r := newRig(t)
+	s, err := loadSweeper(r.objs.Marks)
+	if err == nil {
+		s.Close()
+	}
+	if have := haveIterators(); have != (err == nil) || r.CanSweep() != have {
+		t.Errorf("iterators found: %v, a sweeper opened: %v, loading one: %v", have, r.CanSweep(), err)
 	}
 }
 
@@ -65,23 +78,23 @@ func TestStolenCallbacksAreSeenNamedAndGivenBack(t *testing.T) {
 	// could not, and the connection stays as it was.
 	code, err := features.LinuxVersionCode()
 	check(t, err)
-	want, cong, left := Sweep{Marked: 1, Stripped: 1, Rearmed: 1}, "bbr", uint64(0)
+	want, cong, left := abi.Sweep{Marked: 1, Stripped: 1, Rearmed: 1}, "bbr", uint64(0)
 	if code < v6_12 {
-		want, cong, left = Sweep{Marked: 1, Stripped: 1, RearmFailed: 1}, "cubic", 1
+		want, cong, left = abi.Sweep{Marked: 1, Stripped: 1, RearmFailed: 1}, "cubic", 1
 	}
 	for range 100 { // the server's end is there when the last acknowledgement of the handshake is
-		if sw, err := r.Sweep(SweepRequest{}); err != nil || sw.Marked > 0 {
+		if sw, err := r.Sweep(abi.SweepRequest{}); err != nil || sw.Marked > 0 {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	sw, err := r.Sweep(SweepRequest{Rearm: true})
+	sw, err := r.Sweep(abi.SweepRequest{Rearm: true})
 	check(t, err)
 	want.Seen = sw.Seen
 	if sw != want {
 		t.Errorf("sweep %+v, want %+v", sw, want)
 	}
-	open, err := r.Sweep(SweepRequest{})
+	open, err := r.Sweep(abi.SweepRequest{})
 	check(t, err)
 	if open.Stripped != left {
 		t.Errorf("still stripped: %d, want %d", open.Stripped, left)

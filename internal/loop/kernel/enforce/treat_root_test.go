@@ -10,10 +10,10 @@ import (
 	"github.com/cilium/ebpf/features"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 const large, small = 2_000_000, 60_000
@@ -116,7 +116,7 @@ func TestExpiryAndBlocks(t *testing.T) {
 	now := bootNs()
 	put := func(v abi.Policy) {
 		t.Helper()
-		if _, err := r.Set(plan.Program{Plan: 9, Entries: []plan.ProgramEntry{{Prefix: p, Policy: v}}}); err != nil {
+		if _, err := r.Set(plan.Program{Plan: 9, MinBytes: 100_000, Entries: []plan.ProgramEntry{{Prefix: p, Policy: v}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -219,21 +219,19 @@ func TestUnpolledNamespaceIsNeverTreated(t *testing.T) {
 func TestSetIsWholeOrNothing(t *testing.T) {
 	r := newRig(t)
 	r.standard()
-	prog := plan.Program{Plan: 8}
+	prog := plan.Program{Plan: 8, MinBytes: 100_000}
 	for i := range 2000 { // more than the map holds
 		p, _ := record.PrefixOf(netip.AddrFrom4([4]byte{20, byte(i >> 8), byte(i), 1}))
 		prog.Entries = append(prog.Entries, plan.ProgramEntry{Prefix: p, Policy: policyFor(record.ArmTreatment)})
 	}
-	rep, err := r.Set(prog)
-	if err == nil || len(rep.Failed) == 0 {
-		t.Fatalf("2,000 prefixes in a map of 1,024: %+v, %v", rep.Set, err)
+	if n, err := r.Set(prog); err == nil {
+		t.Fatalf("2,000 prefixes in a map of 1,024: %d, %v", n, err)
 	}
 	if got := r.fetch4(clientT, large); got.cong != "bbr" {
 		t.Errorf("after a refused plan the old one does not hold: %s", got.cong)
 	}
-	rep, err = r.Set(plan.Program{Plan: 10})
-	if err != nil || rep.Set != 0 || rep.Removed != 3 {
-		t.Errorf("empty plan: %+v, %v", rep, err)
+	if n, err := r.Set(plan.Program{Plan: 10, MinBytes: 100_000}); err != nil || n != 0 {
+		t.Errorf("empty plan: %d, %v", n, err)
 	}
 	if got := r.fetch4(clientT, large); got.cong != "cubic" {
 		t.Errorf("after an empty plan: %s", got.cong)
@@ -256,7 +254,7 @@ func TestEvict(t *testing.T) {
 		check(t, err)
 		n += m
 	}
-	sw, err := r.Sweep(SweepRequest{Evict: true, DefaultCong: inetdiag.CongOf("cubic")})
+	sw, err := r.Sweep(abi.SweepRequest{Evict: true, DefaultCong: inetdiag.CongOf("cubic")})
 	if err != nil || sw.Evicted != 1 || sw.EvictFailed != 0 {
 		t.Fatalf("sweep %+v, %v", sw, err)
 	}

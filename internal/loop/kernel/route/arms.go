@@ -5,9 +5,9 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Skip is a prefix of the treatment arm that is not treated, or not all of it,
@@ -24,8 +24,8 @@ type target struct {
 	cong   string
 }
 
-// armAt is the arm in force at nowNs on CLOCK_BOOTTIME, by the rule of the
-// kernel program (bpf/congctl.bpf.c): beyond its expiry an entry treats nobody.
+// armAt returns the arm in force at nowNs on CLOCK_BOOTTIME, by the rule of the kernel
+// program (bpf/congctl.bpf.c): beyond its expiry an entry treats nothing.
 func armAt(p *abi.Policy, nowNs int64) record.Arm {
 	now := uint64(max(nowNs, 0))
 	switch {
@@ -39,7 +39,7 @@ func armAt(p *abi.Policy, nowNs int64) record.Arm {
 	return record.ArmUnknown
 }
 
-// targets picks what is to be treated now, by prefix.
+// targets returns the prefixes to treat now, in order.
 func targets(prog plan.Program, nowNs int64, denied []netip.Prefix) (out []target, skips []Skip, err error) {
 	seen := make(map[record.Prefix]bool, len(prog.Entries))
 	for i := range prog.Entries {
@@ -48,7 +48,7 @@ func targets(prog plan.Program, nowNs int64, denied []netip.Prefix) (out []targe
 			return nil, nil, fmt.Errorf("prefix %s: not a /24 or /56", e.Prefix)
 		}
 		if seen[e.Prefix] {
-			return nil, nil, fmt.Errorf("prefix %s: stands twice", e.Prefix)
+			return nil, nil, fmt.Errorf("prefix %s: listed twice", e.Prefix)
 		}
 		seen[e.Prefix] = true
 		if armAt(&e.Policy, nowNs) != record.ArmTreatment {
@@ -69,11 +69,11 @@ func forbids(e *plan.ProgramEntry, denied []netip.Prefix) string {
 		return "its entry names no congestion control"
 	}
 	if e.Policy.CapBytesPerS != 0 {
-		return "its pacing cap belongs to the treatment, and a route carries none"
+		return "its treatment has a pacing cap, which a route cannot set"
 	}
 	for _, d := range denied {
 		if d.Overlaps(e.Prefix.Netip()) {
-			return fmt.Sprintf("denied range %s touches it, and a route treats all of a prefix", d)
+			return fmt.Sprintf("denied range %s overlaps it, and a route treats the whole prefix", d)
 		}
 	}
 	return ""

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // thousand is 1,000 prefixes of 198.18.0.0/14, half that in IPv6.
@@ -50,7 +50,7 @@ func BenchmarkRenew1000(b *testing.B) {
 }
 
 // BenchmarkTouches is what a route of a full table costs here: nearly all of a
-// million concern nobody.
+// million concern none.
 func BenchmarkTouches(b *testing.B) {
 	var nets []netip.Prefix
 	for i := range 500 {
@@ -82,7 +82,7 @@ func BenchmarkRenewBesideFullTable(b *testing.B) {
 	e.hops = []hop{{dev: w.index("e0"), gw: netip.MustParseAddr("10.9.0.254")}}
 	for i := range 100_000 {
 		e.dst = netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(20 + i>>16), byte(i >> 8), byte(i), 0}), 24)
-		if err := r.tab.add(e); err != nil {
+		if err := r.tab.do(step{true, e}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -14,11 +14,10 @@ import (
 
 // table is the kernel's main routing table, or a fake.
 type table interface {
-	// routes lists those of a family whose head wanted accepts. proto is what it
-	// looks for in the head, 0 for anything: a hint for the kernel to send less.
+	// routes lists those of a family whose head wanted accepts. proto is the one wanted
+	// looks for, 0 for any: a hint for the kernel to send less.
 	routes(family, proto uint8, wanted func(head) bool) ([]entry, error)
-	add(entry) error
-	remove(entry) error
+	do(step) error
 	// congOf is the congestion control on the kernel's way to addr; local is true
 	// for this host's own addresses.
 	congOf(addr netip.Addr) (cong string, local bool, err error)
@@ -39,7 +38,8 @@ func (s step) String() string {
 
 func (s step) inverse() step { return step{!s.add, s.entry} }
 
-// steps lead from have to want, in the order of want, with what has to go first.
+// steps lead from have to want, in the order of want, with the removals that must come
+// first.
 func steps(have, want []entry) (out []step) {
 	stays := make([]bool, len(want))
 	at := make(map[netip.Prefix]int, len(want))
@@ -69,18 +69,11 @@ func compareNets(a, b netip.Prefix) int {
 	return a.Bits() - b.Bits()
 }
 
-func do(t table, s step) error {
-	if s.add {
-		return t.add(s.entry)
-	}
-	return t.remove(s.entry)
-}
-
-// apply does all of todo or nothing. On a refusal it undoes what it did and says
-// both what was refused and what could not be undone.
+// apply does all of todo or nothing. On a refusal it undoes what it did, and reports both
+// the refusal and what could not be undone.
 func apply(t table, todo []step) error {
 	for i, s := range todo {
-		if err := do(t, s); err != nil {
+		if err := t.do(s); err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", s, err), undo(t, todo[:i]))
 		}
 	}
@@ -90,19 +83,8 @@ func apply(t table, todo []step) error {
 func undo(t table, done []step) error {
 	var errs []error
 	for _, s := range slices.Backward(done) {
-		if err := do(t, s.inverse()); err != nil {
+		if err := t.do(s.inverse()); err != nil {
 			errs = append(errs, fmt.Errorf("undo: %s: %w", s.inverse(), err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// removeAll goes on past refusals.
-func removeAll(t table, all []entry) error {
-	var errs []error
-	for _, e := range all {
-		if err := t.remove(e); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", step{false, e}, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -2,23 +2,24 @@ package route
 
 import (
 	"net/netip"
+	"slices"
 )
 
-// Policy rules (ip rule) may lead past the main table, and then our routes are
-// there and idle. So the kernel is asked for its way to an address of each prefix,
-// as it would go for a packet without mark and source address.
+// Policy rules (ip rule) may lead past the main table, and then our routes exist but are
+// idle. So we query the kernel for its way to an address of each prefix, as for a packet
+// without mark and source address.
 
-// confirm counts the targets whose way has their congestion control, and adds to
-// sc why the others do not.
+// confirm counts the targets whose way has their congestion control, and adds to sc the
+// reasons for the others.
 func (r *Router) confirm(sc *scene) (n int) {
 	for _, t := range sc.chosen {
 		p := t.prefix.Netip()
 		cong, asked, err := r.sight(r.piecesOf(p), sc.inside[p])
 		switch {
 		case err != nil:
-			sc.skip(t, "the kernel knows no way to it: %v", err)
+			sc.skip(t, "the kernel has no route to it: %v", err)
 		case asked && cong != t.cong:
-			sc.skip(t, "the kernel's way to it has congctl %q: a policy rule or another table comes first", cong)
+			sc.skip(t, "the kernel's route to it has congctl %q: a policy rule or another table comes first", cong)
 		case asked:
 			n++
 		}
@@ -37,13 +38,13 @@ func (r *Router) piecesOf(p netip.Prefix) (out []netip.Prefix) {
 	return out
 }
 
-// sight asks for the way to the first address that is a copy's: neither this
-// host's own nor on a more specific route.
+// sight looks up the way to the first address that belongs to a copy: neither this host's
+// own nor on a more specific route.
 func (r *Router) sight(pieces, inside []netip.Prefix) (cong string, asked bool, err error) {
 	for _, piece := range pieces {
 		for i := range byte(probes) {
 			a := probe(piece, i)
-			if within(inside, a) {
+			if slices.ContainsFunc(inside, func(n netip.Prefix) bool { return n.Contains(a) }) {
 				continue
 			}
 			cong, local, err := r.tab.congOf(a)
@@ -69,13 +70,4 @@ func probe(n netip.Prefix, i byte) netip.Addr {
 	b[len(b)-1] |= 1
 	a, _ := netip.AddrFromSlice(b)
 	return a
-}
-
-func within(nets []netip.Prefix, a netip.Addr) bool {
-	for _, n := range nets {
-		if n.Contains(a) {
-			return true
-		}
-	}
-	return false
 }

@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A route message is struct rtmsg and then attributes, type-length-value, padded
-// to 4 bytes (rtnetlink(7), include/uapi/linux/rtnetlink.h). Numbers are in host
-// order. What is not known here makes a route odd: better not copied than copied
-// in part.
+// A route message is struct rtmsg and then attributes, type-length-value, padded to 4
+// bytes (rtnetlink(7), include/uapi/linux/rtnetlink.h). Numbers are in host order. An
+// unknown attribute makes a route odd: better not copied than copied in part.
 
 const (
 	attrType      = 0x3fff // without the bits nested and byte order
@@ -23,7 +22,7 @@ const (
 
 var (
 	native   = binary.NativeEndian
-	errShort = errors.New("message is cut")
+	errShort = errors.New("message is truncated")
 )
 
 // head is the part of a route message by which a table is searched.
@@ -49,7 +48,7 @@ func eachAttr(b []byte, fn func(typ uint16, v []byte) error) error {
 	return nil
 }
 
-// decodeHead reads who, where and how far, and no more.
+// decodeHead reads only destination, protocol and metric.
 func decodeHead(m []byte) (h head, err error) {
 	if len(m) < unix.SizeofRtMsg {
 		return h, fmt.Errorf("decode route: %w", errShort)
@@ -74,7 +73,7 @@ func decodeHead(m []byte) (h head, err error) {
 		return h, fmt.Errorf("decode route: %w", err)
 	}
 	if h.dst = netip.PrefixFrom(addr, int(m[1])); !h.dst.IsValid() {
-		return h, fmt.Errorf("decode route: %s/%d is no network", addr, m[1])
+		return h, fmt.Errorf("decode route: %s/%d is not a network", addr, m[1])
 	}
 	return h, nil
 }
@@ -110,7 +109,8 @@ func (e *entry) attr(single *hop, typ uint16, v []byte) (err error) {
 	switch typ {
 	case unix.RTA_DST, unix.RTA_TABLE, unix.RTA_PRIORITY:
 	case unix.RTA_PAD, unix.RTA_CACHEINFO, unix.RTA_EXPIRES, unix.RTA_PREF:
-		// Life time and router preference belong to the original, which is read anew at each Set.
+		// Life time and router preference belong to the original, which each Set reads
+		// again.
 	case unix.RTA_PREFSRC:
 		e.src, err = addrOf(v)
 	case rtaNextHopID:
@@ -132,7 +132,7 @@ func (e *entry) value(typ uint16, v []byte) (err error) {
 	case int(typ) < len(e.values) && typ > 0:
 		e.values[typ], err = number(v)
 	default:
-		e.odd = fmt.Sprintf("metric %d, which is not known here", typ)
+		e.odd = fmt.Sprintf("metric %d, which congctl does not know", typ)
 	}
 	return err
 }
@@ -155,7 +155,7 @@ func (e *entry) hopAttr(h *hop, typ uint16, v []byte) (err error) {
 	case unix.RTA_ENCAP, unix.RTA_ENCAP_TYPE:
 		e.odd = encapsulation
 	default:
-		e.odd = fmt.Sprintf("attribute %d, which is not known here", typ)
+		e.odd = fmt.Sprintf("attribute %d, which congctl does not know", typ)
 	}
 	return err
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entry is one route of the main table: as much of it as a copy needs. odd says
-// what else it has, which forbids to copy it.
+// entry is one route of the main table, as much of it as a copy needs. odd names any other
+// content, which prevents copying it.
 type entry struct {
 	dst    netip.Prefix
 	metric uint32 // among routes to the same network the lowest wins
@@ -36,7 +36,7 @@ type hop struct {
 	realm  uint32
 }
 
-// values are a route's metrics (RTAX_*) but for congctl, by their number; 0 is not set.
+// values are a route's metrics (RTAX_*) except congctl, by number; 0 is not set.
 type values [unix.RTAX_FASTOPEN_NO_COOKIE + 1]uint32
 
 var valueNames = [len(values{})]string{unix.RTAX_MTU: "mtu", unix.RTAX_WINDOW: "window", unix.RTAX_RTT: "rtt",
@@ -47,15 +47,15 @@ var valueNames = [len(values{})]string{unix.RTAX_MTU: "mtu", unix.RTAX_WINDOW: "
 
 func (v values) locked(n int) bool { return v[unix.RTAX_LOCK]&(1<<n) != 0 }
 
-// alive reports whether the kernel would use the route at all: it passes over
-// one whose next hops are all dead.
+// alive reports whether the kernel would use the route at all: it skips one whose next
+// hops are all dead.
 func (e entry) alive() bool { return e.kind != unix.RTN_UNICAST || e.nhid != 0 || len(e.hops) > 0 }
 
 func (e entry) equal(f entry) bool {
 	return e.dst == f.dst && e.sameWay(f) && e.metric == f.metric && e.proto == f.proto && e.cong == f.cong
 }
 
-// sameWay reports whether both treat packets alike, but for the congestion control.
+// sameWay reports whether both treat packets alike, apart from the congestion control.
 func (e entry) sameWay(f entry) bool {
 	return e.kind == f.kind && e.scope == f.scope && e.tos == f.tos && e.from == f.from && e.src == f.src &&
 		e.nhid == f.nhid && e.values == f.values && e.odd == f.odd && slices.Equal(e.hops, f.hops)
@@ -105,22 +105,19 @@ var kindNames = map[uint8]string{unix.RTN_LOCAL: "local", unix.RTN_BROADCAST: "b
 	unix.RTN_BLACKHOLE: "blackhole", unix.RTN_UNREACHABLE: "unreachable", unix.RTN_PROHIBIT: "prohibit", unix.RTN_THROW: "throw"}
 
 func (e entry) writeValues(b *strings.Builder) {
-	for i, v := range e.values {
-		if v == 0 || i == unix.RTAX_LOCK {
-			continue
-		}
-		lock := ""
+	value := func(i int, name string, v any) {
 		if e.values.locked(i) {
-			lock = "lock "
+			name += " lock"
 		}
-		fmt.Fprintf(b, " %s %s%d", valueNames[i], lock, v)
+		fmt.Fprintf(b, " %s %v", name, v)
+	}
+	for i, v := range e.values {
+		if v != 0 && i != unix.RTAX_LOCK {
+			value(i, valueNames[i], v)
+		}
 	}
 	if e.cong != "" {
-		lock := ""
-		if e.values.locked(unix.RTAX_CC_ALGO) {
-			lock = "lock "
-		}
-		fmt.Fprintf(b, " congctl %s%s", lock, e.cong)
+		value(unix.RTAX_CC_ALGO, "congctl", e.cong)
 	}
 }
 

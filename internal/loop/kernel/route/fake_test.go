@@ -60,9 +60,6 @@ func (f *fakeTable) do(s step) error {
 	return nil
 }
 
-func (f *fakeTable) add(e entry) error    { return f.do(step{true, e}) }
-func (f *fakeTable) remove(e entry) error { return f.do(step{false, e}) }
-
 func (f *fakeTable) congOf(a netip.Addr) (string, bool, error) {
 	if cong, ok := f.past[a]; ok {
 		return cong, false, nil

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Between two Sets the world goes on: a routing daemon moves a gateway, and a copy
-// still leads the old way; a block ends. Follow hears the kernel's own news of
-// routes and links and looks again when it concerns a copy, and when the arm or the
-// life of the program ends. IPv4 tells of no route that goes with its link: hence links.
+// Between two Sets things change: a routing daemon moves a gateway, and a copy still leads
+// the old way; a block ends. Follow listens to the kernel's messages on routes and links.
+// It looks again when one concerns a copy, and when an arm or the program ends. IPv4
+// reports no route that goes with its link: hence the links.
 
 const (
 	settle = 100 * time.Millisecond // a daemon changes many routes at a time: let it finish
 	pause  = time.Second            // at most one reading of the table a second, however busy it is
-	// horizon is the longest sleep. A timer of Go stands still while the host is
-	// suspended and CLOCK_BOOTTIME does not.
+	// horizon is the longest sleep. A Go timer stops while the host is suspended;
+	// CLOCK_BOOTTIME does not.
 	horizon = 30 * time.Second
 )
 
@@ -54,7 +54,11 @@ func (r *Router) Follow(stop <-chan struct{}) error {
 
 func (r *Router) followUntil(stop, heard <-chan struct{}, ended <-chan error) error {
 	for {
-		wait, rest := r.untilNext(), time.Duration(0)
+		wait, open := r.untilNext()
+		if !open {
+			return nil
+		}
+		rest := time.Duration(0)
 		select {
 		case <-stop:
 			return nil
@@ -66,22 +70,14 @@ func (r *Router) followUntil(stop, heard <-chan struct{}, ended <-chan error) er
 				return nil
 			}
 		case <-r.planned: // its times may come sooner
-			if r.closed() {
-				return nil
-			}
 			continue
 		case <-time.After(wait):
 		}
-		if r.renew() == errClosed || sleep(stop, rest) {
+		r.renew()
+		if sleep(stop, rest) {
 			return nil
 		}
 	}
-}
-
-func (r *Router) closed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.tab == nil
 }
 
 // sleep reports whether stop came first.
@@ -96,7 +92,7 @@ func sleep(stop <-chan struct{}, d time.Duration) bool {
 
 // renew brings the program up to the clock and the table. A copy that cannot be
 // renewed is removed: packets then take the real route, untreated.
-func (r *Router) renew() error {
+func (r *Router) renew() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err := r.sync()
@@ -104,11 +100,10 @@ func (r *Router) renew() error {
 		err = errors.Join(fmt.Errorf("renew routes: %w", err), r.retreat())
 	}
 	r.note(err)
-	return err
 }
 
-// untilNext is the time to the next moment at which an arm or the program ends.
-func (r *Router) untilNext() time.Duration {
+// untilNext returns the time until an arm or the program ends; open is false after Close.
+func (r *Router) untilNext() (wait time.Duration, open bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now, next := r.bootNs(), int64(horizon)
@@ -120,7 +115,7 @@ func (r *Router) untilNext() time.Duration {
 			}
 		}
 	}
-	return time.Duration(next)
+	return time.Duration(next), r.tab != nil
 }
 
 // hear reads the kernel's news until the socket closes, and passes on that there
@@ -147,8 +142,8 @@ func (r *Router) hear(news *nl.NetlinkSocket, heard chan<- struct{}) error {
 	}
 }
 
-// concerns reports whether a message is about a link of a copy, or a route of
-// somebody else that a target's packets could take.
+// concerns reports whether a message is about a link of a copy, or about a foreign route
+// that a target's packets could take.
 func (r *Router) concerns(kind uint16, m []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,7 +152,7 @@ func (r *Router) concerns(kind uint16, m []byte) bool {
 		return len(m) >= unix.SizeofIfInfomsg && r.uses(int32(native.Uint32(m[4:])))
 	case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
 		h, err := decodeHead(m)
-		return err == nil && h.table == unix.RT_TABLE_MAIN && !r.marks.own(h) && r.targeted[h.family].touches(h.dst)
+		return err == nil && h.table == unix.RT_TABLE_MAIN && !h.ours() && r.targeted[h.family].touches(h.dst)
 	}
 	return false
 }

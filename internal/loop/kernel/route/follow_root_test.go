@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/kernel/clock"
+	"github.com/congctl/congctl/internal/linux/clock"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // eventually waits for what Follow does by itself; the limit is for a machine that
@@ -75,7 +75,7 @@ func TestFollowSeesLinks(t *testing.T) {
 func TestFollowKeepsTime(t *testing.T) {
 	w := newEdge(t).gateways()
 	var r *Router
-	err := w.edge.Do(func() (err error) { r, err = Open(Options{}); return err })
+	err := w.edge.Do(func() (err error) { r, err = Open(); return err })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // world is one script's router over a fake table, with a clock of whole seconds.
@@ -49,7 +49,7 @@ func TestGolden(t *testing.T) {
 func (w *world) run(d *datadriven.TestData, out *strings.Builder) (err error) {
 	switch d.Cmd {
 	case "table": // the routes of everybody else
-		w.tab.all = slices.DeleteFunc(w.tab.all, func(e entry) bool { return e.proto != DefaultProto })
+		w.tab.all = slices.DeleteFunc(w.tab.all, func(e entry) bool { return e.proto != Proto })
 		fallthrough
 	case "add":
 		for line := range strings.Lines(d.Input) {
@@ -61,9 +61,10 @@ func (w *world) run(d *datadriven.TestData, out *strings.Builder) (err error) {
 		}
 		return nil
 	case "lose": // somebody removes a route of ours
-		w.tab.all = slices.DeleteFunc(w.tab.all, func(e entry) bool { return e.dst.String() == d.Input && e.proto == DefaultProto })
+		w.tab.all = slices.DeleteFunc(w.tab.all, func(e entry) bool { return e.dst.String() == d.Input && e.proto == Proto })
 	case "open":
-		w.r, err = newRouter(w.tab, Options{BootNs: func() int64 { return w.nowS * 1e9 }})
+		w.r = newRouter(w.tab, func() int64 { return w.nowS * 1e9 })
+		err = w.r.clear()
 	case "refuse":
 		w.tab.refuse = map[string]error{}
 		if d.Input != "" {
@@ -139,7 +140,7 @@ func (w *world) tell(out *strings.Builder) {
 	}
 	var ours []string
 	for _, e := range w.tab.all {
-		if e.proto == DefaultProto {
+		if e.proto == Proto {
 			ours = append(ours, "  "+e.String()+"\n")
 		}
 	}

@@ -38,8 +38,8 @@ func newOriginals(sorted []netip.Prefix) *originals {
 	return o
 }
 
-// touches reports whether a route to dst matters to any target. It is asked for
-// each route of the table, of which a router may have a million.
+// touches reports whether a route to dst matters to any target. It is called for each
+// route of the table, and a router may have a million.
 func (o *originals) touches(dst netip.Prefix) bool {
 	if len(o.targets) == 0 {
 		return false
@@ -59,8 +59,8 @@ func (o *originals) add(e entry) {
 	}
 }
 
-// of finds the route that the kernel uses for p where nothing inside p is more
-// specific, or says why there is none that can be copied.
+// of returns the route that the kernel uses for p where nothing inside p is more specific,
+// or why none can be copied.
 func (o *originals) of(p netip.Prefix) (entry, error) {
 	for bits := p.Bits(); bits >= 0; bits-- {
 		dst := netip.PrefixFrom(p.Addr(), bits).Masked()
@@ -77,7 +77,7 @@ func pick(same []entry) (entry, error) {
 	best, n := same[0], 0
 	for _, e := range same {
 		if e.tos != 0 || e.from {
-			return e, fmt.Errorf("route %q looks at more than the destination", e)
+			return e, fmt.Errorf("route %q matches on more than the destination", e)
 		}
 		if e.metric < best.metric {
 			best = e
@@ -90,9 +90,9 @@ func pick(same []entry) (entry, error) {
 	}
 	switch {
 	case n > 1:
-		return best, fmt.Errorf("%d routes to %s have the same metric; the kernel chooses as it goes", n, best.dst)
+		return best, fmt.Errorf("%d routes to %s have the same metric: which one the kernel uses is unknown", n, best.dst)
 	case best.kind != unix.RTN_UNICAST:
-		return best, fmt.Errorf("route %q leads nowhere", best)
+		return best, fmt.Errorf("route %q forwards nothing", best)
 	case best.odd != "":
 		return best, fmt.Errorf("route %q has %s", best, best.odd)
 	case best.values.locked(unix.RTAX_CC_ALGO):
@@ -119,7 +119,7 @@ func halves(p netip.Prefix) (lo, hi netip.Prefix) {
 }
 
 // copyOf is e to another network, with a congestion control, and ours.
-func (m marks) copyOf(e entry, dst netip.Prefix, cong string) entry {
-	e.dst, e.cong, e.proto, e.metric = dst, cong, m.proto, m.metric
+func copyOf(e entry, dst netip.Prefix, cong string) entry {
+	e.dst, e.cong, e.proto, e.metric = dst, cong, Proto, metric
 	return e
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // universe is where random routes and targets lie: close together, to meet often.
@@ -56,10 +56,7 @@ func TestCopiesNeverChangeTheWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		real := rapid.SliceOfN(rapid.Custom(drawRoute), 0, 8).Draw(t, "table")
 		f, alone := &fakeTable{all: real}, &fakeTable{all: append([]entry(nil), real...)}
-		r, err := newRouter(f, Options{BootNs: func() int64 { return 100e9 }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := newRouter(f, func() int64 { return 100e9 })
 		targets := map[record.Prefix]bool{}
 		for range rapid.IntRange(1, 4).Draw(t, "targets") {
 			n := drawNet(t, rapid.Bool().Draw(t, "six"))

@@ -8,37 +8,24 @@ import (
 	"sync"
 
 	"github.com/vishvananda/netlink/nl"
-
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/kernel/clock"
 	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/linux/clock"
+	"github.com/congctl/congctl/internal/loop/plan"
 )
 
-// DefaultProto marks our routes. It is in no list of iproute2, FRR (186-198), BIRD
-// (12) or Open/R (99); 190, free in iproute2's, is FRR's RIPng.
-const DefaultProto = 156
+// What distinguishes our routes from others: both must match.
+const (
+	// Proto is the rtm_protocol. 156 is in no list of iproute2, FRR (186-198), BIRD (12) or
+	// Open/R (99); 190, free in iproute2's, is FRR's RIPng.
+	Proto = 156
+	// metric: see original.go for the upper byte.
+	metric = 0xff<<24 | Proto
+)
 
-// metricHead is the upper byte of our metric: see original.go.
-const metricHead = 0xff << 24
+func (h head) ours() bool { return h.proto == Proto && h.metric == metric }
 
-// Options of Open. Zero values mean the defaults named.
-type Options struct {
-	// Proto is the rtm_protocol that marks our routes; DefaultProto. Routes with it
-	// and our metric are ours to remove.
-	Proto uint8
-	// BootNs gives CLOCK_BOOTTIME in nanoseconds; the kernel's.
-	BootNs func() int64
-}
-
-// marks are how our routes are told from others: both must fit.
-type marks struct {
-	proto  uint8
-	metric uint32
-}
-
-func (m marks) own(h head) bool { return h.proto == m.proto && h.metric == m.metric }
-
-// Report is what the last Set, Stop or renewal did, and totals since Open.
+// Report is the result of the last Set, Stop or renewal, with totals since Open.
 type Report struct {
 	Plan     uint64 `json:"plan"`
 	InForce  int    `json:"in_force"` // prefixes that the kernel confirms
@@ -47,8 +34,8 @@ type Report struct {
 	Removed  int    `json:"removed"`
 	Skipped  []Skip `json:"skipped,omitempty"`
 	Leftover int    `json:"leftover"` // routes of an earlier process that Open removed
-	// Drift counts copies whose original had changed, Lost those that somebody else
-	// had removed or altered, since Open.
+	// Drift counts copies whose original had changed, Lost those that something else had
+	// removed or altered, since Open.
 	Drift uint64 `json:"drift"`
 	Lost  uint64 `json:"lost"`
 	// Trouble is the last error, "" when the last change went well.
@@ -58,12 +45,11 @@ type Report struct {
 // Router keeps the routes of one network namespace. All methods are safe for
 // concurrent use.
 type Router struct {
-	marks  marks
-	bootNs func() int64
+	bootNs func() int64 // CLOCK_BOOTTIME
 
 	mu     sync.Mutex // guards all below, and the table's changes
 	tab    table
-	close  func() error
+	close  func()
 	prog   plan.Program
 	stop   uint32
 	denied []netip.Prefix
@@ -75,54 +61,65 @@ type Router struct {
 	news     *nl.NetlinkSocket    // nil once Follow has it
 }
 
-// Open serves the network namespace of the calling thread and removes what an
-// earlier process left there: routes outlive their process, so the table itself is
-// the journal. It treats nobody until Set. The caller must Close it. Needs
-// CAP_NET_ADMIN there; Linux 4.0.
-func Open(o Options) (*Router, error) {
-	if o.BootNs == nil {
-		o.BootNs = func() int64 { _, boot := clock.Now(); return boot }
-	}
+// Open serves the network namespace of the calling thread and removes what an earlier
+// process left there: routes outlive their process, so the table itself is the journal. It
+// treats nothing until Set. The caller must Close it. Needs CAP_NET_ADMIN there; Linux
+// 4.0.
+func Open() (*Router, error) {
+	return open(func() int64 { _, boot := clock.Now(); return boot })
+}
+
+func open(bootNs func() int64) (*Router, error) {
 	s, err := dial()
 	if err != nil {
 		return nil, fmt.Errorf("open router: %w", err)
 	}
-	if err := s.permitted(o.Proto); err != nil {
-		return nil, errors.Join(fmt.Errorf("open router: %w", err), s.Close())
+	r := newRouter(s, bootNs)
+	r.close = s.nl.Close
+	if err = s.permitted(); err == nil {
+		err = r.clear()
 	}
-	r, err := newRouter(s, o)
+	if err == nil {
+		r.news, err = subscribe()
+	}
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	r.close = s.Close
-	if r.news, err = subscribe(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open router: %w", err), s.Close())
-	}
-	return r, nil
-}
-
-func newRouter(t table, o Options) (*Router, error) {
-	if o.Proto == 0 {
-		o.Proto = DefaultProto
-	}
-	r := &Router{marks: marks{o.Proto, metricHead | uint32(o.Proto)}, bootNs: o.BootNs, tab: t, planned: make(chan struct{}, 1),
-		targeted: map[uint8]*originals{unix.AF_INET: newOriginals(nil), unix.AF_INET6: newOriginals(nil)}}
-	left, err := r.own()
-	if err != nil {
+		s.nl.Close()
 		return nil, fmt.Errorf("open router: %w", err)
 	}
-	if err := removeAll(t, left); err != nil {
-		return nil, fmt.Errorf("open router: remove routes of an earlier process: %w", err)
-	}
-	r.report.Leftover = len(left)
 	return r, nil
 }
 
-// Set makes prog the whole state: each prefix whose arm in force now is treatment
-// has routes, every other route of ours goes. It reads the table anew, so it also
-// mends what others changed. It says how many prefixes the kernel confirms; those
-// that cannot be treated are in Report, and are no failure. On an error nothing new
-// is in force, and of the state before what still holds: an expiry is kept.
+func newRouter(t table, bootNs func() int64) *Router {
+	return &Router{bootNs: bootNs, tab: t, close: func() {}, planned: make(chan struct{}, 1),
+		targeted: map[uint8]*originals{unix.AF_INET: newOriginals(nil), unix.AF_INET6: newOriginals(nil)}}
+}
+
+// clear removes the routes of an earlier process.
+func (r *Router) clear() error {
+	if err := r.retreat(); err != nil {
+		return fmt.Errorf("remove routes of an earlier process: %w", err)
+	}
+	r.report.Leftover, r.report.Removed = r.report.Removed, 0
+	return nil
+}
+
+// Left counts the routes of ours in the network namespace of the calling thread,
+// and changes none: a process that was killed leaves them.
+func Left() (int, error) {
+	s, err := dial()
+	if err != nil {
+		return 0, err
+	}
+	defer s.nl.Close()
+	left, err := own(s)
+	return len(left), err
+}
+
+// Set makes prog the whole state: each prefix whose arm in force now is treatment has
+// routes; every other route of ours is removed. It reads the table again, so it also
+// repairs outside changes. It returns how many prefixes the kernel confirms; those that
+// cannot be treated are in Report, and are no failure. On an error nothing new is in
+// force, and of the earlier state only what still holds: expiries are kept.
 func (r *Router) Set(prog plan.Program) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,7 +180,7 @@ func (r *Router) SetDeny(nets []netip.Prefix) error {
 	return nil
 }
 
-// Report tells what is in force. Its slice is the caller's.
+// Report returns the present state. The caller owns its slice.
 func (r *Router) Report() Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,20 +196,16 @@ func (r *Router) Close() error {
 	if r.tab == nil {
 		return nil
 	}
-	left, err := r.own()
-	if err == nil {
-		err = removeAll(r.tab, left)
-	}
+	r.stop = ^uint32(0)
+	err := r.retreat()
 	if err != nil {
-		err = fmt.Errorf("close router: %w; remove by hand: ip route flush proto %d; ip -6 route flush proto %d", err, r.marks.proto, r.marks.proto)
+		err = fmt.Errorf("close router: %w; remove by hand: ip route flush proto %d; ip -6 route flush proto %d", err, Proto, Proto)
 	}
 	r.tab = nil
 	r.wake()
 	if r.news != nil {
 		r.news.Close()
 	}
-	if r.close != nil {
-		err = errors.Join(err, r.close())
-	}
+	r.close()
 	return err
 }

@@ -41,12 +41,6 @@ func dial() (*socket, error) {
 	return &socket{s, map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: {Socket: s}}}, nil
 }
 
-// Close closes the socket.
-func (s *socket) Close() error {
-	s.nl.Close()
-	return nil
-}
-
 func (s *socket) request(kind, flags int, body []byte) *nl.NetlinkRequest {
 	req := nl.NewNetlinkRequest(kind, flags)
 	req.AddRawData(body)
@@ -54,25 +48,23 @@ func (s *socket) request(kind, flags int, body []byte) *nl.NetlinkRequest {
 	return req
 }
 
-func (s *socket) add(e entry) error {
-	_, err := s.request(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK, encode(e)).Execute(unix.NETLINK_ROUTE, 0)
-	return err
-}
-
-// remove is content when the route has gone already, with its link for one.
-func (s *socket) remove(e entry) error {
-	_, err := s.request(unix.RTM_DELROUTE, unix.NLM_F_ACK, encodeKey(e)).Execute(unix.NETLINK_ROUTE, 0)
+func (s *socket) do(c step) error {
+	if c.add {
+		_, err := s.request(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK, encode(c.entry)).Execute(unix.NETLINK_ROUTE, 0)
+		return err
+	}
+	_, err := s.request(unix.RTM_DELROUTE, unix.NLM_F_ACK, encodeKey(c.entry)).Execute(unix.NETLINK_ROUTE, 0)
 	if errors.Is(err, unix.ESRCH) {
-		return nil
+		return nil // the route has gone already, with its link for one
 	}
 	return err
 }
 
-// permitted asks for the removal of a route that cannot be there: the kernel checks
-// the privilege first.
-func (s *socket) permitted(proto uint8) error {
-	e := entry{dst: netip.MustParsePrefix("255.255.255.255/32"), proto: proto, metric: metricHead, kind: unix.RTN_UNICAST}
-	if err := s.remove(e); errors.Is(err, unix.EPERM) {
+// permitted tries to remove a route that cannot exist: the kernel checks the privilege
+// first.
+func (s *socket) permitted() error {
+	e := entry{dst: netip.MustParsePrefix("255.255.255.255/32"), proto: Proto, metric: metric, kind: unix.RTN_UNICAST}
+	if err := s.do(step{false, e}); errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("change routes: %w; run as root or grant CAP_NET_ADMIN in this network namespace", err)
 	} else if err != nil {
 		return fmt.Errorf("change routes: %w", err)
@@ -94,6 +86,10 @@ func (s *socket) routes(family, proto uint8, wanted func(head) bool) (out []entr
 }
 
 func (s *socket) dump(body []byte, wanted func(head) bool) (out []entry, err error) {
+	// The netlink module takes the text of a dump's last message for that of an
+	// acknowledgement and panics: where there is no table yet.
+	_ = s.nl.SetExtAck(false)
+	defer func() { _ = s.nl.SetExtAck(true) }()
 	var bad error
 	err = s.request(unix.RTM_GETROUTE, unix.NLM_F_DUMP, body).ExecuteIter(unix.NETLINK_ROUTE, unix.RTM_NEWROUTE, func(m []byte) bool {
 		h, err := decodeHead(m)

@@ -21,7 +21,7 @@ func TestUnfilteredDumpsReadTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer plain.Close()
+	defer plain.nl.Close()
 	if err := unix.SetsockoptInt(plain.nl.GetFd(), unix.SOL_NETLINK, unix.NETLINK_GET_STRICT_CHK, 0); err != nil {
 		t.Skip("needs strict checking to turn off; minimum kernel 4.20")
 	}
@@ -30,7 +30,7 @@ func TestUnfilteredDumpsReadTheSame(t *testing.T) {
 		for name, of := range map[string]struct {
 			proto  uint8
 			wanted func(head) bool
-		}{"all": {0, all}, "own": {r.marks.proto, r.marks.own}} {
+		}{"all": {0, all}, "own": {Proto, head.ours}} {
 			a, errA := strict.routes(f, of.proto, of.wanted)
 			b, errB := plain.routes(f, of.proto, of.wanted)
 			slices.SortFunc(a, func(x, y entry) int { return compareNets(x.dst, y.dst) })

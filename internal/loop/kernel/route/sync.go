@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 var (
@@ -17,9 +17,9 @@ var (
 )
 
 // own lists our routes of both families.
-func (r *Router) own() (out []entry, err error) {
+func own(t table) (out []entry, err error) {
 	for _, f := range families {
-		found, err := r.tab.routes(f, r.marks.proto, r.marks.own)
+		found, err := t.routes(f, Proto, head.ours)
 		if err != nil {
 			return nil, fmt.Errorf("list own routes: %w", err)
 		}
@@ -28,7 +28,7 @@ func (r *Router) own() (out []entry, err error) {
 	return out, nil
 }
 
-// scene is what one reading of the table says.
+// scene is the result of one reading of the table.
 type scene struct {
 	chosen     []target
 	have, want []entry
@@ -40,12 +40,16 @@ func (sc *scene) skip(t target, format string, args ...any) {
 	sc.skips = append(sc.skips, Skip{Prefix: t.prefix, Reason: fmt.Sprintf(format, args...)})
 }
 
-// read looks at the table and says what should be there now.
+// read reads the table and works out what should be there now.
 func (r *Router) read() (sc scene, err error) {
 	if r.tab == nil {
 		return sc, errClosed
 	}
-	if sc.chosen, sc.skips, err = r.chosen(); err != nil {
+	sc.inside = map[netip.Prefix][]netip.Prefix{}
+	if r.stop == 0 {
+		sc.chosen, sc.skips, err = targets(r.prog, r.bootNs(), r.denied)
+	}
+	if err != nil {
 		return sc, err
 	}
 	for _, f := range families {
@@ -74,8 +78,8 @@ func (r *Router) sync() error {
 	return nil
 }
 
-// retreat removes what should not be there and adds nothing: what is left when
-// sync failed, and all that a stop needs. It goes on past refusals.
+// retreat removes what should not be there and adds nothing: the fallback when sync
+// failed, and all that a stop needs. It continues past refusals.
 func (r *Router) retreat() error {
 	sc, err := r.read()
 	if err != nil {
@@ -88,7 +92,7 @@ func (r *Router) retreat() error {
 		if s.add {
 			continue
 		}
-		if err := do(r.tab, s); err != nil {
+		if err := r.tab.do(s); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s, err))
 			continue
 		}
@@ -99,15 +103,8 @@ func (r *Router) retreat() error {
 	return errors.Join(errs...)
 }
 
-func (r *Router) chosen() ([]target, []Skip, error) {
-	if r.stop != 0 {
-		return nil, nil, nil
-	}
-	return targets(r.prog, r.bootNs(), r.denied)
-}
-
-// look reads the table of a family and adds to sc what is there of ours and what
-// should be. With no target only our own routes are asked for.
+// look reads the table of a family and adds to sc our routes and what should be there.
+// Without targets it only requests our own routes.
 func (r *Router) look(family uint8, sc *scene) error {
 	var mine []target
 	var nets []netip.Prefix
@@ -119,14 +116,14 @@ func (r *Router) look(family uint8, sc *scene) error {
 	o, proto := newOriginals(nets), uint8(0)
 	r.targeted[family] = o
 	if len(nets) == 0 {
-		proto = r.marks.proto
+		proto = Proto
 	}
-	found, err := r.tab.routes(family, proto, func(h head) bool { return r.marks.own(h) || o.touches(h.dst) })
+	found, err := r.tab.routes(family, proto, func(h head) bool { return h.ours() || o.touches(h.dst) })
 	if err != nil {
 		return fmt.Errorf("read routes: %w", err)
 	}
 	for _, e := range found {
-		if r.marks.own(head{proto: e.proto, metric: e.metric}) {
+		if (head{proto: e.proto, metric: e.metric}).ours() {
 			sc.have = append(sc.have, e)
 		} else {
 			o.add(e)
@@ -148,21 +145,16 @@ func (r *Router) plot(o *originals, t target, sc *scene) {
 	}
 	pieces := o.pieces(p, real.dst)
 	for _, dst := range pieces {
-		sc.want = append(sc.want, r.marks.copyOf(real, dst, t.cong))
+		sc.want = append(sc.want, copyOf(real, dst, t.cong))
 	}
-	inside := o.inside[p]
-	if len(inside) == 0 {
-		return
+	if inside := o.inside[p]; len(inside) > 0 {
+		sc.inside[p] = inside
+		sc.skip(t, "%d more specific routes keep their addresses, %s among them", len(inside), inside[0])
+		sc.skips[len(sc.skips)-1].Partly = len(pieces) > 0
 	}
-	if sc.inside == nil {
-		sc.inside = map[netip.Prefix][]netip.Prefix{}
-	}
-	sc.inside[p] = inside
-	sc.skip(t, "%d more specific routes keep their addresses, %s among them", len(inside), inside[0])
-	sc.skips[len(sc.skips)-1].Partly = len(pieces) > 0
 }
 
-// compare counts copies whose original has moved, and copies that somebody touched.
+// compare counts copies whose original has moved, and copies that something else changed.
 func (r *Router) compare(sc scene) (drift, lost uint64) {
 	have, want, still := byDst(sc.have), byDst(sc.want), make(map[record.Prefix]bool, len(sc.chosen))
 	for _, t := range sc.chosen {
@@ -196,10 +188,10 @@ func (r *Router) carryOut(todo []step, want []entry) error {
 	if err := apply(r.tab, todo); err != nil {
 		return err
 	}
-	have, err := r.own()
+	have, err := own(r.tab)
 	if err == nil {
 		if wrong := steps(have, want); len(wrong) > 0 {
-			err = fmt.Errorf("read back %d routes that differ; to be right: %s", len(wrong), wrong[0])
+			err = fmt.Errorf("read back %d routes that differ; first fix: %s", len(wrong), wrong[0])
 		}
 	}
 	if err != nil {
@@ -208,7 +200,7 @@ func (r *Router) carryOut(todo []step, want []entry) error {
 	return nil
 }
 
-// account writes down what was done and what is there now, as the kernel confirms it.
+// account records what was done and what holds now, as the kernel confirms it.
 func (r *Router) account(done []step, sc scene, now []entry) {
 	r.put = byDst(now)
 	added := 0

@@ -8,7 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/abi"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/tcp/abi"
 )
 
 func TestTreatsNewConnections(t *testing.T) {
@@ -36,6 +37,34 @@ func TestTreatsNewConnections(t *testing.T) {
 	}
 	if got := w.ours(); got != "" {
 		t.Errorf("left behind:\n%s", got)
+	}
+}
+
+// TestLeft counts what is ours, with routes and in a namespace that has no table at all.
+func TestLeft(t *testing.T) {
+	w := newEdge(t).gateways()
+	r := w.router()
+	left := func() (n int) {
+		t.Helper()
+		if err := w.edge.Do(func() (err error) { n, err = Left(); return err }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := left(); n != 0 {
+		t.Errorf("%d before the plan", n)
+	}
+	w.set(r, programOf("bbr", planned4, planned6))
+	if n := left(); n != 2 {
+		t.Errorf("%d of two prefixes", n)
+	}
+	empty, err := netns.Anonymous()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer empty.Close()
+	if err := empty.Do(func() error { _, err := Left(); return err }); err != nil {
+		t.Errorf("without a table: %v", err)
 	}
 }
 

@@ -14,11 +14,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/abi"
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/plan"
-	"github.com/congctl/congctl/internal/core/record"
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // edgeWorld is an edge behind two gateways, which are two links of one far
@@ -101,7 +101,7 @@ func newEdge(t testing.TB) *edgeWorld {
 	return w
 }
 
-// gateways gives the edge its plain default routes.
+// gateways adds the edge's plain default routes.
 func (w *edgeWorld) gateways() *edgeWorld {
 	w.ipEdge("route add default via 10.9.0.254 src 192.0.2.1 metric 20 mtu 1400 proto bgp")
 	w.ipEdge("-6 route add default via fd09:0::fe src 2001:db8:ffff::1 metric 20 proto bgp")
@@ -110,10 +110,13 @@ func (w *edgeWorld) gateways() *edgeWorld {
 
 func (w *edgeWorld) sysctl(ns *netns.NS, key, value string) {
 	w.t.Helper()
-	if err := ns.SetSysctl(key, value); err != nil {
+	err := ns.Do(func() error { return os.WriteFile(sysctlPath(key), []byte(value), 0) })
+	if err != nil {
 		w.t.Fatal(err)
 	}
 }
+
+func sysctlPath(key string) string { return "/proc/sys/" + strings.ReplaceAll(key, ".", "/") }
 
 func (w *edgeWorld) ipEdge(format string, args ...any) string {
 	w.t.Helper()
@@ -144,7 +147,7 @@ func (w *edgeWorld) router() *Router {
 	w.t.Helper()
 	var r *Router
 	err := w.edge.Do(func() (err error) {
-		r, err = Open(Options{BootNs: func() int64 { return 100e9 }})
+		r, err = open(func() int64 { return 100e9 })
 		return err
 	})
 	if err != nil {

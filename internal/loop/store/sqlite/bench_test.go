@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // benchRows are rows as a busy edge has them: small counts, rates with fractions.
@@ -49,7 +49,7 @@ func BenchmarkCommitRound(b *testing.B) {
 				}
 			}
 			if prefixes > 0 {
-				_ = s.Checkpoint(bg)
+				_, _ = s.write.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 				fi, _ := os.Stat(s.Path())
 				b.ReportMetric(float64(fi.Size())/float64(b.N)/float64(prefixes), "B/row")
 				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(prefixes), "us/row")
@@ -74,17 +74,6 @@ func BenchmarkReplay(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(rows), "ns/row")
-}
-
-func BenchmarkPrefixWindows(b *testing.B) {
-	s := fill(b, 48, 2000)
-	p := record.Prefix(0x0b000000 + 300<<8 | 24)
-	b.ResetTimer()
-	for b.Loop() {
-		if err := s.PrefixWindows(bg, p, 0, 1<<40, func(*record.Window) error { return nil }); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 func BenchmarkOpen(b *testing.B) {

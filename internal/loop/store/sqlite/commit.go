@@ -9,16 +9,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // rowsPerInsert: 8 rows a statement cost 5.6 us a row, 1 costs 8.8 us, and 32
 // or 128 cost the same or more (20,000 rows a commit, 2 cores).
 const rowsPerInsert = 8
 
-// CommitRound writes c in one transaction. A window that is already closed in
-// the store, or a key given twice, is [ErrExists]; no room is [ErrFull]. After
-// an error nothing of c is in the store.
+// CommitRound writes c in one transaction. A window that is already closed in the store,
+// or a key that occurs twice, is [ErrExists]; a full disk is [ErrFull]. After an error
+// nothing of c is in the store.
 func (s *Store) CommitRound(ctx context.Context, c *Commit) error {
 	if s.write == nil {
 		return s.refuseWrite("commit round")
@@ -106,12 +106,12 @@ func putRows(ctx context.Context, tx conn, rows []record.Window) error {
 }
 
 func putRowsBy(ctx context.Context, tx conn, rows []record.Window, n int) (err error) {
-	insert, err := tx.PrepareContext(ctx, "INSERT INTO windows VALUES "+slots(columnsOf["windows"], n))
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO windows VALUES "+slots(windowColumns, n))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, insert.Close()) }()
-	args := make([]any, 0, n*columnsOf["windows"])
+	args := make([]any, 0, n*windowColumns)
 	for ; len(rows) > 0; rows = rows[n:] {
 		args = args[:0]
 		for i := range rows[:n] {

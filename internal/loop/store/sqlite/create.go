@@ -84,8 +84,8 @@ func writeBeside(path string, image []byte) (tmp string, err error) {
 	return f.Name(), nil
 }
 
-// putInPlace links, because a link never replaces what is there. Only an empty
-// file is replaced, in one step.
+// putInPlace links, because a link never replaces an existing file. It replaces only an
+// empty file, in one step.
 func putInPlace(tmp, path string) error {
 	err := os.Link(tmp, path)
 	if !errors.Is(err, fs.ErrExist) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 type content struct {
@@ -22,6 +22,11 @@ type content struct {
 	Events   []Event
 	Plans    []Plan
 	Settings [][]byte
+}
+
+func plansOf(s *Store) ([]Plan, error) {
+	plans, err := list(bg, s.read, "plans", "ORDER BY serial DESC", nil, planOf)
+	return plans, explain(s.path, "read plans", err)
 }
 
 func readAll(s *Store) (c content, err error) {
@@ -33,7 +38,7 @@ func readAll(s *Store) (c content, err error) {
 		c.Events, err = s.Events(bg, 0, 1000)
 	}
 	if err == nil {
-		c.Plans, err = s.Plans(bg, 1000)
+		c.Plans, err = plansOf(s)
 	}
 	if err == nil {
 		var v []byte
@@ -43,7 +48,7 @@ func readAll(s *Store) (c content, err error) {
 	return c, err
 }
 
-// filled makes a closed store with some windows and gives its bytes and content.
+// filled makes a closed store with some windows and returns its bytes and content.
 func filled(t *testing.T) (path string, file []byte, c content) {
 	t.Helper()
 	s := newStore(t)
@@ -64,7 +69,7 @@ func filled(t *testing.T) (path string, file []byte, c content) {
 	return s.Path(), file, c
 }
 
-// openAndRead gives what a process learns from these bytes, after checking that
+// openAndRead returns what a process learns from these bytes, after checking that
 // none of them changed.
 func openAndRead(t *testing.T, file []byte, o Options) (content, error) {
 	t.Helper()
@@ -138,11 +143,11 @@ func TestForeignFiles(t *testing.T) {
 		"one byte":    {[]byte{7}, ErrForeign, "starts with"},
 		"elf":         {append([]byte("\x7fELF"), make([]byte, 9000)...), ErrForeign, "ELF"},
 		"zeros":       {make([]byte, 8192), ErrDamaged, "all zeros"},
-		"cut header":  {file[:50], ErrDamaged, "cut off after 50 bytes"},
+		"cut header":  {file[:50], ErrDamaged, "truncated after 50 bytes"},
 		"cut page":    {file[:3000], ErrDamaged, ""},
 		"cut file":    {file[:len(file)/4096/2*4096], ErrDamaged, ""},
 		"other app":   {patched(68, 0, 0, 0, 9), ErrForeign, "application_id 0x9"},
-		"newer":       {patched(60, 0, 0, 0, 99), ErrNewer, "schema 99, this congctl knows up to 4"},
+		"newer":       {patched(60, 0, 0, 0, 99), ErrNewer, "schema 99, this congctl reads up to 4"},
 		"version 0":   {patched(60, 0, 0, 0, 0), ErrDamaged, "schema version 0"},
 		"sqlite file": {otherApp(t), ErrForeign, "another application"},
 	}

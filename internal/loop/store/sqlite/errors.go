@@ -8,11 +8,11 @@ import (
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/congctl/congctl/internal/core/journal"
+	"github.com/congctl/congctl/internal/loop/journal"
 )
 
-// What can be wrong with a store. Each is wrapped with the path, what was found
-// and the next step; the file is never changed by any of them.
+// What can be wrong with a store. Each is wrapped with the path, the fault and the next
+// step; none of them changes the file.
 var (
 	ErrForeign  = errors.New("not a congctl store")
 	ErrDamaged  = errors.New("store damaged")

@@ -1,9 +1,10 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func putEvents(ctx context.Context, tx conn, events []Event) error {
@@ -23,21 +24,17 @@ func putEvents(ctx context.Context, tx conn, events []Event) error {
 	return nil
 }
 
-// AddEvents writes events that belong to no round. IDs given are ignored.
-func (s *Store) AddEvents(ctx context.Context, events ...Event) error {
-	return s.CommitRound(ctx, &Commit{Events: events})
+// Events returns the last n events, 0 for all, of a prefix, or of all when p is 0, newest first.
+func (s *Store) Events(ctx context.Context, p record.Prefix, n int) ([]Event, error) {
+	where, args := "ORDER BY id DESC LIMIT ?", []any{cmp.Or(n, -1)}
+	if p != 0 {
+		where, args = "WHERE prefix = ? ORDER BY id DESC LIMIT ?", []any{int64(p), cmp.Or(n, -1)}
+	}
+	events, err := list(ctx, s.read, "events", where, args, eventOf)
+	return events, explain(s.path, "read events", err)
 }
 
-// Events gives the last n events of a prefix, or of all when p is 0, newest first.
-func (s *Store) Events(ctx context.Context, p record.Prefix, n int) (events []Event, err error) {
-	where, args := "events ORDER BY id DESC LIMIT ?", []any{n}
-	if p != 0 {
-		where, args = "events WHERE prefix = ? ORDER BY id DESC LIMIT ?", []any{int64(p), n}
-	}
-	err = each(ctx, s.read, "events", where, args, func(r []any) error {
-		events = append(events, Event{ID: r[0].(int64), At: r[1].(int64), Kind: r[2].(string),
-			Prefix: record.Prefix(r[3].(int64)), Text: r[4].(string), Evidence: []byte(r[5].(string))})
-		return nil
-	})
-	return events, explain(s.path, "read events", err)
+func eventOf(r []any) Event {
+	return Event{ID: r[0].(int64), At: r[1].(int64), Kind: r[2].(string), Prefix: record.Prefix(r[3].(int64)), Text: r[4].(string),
+		Evidence: []byte(r[5].(string))}
 }

@@ -24,9 +24,9 @@ var errAbsent = errors.New("no store yet")
 
 var sqliteMagic = []byte("SQLite format 3\x00")
 
-// sniff reads the first 100 bytes itself, because SQLite, asked to open another
-// application's file, may already replay that file's journal. A new store is
-// linked into place whole, so its header is right from its first moment on.
+// sniff reads the first 100 bytes itself, because SQLite, opening another application's
+// file, may already replay that file's journal. A new store is linked into place whole, so
+// its header is right from the start.
 func sniff(path string) error {
 	fi, err := os.Stat(path)
 	switch {
@@ -62,7 +62,7 @@ func judgeHead(path string, head []byte) error {
 	case !bytes.HasPrefix(head, sqliteMagic):
 		return foreign(path, fmt.Sprintf("a file that starts with %q", head[:min(16, len(head))]))
 	case len(head) < 100:
-		return fmt.Errorf("open store %s: %w: cut off after %d bytes; %s", path, ErrDamaged, len(head), damagedHint)
+		return fmt.Errorf("open store %s: %w: truncated after %d bytes; %s", path, ErrDamaged, len(head), damagedHint)
 	}
 	if id := binary.BigEndian.Uint32(head[68:]); id != applicationID {
 		return foreign(path, fmt.Sprintf("an SQLite file of another application (application_id %#x, ours is %#x)", id, applicationID))
@@ -105,7 +105,7 @@ func inspect(ctx context.Context, db *sql.DB, path string, o Options) error {
 func judgeVersion(path string, v int, readOnly bool) error {
 	switch {
 	case v > schemaVersion:
-		return fmt.Errorf("open store %s: %w: it has schema %d, this congctl knows up to %d; upgrade congctl, or choose another path",
+		return fmt.Errorf("open store %s: %w: it has schema %d, this congctl reads up to %d; upgrade congctl, or choose another path",
 			path, ErrNewer, v, schemaVersion)
 	case v < 1:
 		return fmt.Errorf("open store %s: %w: schema version %d; %s", path, ErrDamaged, v, damagedHint)
@@ -116,18 +116,14 @@ func judgeVersion(path string, v int, readOnly bool) error {
 	return nil
 }
 
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func versionOf(ctx context.Context, db querier) (v int, err error) {
+func versionOf(ctx context.Context, db conn) (v int, err error) {
 	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
 	return v, err
 }
 
 // quickCheck reads every page once: structure and column types, not the
 // agreement of index and table (integrity_check), which costs a sort more.
-func quickCheck(ctx context.Context, db querier, path string) error {
+func quickCheck(ctx context.Context, db conn, path string) error {
 	var found string
 	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
 		return explain(path, "check", err)
@@ -161,18 +157,10 @@ func checkSchema(ctx context.Context, db *sql.DB, path string) error {
 }
 
 func schemaOf(ctx context.Context, c conn) (map[string]string, error) {
-	rows, err := c.QueryContext(ctx, "SELECT name, coalesce(sql, '') FROM sqlite_schema")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	objects := map[string]string{}
-	for rows.Next() {
-		var name, text string
-		if err := rows.Scan(&name, &text); err != nil {
-			return nil, err
-		}
-		objects[name] = text
-	}
-	return objects, rows.Err()
+	err := scan(ctx, c, "SELECT name, coalesce(sql, '') FROM sqlite_schema", nil, func(row []any) error {
+		objects[fmt.Sprint(row[0])] = fmt.Sprint(row[1])
+		return nil
+	})
+	return objects, err
 }

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // killed starts a committing child, kills it some time after it has reported so
-// many lines (its store open, then one for each commit), and gives the last
+// many lines (its store open, then one for each commit), and returns the last
 // window whose commit it had reported.
 func killed(t *testing.T, path string, lines int, after time.Duration) (acked int64) {
 	t.Helper()

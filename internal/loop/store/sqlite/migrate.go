@@ -53,8 +53,8 @@ func lift(ctx context.Context, tx *sql.Tx, path string) error {
 	return err
 }
 
-// backup writes PATH.backup-vN-DATE by VACUUM INTO (a consistent copy, the log
-// included), opens and checks it, and only then gives it its name.
+// backup writes PATH.backup-vN-DATE by VACUUM INTO (a consistent copy that includes the
+// log), opens and checks it, and only then renames it to that.
 func backup(ctx context.Context, db *sql.DB, path string, v int, at time.Time) error {
 	final, err := freeName(fmt.Sprintf("%s.backup-v%d-%s", path, v, at.UTC().Format("2006-01-02")))
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // storeV1 makes a store of schema 1 from the fixture and more statements.
@@ -68,7 +69,7 @@ func TestMigrateV1(t *testing.T) {
 		t.Errorf("heads: %v\n%s", err, d)
 	}
 	wantRest := content{
-		Rounds: []Round{{RoundStart: 1767323100, Window: 1767322800, Known: 2, Ranked: 1, InGroup: 1, Selected: 1, New: 1, SelectionJSON: []byte(`["203.0.113.0/24"]`)}},
+		Rounds: []Round{{Summary: policy.Summary{RoundStart: 1767323100, Window: 1767322800, Known: 2, Ranked: 1, InGroup: 1, Selected: 1, New: 1}, SelectionJSON: []byte(`["203.0.113.0/24"]`)}},
 		Events: []Event{{ID: 2, At: 1767323200, Kind: "stop", Text: "stopped by hand", Evidence: []byte{}},
 			{ID: 1, At: 1767323100, Kind: "selected", Prefix: v4, Text: "selected: duty 0.92", Evidence: []byte(`{"duty":0.92}`)}},
 		Plans: []Plan{{Serial: 1, Created: 1767323100, Hash: "abc123", Text: []byte("format 1\n203.0.113.0/24 bbr\n")}},

@@ -5,8 +5,9 @@ import (
 	"database/sql"
 	_ "embed"
 	"fmt"
+	"slices"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Schema 1 kept prefixes as text, had no checksums, knew neither carry-over nor
@@ -36,7 +37,7 @@ DROP TABLE v1_plans; DROP TABLE v1_settings; DROP TABLE v1_meta;
 
 func step1to2(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, asideV1+schemaV2); err != nil {
-		return fmt.Errorf("set old tables aside: %w", err)
+		return fmt.Errorf("rename old tables: %w", err)
 	}
 	for _, c := range copiesV1 {
 		if err := copyRows(ctx, tx, c); err != nil {
@@ -47,15 +48,12 @@ func step1to2(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// copyV1 fills one table: from gives its columns without the sum; prefix is the
-// index of the one that is a prefix as text, or -1.
+// copyV1 fills one table: from selects its columns without the sum; prefix is the index of
+// the one that is a prefix as text, or -1.
 type copyV1 struct {
 	table, from string
 	prefix      int
 }
-
-// columnsV2 of each table, sum included.
-var columnsV2 = map[string]int{"window_heads": 4, "windows": 23, "rounds": 13, "events": 7, "plans": 5, "settings": 3}
 
 var copiesV1 = []copyV1{
 	{"window_heads", `SELECT start, (SELECT count(*) FROM v1_windows w WHERE w.start = s.start),
@@ -71,28 +69,12 @@ var copiesV1 = []copyV1{
 }
 
 func copyRows(ctx context.Context, tx *sql.Tx, c copyV1) error {
-	rows, err := tx.QueryContext(ctx, c.from)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	values := make([]any, columnsV2[c.table]-1, columnsV2[c.table])
-	targets := make([]any, len(values))
-	for i := range values {
-		targets[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(targets...); err != nil {
-			return err
-		}
+	return scan(ctx, tx, c.from, nil, func(values []any) error {
 		if err := fixPrefix(values, c.prefix); err != nil {
 			return err
 		}
-		if err := put(ctx, tx, "INSERT", c.table, values...); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return put(ctx, tx, "INSERT", c.table, slices.Clone(values)...)
+	})
 }
 
 func fixPrefix(values []any, i int) error {

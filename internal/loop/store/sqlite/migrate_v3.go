@@ -29,30 +29,15 @@ func step3to4(ctx context.Context, tx *sql.Tx) error {
 }
 
 func copyV3(ctx context.Context, tx *sql.Tx) (err error) {
-	rows, err := tx.QueryContext(ctx, "SELECT * FROM v3_windows ORDER BY start, prefix, arm, cong, carryover, control")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
 	insert, err := tx.PrepareContext(ctx, "INSERT INTO windows VALUES "+slots(columnsV3+4, 1))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, insert.Close()) }()
-	values := make([]any, columnsV3)
-	targets := make([]any, columnsV3)
-	for i := range values {
-		targets[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(targets...); err != nil {
-			return err
-		}
-		if _, err := insert.ExecContext(ctx, widened(values)...); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return scan(ctx, tx, "SELECT * FROM v3_windows ORDER BY start, prefix, arm, cong, carryover, control", nil, func(v3 []any) error {
+		_, err := insert.ExecContext(ctx, widened(v3)...)
+		return err
+	})
 }
 
 // widened is a row of schema 3 in schema 4. A damaged row stays one: it gets a

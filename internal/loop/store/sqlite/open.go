@@ -18,6 +18,7 @@ import (
 // Options of Open. The zero value opens for writing with everything checked.
 type Options struct {
 	ReadOnly  bool      // no creation, no migration, no write; several readers may run beside one writer
+	Still     bool      // with ReadOnly: a copy that no process writes; no file is made beside it
 	SkipCheck bool      // do not read the whole file first (about 200 MB/s); rows are still checked as they are read
 	CreatedBy string    // program and version, kept in a new store
 	At        time.Time // now: the creation time of a new store and the date in a backup's name
@@ -46,8 +47,8 @@ type Store struct {
 // absent or empty, and migrates an older schema after a backup.
 //
 // It fails with fs.ErrNotExist (read-only, no file), [ErrForeign], [ErrDamaged],
-// [ErrNewer], [ErrOlder] (read-only), [ErrLocked]; each names the path, what was
-// found and the next step, and leaves the file as it is.
+// [ErrNewer], [ErrOlder] (read-only), [ErrLocked]; each names the path, the fault and the
+// next step, and leaves the file as it is.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	useOFDLocks()
 	path, err := filepath.Abs(path)
@@ -56,7 +57,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	if err := sniff(path); errors.Is(err, errAbsent) {
 		if o.ReadOnly {
-			return nil, fmt.Errorf("open store %s: %w; it is made by the first \"congctl up\" on this host", path, fs.ErrNotExist)
+			return nil, fmt.Errorf("open store %s: %w; the first \"congctl up\" on this host makes it", path, fs.ErrNotExist)
 		}
 		if err := create(ctx, path, o); err != nil {
 			return nil, err
@@ -70,7 +71,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 func openExisting(ctx context.Context, path string, o Options) (*Store, error) {
 	s := &Store{path: path}
 	var err error
-	if s.read, err = openReader(ctx, path); err != nil {
+	if s.read, err = openReader(ctx, path, o.Still); err != nil {
 		return nil, err
 	}
 	if err := inspect(ctx, s.read, path, o); err != nil {
@@ -100,13 +101,19 @@ func (s *Store) openWriter(ctx context.Context, o Options) error {
 // openReader opens read-only. In a directory where it may not write, SQLite
 // cannot make the shared-memory file of the log. Where neither exists no writer
 // runs (a writer always has both), and the file can be read as immutable.
-func openReader(ctx context.Context, path string) (*sql.DB, error) {
-	db, err := openReaderAs(ctx, path, "ro")
-	if err != nil && absentOrEmpty(path+"-wal") && absentOrEmpty(path+"-shm") && !isDamage(err) {
-		db, err = openReaderAs(ctx, path, "ro&immutable=1")
+func openReader(ctx context.Context, path string, still bool) (*sql.DB, error) {
+	mode := "ro"
+	if still {
+		mode = immutable
+	}
+	db, err := openReaderAs(ctx, path, mode)
+	if err != nil && mode != immutable && absentOrEmpty(path+"-wal") && absentOrEmpty(path+"-shm") && !isDamage(err) {
+		db, err = openReaderAs(ctx, path, immutable)
 	}
 	return db, explain(path, "open", err)
 }
+
+const immutable = "ro&immutable=1"
 
 func openReaderAs(ctx context.Context, path, mode string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", dsn(path, mode))
@@ -154,16 +161,6 @@ var useOFDLocks = sync.OnceFunc(func() { _, _ = driver.OFDLocking(true) })
 
 // Path is the file's absolute path.
 func (s *Store) Path() string { return s.path }
-
-// Checkpoint copies the log into the file and cuts the log to nothing, as far
-// as current readers allow.
-func (s *Store) Checkpoint(ctx context.Context) error {
-	if s.write == nil {
-		return s.refuseWrite("checkpoint")
-	}
-	_, err := s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	return explain(s.path, "checkpoint", err)
-}
 
 // Close ends the store. The last writer to close copies the log into the file.
 func (s *Store) Close() error {

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // putPlan takes the same plan twice (a push that is repeated), but never another
@@ -14,7 +14,7 @@ func putPlan(ctx context.Context, tx conn, p *Plan) error {
 	if p == nil {
 		return nil
 	}
-	old, err := plansIn(ctx, tx, "plans WHERE serial = ?", int64(p.Serial))
+	old, err := list(ctx, tx, "plans", "WHERE serial = ?", []any{int64(p.Serial)}, planOf)
 	if err != nil {
 		return err
 	}
@@ -27,39 +27,24 @@ func putPlan(ctx context.Context, tx conn, p *Plan) error {
 	return nil
 }
 
-func plansIn(ctx context.Context, c conn, where string, args ...any) (plans []Plan, err error) {
-	err = each(ctx, c, "plans", where, args, func(r []any) error {
-		plans = append(plans, Plan{Serial: record.PlanID(r[0].(int64)), Created: r[1].(int64), Hash: r[2].(string), Text: r[3].([]byte)})
-		return nil
-	})
-	return plans, err
+func planOf(r []any) Plan {
+	return Plan{Serial: record.PlanID(r[0].(int64)), Created: r[1].(int64), Hash: r[2].(string), Text: r[3].([]byte)}
 }
 
-// SavePlan writes a plan that belongs to no round.
-func (s *Store) SavePlan(ctx context.Context, p Plan) error {
-	return s.CommitRound(ctx, &Commit{Plan: &p})
-}
-
-// Plan gives the plan with this serial; ok is false when the store has none.
+// Plan returns the plan with this serial; ok is false when the store has none.
 func (s *Store) Plan(ctx context.Context, serial record.PlanID) (p Plan, ok bool, err error) {
-	return s.onePlan(ctx, "plans WHERE serial = ?", int64(serial))
+	return s.onePlan(ctx, "WHERE serial = ?", int64(serial))
 }
 
-// LatestPlan gives the plan with the highest serial; ok is false when there is none.
+// LatestPlan returns the plan with the highest serial; ok is false when there is none.
 func (s *Store) LatestPlan(ctx context.Context) (p Plan, ok bool, err error) {
-	return s.onePlan(ctx, "plans ORDER BY serial DESC LIMIT 1")
+	return s.onePlan(ctx, "ORDER BY serial DESC LIMIT 1")
 }
 
 func (s *Store) onePlan(ctx context.Context, where string, args ...any) (Plan, bool, error) {
-	plans, err := plansIn(ctx, s.read, where, args...)
+	plans, err := list(ctx, s.read, "plans", where, args, planOf)
 	if err != nil || len(plans) == 0 {
 		return Plan{}, false, explain(s.path, "read plan", err)
 	}
 	return plans[0], true, nil
-}
-
-// Plans gives the last n plans, highest serial first.
-func (s *Store) Plans(ctx context.Context, n int) ([]Plan, error) {
-	plans, err := plansIn(ctx, s.read, "plans ORDER BY serial DESC LIMIT ?", n)
-	return plans, explain(s.path, "read plans", err)
 }

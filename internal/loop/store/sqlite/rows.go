@@ -7,11 +7,6 @@ import (
 	"strings"
 )
 
-// Columns of each table, sum included: the order is the schema's.
-var columnsOf = map[string]int{
-	"window_heads": 4, "windows": 27, "rounds": 13, "events": 7, "plans": 5, "settings": 3,
-}
-
 // conn is what a transaction, a pool and a single connection share.
 type conn interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
@@ -20,7 +15,7 @@ type conn interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// put writes one row; columns are all but the sum.
+// put writes one row; columns are all except the sum.
 func put(ctx context.Context, c conn, verb, table string, columns ...any) error {
 	row := append(columns, sumOf(table, columns))
 	_, err := c.ExecContext(ctx, verb+" INTO "+table+" VALUES "+slots(len(row), 1), row...)
@@ -33,24 +28,42 @@ func slots(columns, rows int) string {
 	return strings.Repeat(one+",", rows-1) + one
 }
 
-// each reads whole rows of table, checks their sums, and hands them out. The
-// slice is used again for the next row.
-func each(ctx context.Context, c conn, table, where string, args []any, row func([]any) error) (err error) {
-	rows, err := c.QueryContext(ctx, "SELECT "+table+".* FROM "+where, args...)
+// list reads whole rows of table as of makes them.
+func list[T any](ctx context.Context, c conn, table, where string, args []any, of func([]any) T) (out []T, err error) {
+	err = each(ctx, c, table, where, args, func(row []any) error {
+		out = append(out, of(row))
+		return nil
+	})
+	return out, err
+}
+
+// each reads whole rows of table, checks their sums, and hands them out as scan does.
+func each(ctx context.Context, c conn, table, where string, args []any, row func([]any) error) error {
+	return scan(ctx, c, "SELECT * FROM "+table+" "+where, args, func(values []any) error {
+		if err := checkSum(table, values); err != nil {
+			return err
+		}
+		return row(values)
+	})
+}
+
+// scan hands out what a query returns. The slice is used again for the next row.
+func scan(ctx context.Context, c conn, query string, args []any, row func([]any) error) (err error) {
+	rows, err := c.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	values := make([]any, columnsOf[table])
-	targets := make([]any, len(values))
+	names, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values, targets := make([]any, len(names)), make([]any, len(names))
 	for i := range values {
 		targets[i] = &values[i]
 	}
 	for rows.Next() {
 		if err := rows.Scan(targets...); err != nil {
-			return err
-		}
-		if err := checkSum(table, values); err != nil {
 			return err
 		}
 		if err := row(values); err != nil {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Setting gives the value under key; ok is false when it was never set.
+// Setting returns the value under key; ok is false when it was never set.
 func (s *Store) Setting(ctx context.Context, key string) (value []byte, ok bool, err error) {
-	err = each(ctx, s.read, "settings", "settings WHERE key = ?", []any{key}, func(r []any) error {
+	err = each(ctx, s.read, "settings", "WHERE key = ?", []any{key}, func(r []any) error {
 		value, ok = r[1].([]byte), true
 		return nil
 	})

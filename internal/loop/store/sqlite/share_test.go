@@ -12,8 +12,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/record"
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Readers of this process and of another one scan while a writer commits and
@@ -60,7 +62,7 @@ func commitBesideReaders(t *testing.T, s *Store) {
 		if err := s.CommitRound(bg, &Commit{Closed: true, Start: start, Rows: windowRows(start)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Prune(bg, Before{Windows: start - 5*300}); err != nil {
+		if err := s.Prune(bg, Before{Windows: start - 5*300}); err != nil {
 			t.Fatal(err)
 		}
 		if i%10 == 9 {
@@ -101,7 +103,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// unprivileged gives a folder that other users reach, a copy of this test
+// unprivileged returns a folder that other users reach, a copy of this test
 // binary in it, and a way to start it without rights on the folder.
 func unprivileged(t *testing.T) (dir string, run func(path string) (string, error)) {
 	t.Helper()
@@ -180,31 +182,29 @@ func TestSniffKeepsLocks(t *testing.T) {
 	if err := s.SetSetting(bg, "k", []byte("v")); err != nil { // every connection has its lock now
 		t.Fatal(err)
 	}
-	before := locksOn(t, s.Path())
-	if err := sniff(s.Path()); err != nil {
-		t.Fatal(err)
-	}
-	if after := locksOn(t, s.Path()); before == 0 || after != before {
-		t.Errorf("%d locks on the file before a sniff, %d after", before, after)
-	}
-}
-
-// locksOn counts the kernel's locks on a file (proc_locks(5): the field before
-// the range is device and inode). The table is of all processes and read in pieces:
-// where others lock and unlock meanwhile a line can be missed, hence the most of many
-// looks.
-func locksOn(t *testing.T, path string) (most int) {
-	t.Helper()
-	fi, err := os.Stat(path)
+	probe, err := os.Open(s.Path()) // closed last: under POSIX locks that, too, would free them
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 50 {
-		table, err := os.ReadFile("/proc/locks")
-		if err != nil {
-			t.Fatal(err)
-		}
-		most = max(most, strings.Count(string(table), fmt.Sprintf(":%d ", fi.Sys().(*syscall.Stat_t).Ino)))
+	defer probe.Close()
+	if !locked(t, probe) {
+		t.Fatal("no lock on the file before the sniff")
 	}
-	return most
+	if err := sniff(s.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if !locked(t, probe) {
+		t.Error("the sniff freed the store's lock on the file")
+	}
+}
+
+// locked asks the kernel whether another descriptor holds any lock on the file
+// (F_OFD_GETLK, fcntl_locking(2)).
+func locked(t *testing.T, probe *os.File) bool {
+	t.Helper()
+	lock := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(probe.Fd(), unix.F_OFD_GETLK, &lock); err != nil {
+		t.Fatal(err)
+	}
+	return lock.Type != unix.F_UNLCK
 }

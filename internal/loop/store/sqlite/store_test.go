@@ -14,8 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/congctl/congctl/internal/core/journal"
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 var (
@@ -77,8 +78,8 @@ func sampleCommit(rng *rand.Rand, i int, rows int) *Commit {
 	p := record.Prefix(0x0b000000 | 24)
 	return &Commit{
 		Closed: true, Start: start, Rows: someWindows(rng, start, rows),
-		Round: &Round{RoundStart: start + 300, Window: start, Known: 9, Ranked: 8, InGroup: 7, Selected: 6, New: 5, Released: 4,
-			Refused: 3, BoundaryBytesPerS: 1234.5, Note: "n", SelectionJSON: []byte(`["11.0.0.0/24"]`)},
+		Round: &Round{Summary: policy.Summary{RoundStart: start + 300, Window: start, Known: 9, Ranked: 8, InGroup: 7, Selected: 6, New: 5, Released: 4,
+			Refused: 3, BoundaryBytesPerS: 1234.5, Note: "n"}, SelectionJSON: []byte(`["11.0.0.0/24"]`)},
 		Events: []Event{{At: start + 300, Kind: "selected", Prefix: p, Text: "duty 0.9", Evidence: []byte(`{"duty":0.9}`)},
 			{At: start + 301, Kind: "start", Text: "no prefix"}},
 		Plan:     &Plan{Serial: record.PlanID(i + 1), Created: start, Hash: "h", Text: []byte("plan\x00text")},
@@ -140,7 +141,7 @@ func checkSmallTables(t *testing.T, s *Store) {
 	if _, ok, err := s.Plan(bg, 99); ok || err != nil {
 		t.Errorf("plan 99: %v %v", ok, err)
 	}
-	if plans, err := s.Plans(bg, 10); err != nil || len(plans) != 3 || plans[0].Serial != 3 {
+	if plans, err := plansOf(s); err != nil || len(plans) != 3 || plans[0].Serial != 3 {
 		t.Errorf("plans: %v %v", plans, err)
 	}
 	if v, ok, err := s.Setting(bg, "last"); err != nil || !ok || v[0] != 2 {
@@ -148,30 +149,6 @@ func checkSmallTables(t *testing.T, s *Store) {
 	}
 	if start, ok, err := s.LastWindow(bg); start != c.Start || !ok || err != nil {
 		t.Errorf("last window: %d %v %v", start, ok, err)
-	}
-}
-
-func TestPrefixWindowsEqualsFilter(t *testing.T) {
-	s := newStore(t)
-	rng := rand.New(rand.NewPCG(2, 2))
-	for i := range 5 {
-		if err := s.CommitRound(bg, sampleCommit(rng, i, 40)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, p := range []record.Prefix{0x0b000000 | 24, 0x20010db8_00000000 | 5<<8 | 56} {
-		var got, want []record.Window
-		for _, w := range allWindows(t, s) {
-			if w.Prefix == p && w.Start >= first+300 && w.Start < first+1200 {
-				want = append(want, w)
-			}
-		}
-		if err := s.PrefixWindows(bg, p, first+300, first+1200, func(w *record.Window) error { got = append(got, *w); return nil }); err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(want, got); d != "" || len(want) != 3 {
-			t.Errorf("%s: %d rows\n%s", p, len(want), d)
-		}
 	}
 }
 
@@ -278,11 +255,11 @@ func TestPlanTwiceIsOnePlan(t *testing.T) {
 	s := newStore(t)
 	p := Plan{Serial: 4, Created: 1, Hash: "h", Text: nil}
 	for range 2 {
-		if err := s.SavePlan(bg, p); err != nil {
+		if err := s.CommitRound(bg, &Commit{Plan: &p}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if plans, err := s.Plans(bg, 9); len(plans) != 1 || err != nil {
+	if plans, err := plansOf(s); len(plans) != 1 || err != nil {
 		t.Errorf("%v %v", plans, err)
 	}
 }
@@ -290,11 +267,27 @@ func TestPlanTwiceIsOnePlan(t *testing.T) {
 func TestReadOnlyRefusesWrites(t *testing.T) {
 	s := newStore(t)
 	r := openTest(t, s.Path(), Options{ReadOnly: true})
-	_, prune := r.Prune(bg, Before{Windows: 1})
-	for what, err := range map[string]error{"set": r.SetSetting(bg, "k", []byte("v")), "prune": prune, "checkpoint": r.Checkpoint(bg)} {
+	prune := r.Prune(bg, Before{Windows: 1})
+	for what, err := range map[string]error{"set": r.SetSetting(bg, "k", []byte("v")), "prune": prune} {
 		if !errors.Is(err, ErrReadOnly) || !strings.Contains(err.Error(), r.Path()) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// TestStill: a copy is read without a file beside it.
+func TestStill(t *testing.T) {
+	s := newStore(t)
+	want := len(allWindows(t, s))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	copied := openTest(t, s.Path(), Options{ReadOnly: true, Still: true})
+	if got := len(allWindows(t, copied)); got != want {
+		t.Errorf("%d rows, want %d", got, want)
+	}
+	if beside, _ := filepath.Glob(s.Path() + "?*"); len(beside) > 0 {
+		t.Errorf("made %v", beside)
 	}
 }
 

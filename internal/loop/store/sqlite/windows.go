@@ -8,37 +8,34 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Heads gives the windows that start in [from, to), oldest first.
+// Heads returns the windows that start in [from, to), oldest first.
 func (s *Store) Heads(ctx context.Context, from, to int64) ([]Head, error) {
 	heads, err := headsIn(ctx, s.read, from, to)
 	return heads, explain(s.path, "read window heads", err)
 }
 
-func headsIn(ctx context.Context, c conn, from, to int64) (heads []Head, err error) {
-	err = each(ctx, c, "window_heads", "window_heads WHERE start >= ? AND start < ? ORDER BY start", []any{from, to},
-		func(r []any) error {
-			heads = append(heads, Head{Start: r[0].(int64), Rows: int(r[1].(int64)), Note: r[2].(string)})
-			return nil
-		})
-	return heads, err
+func headsIn(ctx context.Context, c conn, from, to int64) ([]Head, error) {
+	return list(ctx, c, "window_heads", "WHERE start >= ? AND start < ? ORDER BY start", []any{from, to}, func(r []any) Head {
+		return Head{Start: r[0].(int64), Rows: int(r[1].(int64)), Note: r[2].(string)}
+	})
 }
 
-// LastWindow gives the start of the newest window; ok is false in an empty store.
+// LastWindow returns the start of the newest window; ok is false in an empty store.
 func (s *Store) LastWindow(ctx context.Context) (start int64, ok bool, err error) {
 	var v sql.NullInt64
 	err = s.read.QueryRowContext(ctx, "SELECT max(start) FROM window_heads").Scan(&v)
 	return v.Int64, v.Valid, explain(s.path, "read last window", err)
 }
 
-// Windows calls row for each row of the windows that start in [from, to), by
-// window, then prefix (IPv4 first, then IPv6 by address, but 8000::/1, where
-// unique local addresses live, before both), then arm. The Window is used again
-// for the next row. It sees one commit's state, whatever is written meanwhile.
+// Windows calls row for each row of the windows that start in [from, to), by window, then
+// prefix (IPv4 first, then IPv6 by address, but 8000::/1, which holds unique local
+// addresses, before both), then arm. It reuses the Window for the next row. It sees one
+// commit's state, whatever is written meanwhile.
 //
-// A window that lacks rows gives [ErrDamaged], after its last row was handed out.
+// A window that lacks rows returns [ErrDamaged], after its last row was handed out.
 func (s *Store) Windows(ctx context.Context, from, to int64, row func(*record.Window) error) (err error) {
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -51,7 +48,7 @@ func (s *Store) Windows(ctx context.Context, from, to int64, row func(*record.Wi
 	}
 	count := counter{heads: heads}
 	var w record.Window
-	err = each(ctx, tx, "windows", "windows WHERE start >= ? AND start < ? ORDER BY start, prefix, arm, cong, carryover, control", []any{from, to},
+	err = each(ctx, tx, "windows", "WHERE start >= ? AND start < ? ORDER BY start, prefix, arm, cong, carryover, control", []any{from, to},
 		func(r []any) error {
 			setWindow(&w, r)
 			if err := count.saw(&w); err != nil {
@@ -65,9 +62,9 @@ func (s *Store) Windows(ctx context.Context, from, to int64, row func(*record.Wi
 	return explain(s.path, "read windows", err)
 }
 
-// counter holds the rows of a scan against the heads: a page that lost rows
-// without breaking the tree would go unseen otherwise. So would a page that stands
-// in another's place with as many rows, but for the order of the keys.
+// counter compares the rows of a scan with the heads: otherwise a page that lost rows
+// without breaking the tree would go unseen. So would, but for the order of the keys, a
+// page in another's place with as many rows.
 type counter struct {
 	heads []Head
 	seen  int
@@ -116,20 +113,8 @@ func (c *counter) leave() error {
 	return nil
 }
 
-// PrefixWindows calls row for each row of one prefix in the windows that start
-// in [from, to), oldest first. The Window is used again for the next row.
-func (s *Store) PrefixWindows(ctx context.Context, p record.Prefix, from, to int64, row func(*record.Window) error) error {
-	// One seek for each window, by the primary key: 288 of them for a day cost
-	// less than a second index costs at every commit. CROSS keeps this order.
-	const where = "window_heads h CROSS JOIN windows ON windows.start = h.start AND windows.prefix = ?" +
-		" WHERE h.start >= ? AND h.start < ? ORDER BY h.start, windows.arm, windows.cong, windows.carryover, windows.control"
-	var w record.Window
-	err := each(ctx, s.read, "windows", where, []any{int64(p), from, to}, func(r []any) error {
-		setWindow(&w, r)
-		return row(&w)
-	})
-	return explain(s.path, "read windows of "+p.String(), err)
-}
+// windowColumns of a row, its sum included.
+const windowColumns = 27
 
 // appendWindow appends the columns of w and their sum.
 func appendWindow(dst []any, w *record.Window) []any {

@@ -1,6 +1,6 @@
 package sqlite
 
-import "github.com/congctl/congctl/internal/core/journal"
+import "github.com/congctl/congctl/internal/loop/journal"
 
 // The words of the journal, under the names that they have as tables here.
 type (
@@ -9,4 +9,5 @@ type (
 	Event  = journal.Event
 	Plan   = journal.PlanFile
 	Head   = journal.Head
+	Before = journal.Before
 )

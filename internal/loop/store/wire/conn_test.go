@@ -10,12 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/record"
-	pb "github.com/congctl/congctl/internal/data/wire/congctlv1"
+	"github.com/congctl/congctl/internal/loop/store/wire/congctlv1"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 var sameValues = cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })
@@ -24,8 +23,8 @@ func TestEncodeEqualsProtobuf(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {
 		c := anyConn(rng)
-		var m pb.Conn
-		if err := proto.Unmarshal(Encode(nil, c), &m); err != nil {
+		var m congctlv1.Conn
+		if err := proto.Unmarshal(encode(nil, c), &m); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(asMessage(c), &m, protocmp.Transform()); d != "" {
@@ -62,7 +61,7 @@ func TestEveryFieldIsCarried(t *testing.T) {
 		f := reflect.ValueOf(&c).Elem().FieldByIndex(path)
 		setOne(f)
 		name := reflect.TypeFor[record.Conn]().FieldByIndex(path).Name
-		b := Encode(nil, &c)
+		b := encode(nil, &c)
 		var got record.Conn
 		if err := Decode(b, &got); err != nil || got != c || len(b) == 0 {
 			t.Errorf("field %s: %d bytes, %v:\n%s", name, len(b), err, cmp.Diff(c, got, sameValues))
@@ -109,34 +108,49 @@ func setOne(f reflect.Value) {
 	}
 }
 
-// The contract has no field that nobody fills.
+// encode appends c as a message Conn.
+func encode(dst []byte, c *record.Conn) []byte {
+	var m message
+	m.fill(c)
+	dst, err := proto.MarshalOptions{}.MarshalAppend(dst, &m.conn)
+	if err != nil {
+		panic(err)
+	}
+	return dst
+}
+
+// The contract has no field that is never filled.
 func TestEveryMessageFieldHasAnOwner(t *testing.T) {
-	others := map[protowire.Number]bool{numLocal: true, numRemote: true, numLocalPort: true, numRemotePort: true,
-		numPrefix: true, numInfo: true, numBBR: true, numCong: true}
-	check := func(l *layout, d protoreflect.MessageDescriptor, others map[protowire.Number]bool) {
-		for i := range d.Fields().Len() {
-			f := d.Fields().Get(i)
-			n := f.Number()
-			if others[n] == (int(n) < len(l.byNum) && l.byNum[n] != nil) {
-				t.Errorf("message %s: field %s has no owner, or two", d.Name(), f.Name())
+	others := map[string]bool{"Local": true, "Remote": true, "LocalPort": true, "RemotePort": true,
+		"Prefix": true, "Info": true, "Bbr": true, "Cong": true}
+	check := func(list []pair, message reflect.Type, others map[string]bool) {
+		owners := map[int]int{}
+		for _, p := range list {
+			owners[p.message]++
+		}
+		for i := range message.NumField() {
+			f := message.Field(i)
+			if want := 1; f.IsExported() && !others[f.Name] && owners[i] != want || others[f.Name] && owners[i] != 0 {
+				t.Errorf("message %s: field %s has no owner, or two", message.Name(), f.Name)
 			}
 		}
 	}
-	check(connLayout, (*pb.Conn)(nil).ProtoReflect().Descriptor(), others)
-	check(infoLayout, (*pb.TcpInfo)(nil).ProtoReflect().Descriptor(), nil)
-	check(bbrLayout, (*pb.BbrInfo)(nil).ProtoReflect().Descriptor(), nil)
+	check(connPairs, reflect.TypeFor[congctlv1.Conn](), others)
+	check(infoPairs, reflect.TypeFor[congctlv1.TcpInfo](), nil)
+	check(bbrPairs, reflect.TypeFor[congctlv1.BbrInfo](), nil)
 }
 
 // The numbers of the enums are the record's numbers.
 func TestEnumsAgree(t *testing.T) {
 	arms := map[string]string{"none": "NONE", "T": "TREATMENT", "C": "CONTROL", "hold-out": "HOLDOUT", "A/A": "AA", "unknown": "UNKNOWN"}
-	for i, name := range pb.Arm_name {
+	for i, name := range congctlv1.Arm_name {
 		if name != "ARM_"+arms[record.Arm(i).String()] {
 			t.Errorf("arm %d is %s on the wire and %s in a record", i, name, record.Arm(i))
 		}
 	}
-	short := map[string]string{"T": "TREATMENT", "C": "CONTROL"}
-	for i, name := range pb.Applied_name {
+	// The kill switch has been called stop since the wire was fixed.
+	short := map[string]string{"T": "TREATMENT", "C": "CONTROL", "NONE_STOPPED": "NONE_KILLED"}
+	for i, name := range congctlv1.Applied_name {
 		want := strings.ToUpper(strings.ReplaceAll(record.Applied(i).String(), "-", "_"))
 		if long, ok := short[want]; ok {
 			want = long
@@ -145,52 +159,55 @@ func TestEnumsAgree(t *testing.T) {
 			t.Errorf("applied %d is %s on the wire and %s in a record", i, name, record.Applied(i))
 		}
 	}
-	for i, name := range pb.End_name {
+	for i, name := range congctlv1.End_name {
 		if name != "END_"+strings.ToUpper(record.End(i).String()) {
 			t.Errorf("end %d is %s on the wire and %s in a record", i, name, record.End(i))
 		}
 	}
-	for i, name := range pb.RateSource_name {
+	for i, name := range congctlv1.RateSource_name {
 		if name != "RATE_SOURCE_"+strings.ToUpper(record.RateSource(i).String()) {
 			t.Errorf("rate source %d is %s on the wire and %s in a record", i, name, record.RateSource(i))
 		}
 	}
-	if len(pb.Arm_name) != int(record.ArmUnknown)+1 || len(pb.Applied_name) != int(record.AppliedUnknown)+1 {
+	if len(congctlv1.Arm_name) != int(record.ArmUnknown)+1 || len(congctlv1.Applied_name) != int(record.AppliedUnknown)+1 {
 		t.Error("an arm of record has no number on the wire")
 	}
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	marshal := func(m *pb.Conn) []byte {
+	marshal := func(m *congctlv1.Conn) []byte {
 		b, err := proto.MarshalOptions{}.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return b
 	}
-	cases := map[string][]byte{
-		"field remote: 5 bytes":               marshal(&pb.Conn{Remote: make([]byte, 5)}),
-		"field prefix: 01 02":                 marshal(&pb.Conn{Prefix: []byte{1, 2}}),
-		"outside ::/32":                       marshal(&pb.Conn{Prefix: make([]byte, 7)}),
-		"field local_port":                    marshal(&pb.Conn{LocalPort: 65536}),
-		"field State: value 256 is above 255": marshal(&pb.Conn{Info: &pb.TcpInfo{State: 256}}),
-		"field TotalRto":                      marshal(&pb.Conn{Info: &pb.TcpInfo{TotalRto: 1 << 16}}),
-		"field End: value 3":                  marshal(&pb.Conn{End: 3}),
-		"field cong":                          protowire.AppendString(protowire.AppendTag(nil, numCong, protowire.BytesType), "\xff"),
-		"field Netns":                         {0x08, 0x80},
-		"tag":                                 {0x80},
-		"field number 200":                    append(protowire.AppendTag(nil, 200, protowire.BytesType), 9),
-	}
-	for want, b := range cases {
-		if err := Decode(b, &record.Conn{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
+	for _, c := range []struct {
+		want string
+		b    []byte
+	}{
+		{"field remote: 5 bytes", marshal(&congctlv1.Conn{Remote: make([]byte, 5)})},
+		{"field prefix: 01 02", marshal(&congctlv1.Conn{Prefix: []byte{1, 2}})},
+		{"outside ::/32", marshal(&congctlv1.Conn{Prefix: make([]byte, 7)})},
+		{"field local_port", marshal(&congctlv1.Conn{LocalPort: 65536})},
+		{"field State: value 256 is above 255", marshal(&congctlv1.Conn{Info: &congctlv1.TcpInfo{State: 256}})},
+		{"field TotalRto", marshal(&congctlv1.Conn{Info: &congctlv1.TcpInfo{TotalRto: 1 << 16}})},
+		{"field End: value 3", marshal(&congctlv1.Conn{End: 3})},
+		{"field End: value -1", marshal(&congctlv1.Conn{End: -1})},
+		{"UTF-8", protowire.AppendString(protowire.AppendTag(nil, 13, protowire.BytesType), "\xff")},
+		{"invalid wire-format", []byte{0x08, 0x80}},
+		{"invalid wire-format", []byte{0x80}},
+		{"invalid wire-format", append(protowire.AppendTag(nil, 200, protowire.BytesType), 9)},
+	} {
+		if err := Decode(c.b, &record.Conn{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("want %q, got %v", c.want, err)
 		}
 	}
 }
 
 // A newer writer may know more arms and more fields.
 func TestDecodeFromNewerWriter(t *testing.T) {
-	b, err := proto.Marshal(&pb.Conn{Assigned: 9, Applied: 99, Cookie: 5})
+	b, err := proto.Marshal(&congctlv1.Conn{Assigned: 9, Applied: 99, Cookie: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +223,7 @@ func TestDecodeFromNewerWriter(t *testing.T) {
 func TestEncodeOddValues(t *testing.T) {
 	c := record.Conn{Cong: "a\xffb", Prefix: 7, Remote: netip.MustParseAddrPort("[::ffff:192.0.2.1]:9")}
 	var got record.Conn
-	if err := Decode(Encode(nil, &c), &got); err != nil {
+	if err := Decode(encode(nil, &c), &got); err != nil {
 		t.Fatal(err)
 	}
 	want := record.Conn{Cong: "a\ufffdb", Remote: netip.MustParseAddrPort("192.0.2.1:9")}
@@ -218,7 +235,7 @@ func TestEncodeOddValues(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 20 {
-		f.Add(Encode(nil, anyConn(rng)))
+		f.Add(encode(nil, anyConn(rng)))
 	}
 	f.Add([]byte{})
 	f.Add([]byte("\xf0\x99\xee\xb800")) // a field number past the largest
@@ -228,13 +245,13 @@ func FuzzDecode(f *testing.F) {
 		if Decode(b, &c) != nil {
 			return
 		}
-		if err := Decode(Encode(nil, &c), &again); err != nil {
+		if err := Decode(encode(nil, &c), &again); err != nil {
 			t.Fatalf("what was read cannot be written and read again: %v", err)
 		}
 		if c != again && c.RateBytesPerS == c.RateBytesPerS {
 			t.Fatalf("the second reading differs:\n%s", cmp.Diff(c, again, sameValues))
 		}
-		if err := proto.Unmarshal(b, &pb.Conn{}); err != nil {
+		if err := proto.Unmarshal(b, &congctlv1.Conn{}); err != nil {
 			t.Fatalf("protobuf refuses what Decode takes: %v", err)
 		}
 	})
@@ -261,22 +278,24 @@ func typicalConn() *record.Conn {
 
 func TestEncodeDoesNotAllocate(t *testing.T) {
 	c, buf := typicalConn(), make([]byte, 0, 4096)
-	if n := testing.AllocsPerRun(100, func() { buf = Encode(buf[:0], c) }); n != 0 {
+	var m message
+	if n := testing.AllocsPerRun(100, func() { buf, _ = m.append(buf[:0], c) }); n != 0 {
 		t.Errorf("%v allocations for a record", n)
 	}
 }
 
 func BenchmarkEncode(b *testing.B) {
 	c, buf := typicalConn(), make([]byte, 0, 4096)
+	var m message
 	b.ReportAllocs()
 	for b.Loop() {
-		buf = Encode(buf[:0], c)
+		buf, _ = m.append(buf[:0], c)
 	}
 	b.ReportMetric(float64(len(buf)), "B/record")
 }
 
 func BenchmarkDecode(b *testing.B) {
-	buf := Encode(nil, typicalConn())
+	buf := encode(nil, typicalConn())
 	var c record.Conn
 	b.ReportAllocs()
 	for b.Loop() {

@@ -15,13 +15,13 @@ import (
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/congctl/congctl/internal/core/record"
-	pb "github.com/congctl/congctl/internal/data/wire/congctlv1"
+	"github.com/congctl/congctl/internal/loop/store/wire/congctlv1"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 var testHeader = Header{Boot: record.BootID{1, 2, 3}, Host: "edge1", PoP: "fra", CongctlVersion: "0.1.0"}
 
-// written makes a records file of n records in batches of 7, and gives its bytes.
+// written makes a records file of n records in batches of 7, and returns its bytes.
 func written(t testing.TB, n int, a record.Addresses) (file []byte, conns []record.Conn) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "r.congctl")
@@ -87,7 +87,7 @@ func TestFileIsPlainDelimitedProtobuf(t *testing.T) {
 	r := bytes.NewReader(file)
 	n := 0
 	for {
-		var b pb.Batch
+		var b congctlv1.Batch
 		err := protodelim.UnmarshalFrom(r, &b)
 		if errors.Is(err, io.EOF) {
 			break

@@ -7,23 +7,23 @@ import (
 	"net/netip"
 	"reflect"
 
-	"github.com/congctl/congctl/internal/core/inetdiag"
-	"github.com/congctl/congctl/internal/core/record"
-	pb "github.com/congctl/congctl/internal/data/wire/congctlv1"
+	"github.com/congctl/congctl/internal/loop/store/wire/congctlv1"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // asMessage is the slow, obvious way from a record to its message: one line for
 // each field, written by hand, against which the layouts are held.
-func asMessage(c *record.Conn) *pb.Conn {
-	return &pb.Conn{
-		Netns: uint64(c.Netns), Cookie: uint64(c.Cookie), Window: c.Window, AtNs: c.AtNs, End: pb.End(c.End),
+func asMessage(c *record.Conn) *congctlv1.Conn {
+	return &congctlv1.Conn{
+		Netns: uint64(c.Netns), Cookie: uint64(c.Cookie), Window: c.Window, AtNs: c.AtNs, End: congctlv1.End(c.End),
 		Local: c.Local.Addr().AsSlice(), Remote: c.Remote.Addr().AsSlice(),
 		LocalPort: uint32(c.Local.Port()), RemotePort: uint32(c.Remote.Port()), Prefix: prefixBytes(c.Prefix),
 		Info: infoMessage(&c.Info), Bbr: bbrMessage(&c.BBR), Cong: c.Cong,
-		RateBytesPerS: c.RateBytesPerS, RateSource: pb.RateSource(c.RateSource),
+		RateBytesPerS: c.RateBytesPerS, RateSource: congctlv1.RateSource(c.RateSource),
 		Passive: c.Passive, ClientFacing: c.ClientFacing, PreStart: c.PreStart, Mptcp: c.MPTCP, DefaultCong: c.DefaultCong,
 		HasBbr: c.HasBBR, InfoFromClose: c.InfoFromClose, Carryover: c.Carryover,
-		Assigned: pb.Arm(c.Assigned), Applied: pb.Applied(c.Applied), Plan: uint64(c.Plan), Crossings: c.Crossings,
+		Assigned: congctlv1.Arm(c.Assigned), Applied: congctlv1.Applied(c.Applied), Plan: uint64(c.Plan), Crossings: c.Crossings,
 		CrossedNs: c.CrossedNs, SwitchedNs: c.SwitchedNs,
 		WinBytesAcked: c.WinBytesAcked, WinBytesSent: c.WinBytesSent, WinBytesRetrans: c.WinBytesRetrans,
 		WinBytesReceived: c.WinBytesReceived, WinElapsedUs: c.WinElapsedUs, WinBusyUs: c.WinBusyUs,
@@ -43,11 +43,11 @@ func prefixBytes(p record.Prefix) []byte {
 	return b[:7]
 }
 
-func infoMessage(t *inetdiag.TCPInfo) *pb.TcpInfo {
+func infoMessage(t *inetdiag.TCPInfo) *congctlv1.TcpInfo {
 	if *t == (inetdiag.TCPInfo{}) {
 		return nil
 	}
-	return &pb.TcpInfo{
+	return &congctlv1.TcpInfo{
 		LenBytes: uint32(t.Len), State: uint32(t.State), CaState: uint32(t.CaState), Retransmits: uint32(t.Retransmits),
 		Probes: uint32(t.Probes), Backoff: uint32(t.Backoff), Options: uint32(t.Options),
 		SndWscale: uint32(t.SndWscale), RcvWscale: uint32(t.RcvWscale),
@@ -71,11 +71,11 @@ func infoMessage(t *inetdiag.TCPInfo) *pb.TcpInfo {
 	}
 }
 
-func bbrMessage(i *inetdiag.BBRInfo) *pb.BbrInfo {
+func bbrMessage(i *inetdiag.BBRInfo) *congctlv1.BbrInfo {
 	if *i == (inetdiag.BBRInfo{}) {
 		return nil
 	}
-	return &pb.BbrInfo{BwBytesPerS: i.BwBytesPerS, MinRttUs: i.MinRttUs, PacingGain: i.PacingGain, CwndGain: i.CwndGain}
+	return &congctlv1.BbrInfo{BwBytesPerS: i.BwBytesPerS, MinRttUs: i.MinRttUs, PacingGain: i.PacingGain, CwndGain: i.CwndGain}
 }
 
 // anyConn is a record with each field set by chance, over its whole range; a

@@ -8,14 +8,14 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // maxBatchBytes bounds what a reader allocates: 64 MiB, 256 times the default
 // batch. A length above it is damage, not a batch.
 const maxBatchBytes = 64 << 20
 
-// Report says what a records file held.
+// Report is what a records file held.
 type Report struct {
 	Batches, Conns int
 	TornBytes      int64 // at the end, of a batch that was not written to its end; 0 is a clean file
@@ -52,7 +52,7 @@ func Read(r io.Reader, row func(*Header, *record.Conn) error) (Report, error) {
 
 var errTorn = errors.New("torn")
 
-// readBatch gives the next batch in buf, made longer when needed; io.EOF when
+// readBatch returns the next batch in buf, made longer when needed; io.EOF when
 // the file ends between two. A length of zero is a torn tail: no batch is empty,
 // and a file system may leave zeros where a write did not get to the disk.
 func readBatch(in *counted, buf []byte) ([]byte, error) {
@@ -67,7 +67,7 @@ func readBatch(in *counted, buf []byte) ([]byte, error) {
 	case size == 0:
 		return nil, errTorn
 	}
-	// A copy grows with what is really there, so a wrong length costs no memory.
+	// A copy grows with the actual content, so a wrong length costs no memory.
 	body := bytes.NewBuffer(buf[:0])
 	n, err := io.CopyN(body, in, int64(size))
 	if errors.Is(err, io.EOF) && n < int64(size) {

@@ -1,14 +1,15 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
-	"github.com/congctl/congctl/internal/core/record"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Limits of a batch: it is written when either is reached.
@@ -32,14 +33,15 @@ type Writer struct {
 	limits    Limits
 	addresses record.Addresses
 
-	conns          []byte // encoded elements of the open batch
-	count          int
-	scratch, frame []byte
-	failed         error
+	next   message
+	conns  []byte // encoded elements of the open batch
+	count  int
+	frame  []byte
+	failed error
 }
 
-// Create makes the file (mode 0600) and refuses to touch one that exists
-// (fs.ErrExist). What is kept of remote addresses is a's rule.
+// Create makes the file (mode 0600) and refuses to touch an existing one (fs.ErrExist).
+// Rule a decides what is kept of remote addresses.
 func Create(path string, head Header, limits Limits, a record.Addresses) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -55,15 +57,18 @@ func Create(path string, head Header, limits Limits, a record.Addresses) (*Write
 	return &Writer{file: f, head: head, limits: limits, addresses: a}, nil
 }
 
-// Add puts c, its remote address redacted, into the open batch, and writes the
-// batch when it is full. c may be used again at once.
+// Add puts c, its remote address redacted, into the open batch, and writes the batch when
+// it is full. The caller may reuse c at once.
 func (w *Writer) Add(c *record.Conn) error {
 	if w.failed != nil {
 		return w.failed
 	}
 	kept := *c
 	kept.Remote = w.addresses.Redact(c.Remote)
-	w.conns = appendConn(w.conns, &kept, &w.scratch)
+	var err error
+	if w.conns, err = w.next.append(w.conns, &kept); err != nil {
+		return fmt.Errorf("encode record: %w", err)
+	}
 	w.count++
 	if w.count < w.limits.Conns && len(w.conns) < w.limits.Bytes {
 		return nil
@@ -72,23 +77,26 @@ func (w *Writer) Add(c *record.Conn) error {
 }
 
 // Flush writes the open batch, if it holds anything, with one write. After an
-// error the file may end in a torn batch; every later call gives that error.
+// error the file may end in a torn batch; every later call returns that error.
 func (w *Writer) Flush() error {
 	if w.failed != nil || w.count == 0 {
 		return w.failed
 	}
 	w.head.Sequence++
-	w.scratch = appendHeader(w.scratch[:0], &w.head)
-	w.frame = protowire.AppendVarint(w.frame[:0], uint64(len(w.scratch)+len(w.conns)))
-	w.frame = append(append(w.frame, w.scratch...), w.conns...)
-	if _, err := w.file.Write(w.frame); err != nil {
+	head, err := proto.Marshal(w.head.batch())
+	if err == nil {
+		w.frame = binary.AppendUvarint(w.frame[:0], uint64(len(head)+len(w.conns)))
+		w.frame = append(append(w.frame, head...), w.conns...)
+		_, err = w.file.Write(w.frame)
+	}
+	if err != nil {
 		w.failed = fmt.Errorf("write batch %d: %w", w.head.Sequence, err)
 	}
 	w.conns, w.count = w.conns[:0], 0
 	return w.failed
 }
 
-// Close flushes, puts the file and its name on disk, and closes it.
+// Close flushes, syncs the file and its name to disk, and closes it.
 func (w *Writer) Close() error {
 	err := w.Flush()
 	if serr := w.file.Sync(); serr != nil {

@@ -1,4 +1,4 @@
-package pop
+package popworld
 
 import (
 	"errors"
@@ -8,18 +8,21 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/bandit"
-	"github.com/congctl/congctl/internal/kernel/bpfobj"
-	"github.com/congctl/congctl/internal/kernel/cgroup"
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/cgroup"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/loop/kernel/bpfobj"
 )
 
-// rival is the policy that core/bandit describes, at work on the connections that a
-// namespace accepts.
+// rival is a competing rule at work on the connections that a namespace accepts
+// (bpf/bandit.bpf.c): it learns one congestion control for each next hop. It was written from
+// a description of Oracle's bpftune, as a baseline for the loop.
 type rival struct {
 	objs bpfobj.BanditObjects
 	link link.Link
 }
+
+// banditArms in the order of struct next_hop in bpf/bandit.bpf.c.
+var banditArms = [4]string{"cubic", "bbr", "htcp", "dctcp"}
 
 // families are its next hops: the edge has one, with an address of each.
 var families = []struct {
@@ -27,7 +30,7 @@ var families = []struct {
 	key  uint32
 }{{"ipv4", unix.AF_INET}, {"ipv6", unix.AF_INET6}}
 
-// NextHopFacts is what the rival learnt of one next hop.
+// NextHopFacts is what the competing rule learnt of one next hop.
 type NextHopFacts struct {
 	NextHop     string     `json:"next_hop"` // by its address family
 	Connections uint64     `json:"connections"`
@@ -99,7 +102,7 @@ func (r *rival) facts() (all []NextHopFacts, err error) {
 		}
 		n := NextHopFacts{f.name, h.Connections, h.ByLoss, h.BestRtt, h.BestRate, nil}
 		for i, a := range h.Arms {
-			n.Arms = append(n.Arms, ArmFacts{bandit.Arms[i], a.Chosen, a.Refused, a.Ends, a.MaxRate, a.Cost})
+			n.Arms = append(n.Arms, ArmFacts{banditArms[i], a.Chosen, a.Refused, a.Ends, a.MaxRate, a.Cost})
 		}
 		all = append(all, n)
 	}

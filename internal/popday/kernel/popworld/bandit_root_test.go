@@ -1,4 +1,4 @@
-package pop
+package popworld
 
 import (
 	"io"
@@ -11,14 +11,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/bandit"
-	"github.com/congctl/congctl/internal/kernel/bpfobj"
-	"github.com/congctl/congctl/internal/kernel/cgroup"
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/cgroup"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/loop/kernel/bpfobj"
 )
 
 // cgroupEnv names the cgroup of the child that a test starts: what is attached there
-// sees nobody else's connections.
+// sees only their connections.
 const cgroupEnv = "CONGCTL_TEST_CGROUP"
 
 // inCgroup runs the calling test again in a cgroup and a network namespace of its own,
@@ -54,7 +53,7 @@ func inCgroup(t *testing.T) string {
 	return ""
 }
 
-// TestRivalLearns: the eBPF program chooses and learns as core/bandit says, step by step.
+// TestRivalLearns: the eBPF program chooses and learns as the rule says, step by step.
 func TestRivalLearns(t *testing.T) {
 	at := inCgroup(t)
 	if at == "" {
@@ -71,19 +70,19 @@ func TestRivalLearns(t *testing.T) {
 	check(t, err)
 	defer l.Close()
 
-	var want bandit.NextHop
+	var want nextHop
 	for i := range 200 {
 		before := hopOf(t, r)
 		download(t, l)
-		h := waitForEnd(t, r, before, i >= bandit.LearnAfter)
+		h := waitForEnd(t, r, before, i >= learnAfter)
 		arm, ok := want.Begin(h.LastRandom)
 		if ok && h.LastChoice != uint32(arm) {
-			t.Fatalf("connection %d: chose %s, want %s: %+v", i, bandit.Arms[h.LastChoice], bandit.Arms[arm], h)
+			t.Fatalf("connection %d: chose %s, want %s: %+v", i, banditArms[h.LastChoice], banditArms[arm], h)
 		}
 		if ok {
 			want.End(int(h.LastArm), h.LastRtt, h.LastRate)
 		}
-		got := bandit.NextHop{Connections: h.Connections, BestRTTUs: h.BestRtt, BestRate: h.BestRate}
+		got := nextHop{Connections: h.Connections, BestRTTUs: h.BestRtt, BestRate: h.BestRate}
 		for a, x := range h.Arms {
 			got.MaxRate[a], got.Cost[a] = x.MaxRate, x.Cost
 		}

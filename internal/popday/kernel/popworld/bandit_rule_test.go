@@ -1,5 +1,10 @@
-package bandit
+package popworld
 
+// The rule of bpf/bandit.bpf.c, a competitor's, in Go, for comparison with the program. It learns
+// one congestion control for all clients behind a next hop, and moves any connection that loses
+// packets to BBR at once. The best rate of an arm never ages: one lucky connection is remembered
+// for ever, as in the original.
+//
 // Epsilon-greedy choice among four arms, one state for each next hop. At the end of a
 // connection with the smallest round trip t and the last rate sample r,
 //
@@ -7,23 +12,18 @@ package bandit
 //	c = 1e6 (t - best_t) / best_t + 1e6 (best_r - max_r[arm]) / best_r
 //	cost[arm] += (c - cost[arm]) / 4
 //
-// and the next connection gets the arm of the least cost, or once in 20 any arm. Besides,
-// whoever has retransmitted more than 1/64 of what it sent goes to BBR at once.
+// and the next connection gets the arm of the least cost, or once in 20 any arm. Besides, a connection
+// that has retransmitted more than 1/64 of what it sent moves to BBR at once.
 //
-// Source: the published behaviour of bpftune (github.com/oracle/bpftune). What that leaves
-// open was chosen here: costs begin at 0, so an arm never tried comes first; equal costs
-// go to the first in order; who was moved to BBR counts for BBR at its end.
-
-// Arms in the order of struct next_hop in bpf/bandit.bpf.c.
-var Arms = [4]string{"cubic", "bbr", "htcp", "dctcp"}
+// Source: the published behaviour of bpftune (github.com/oracle/bpftune). What that leaves open was
+// chosen here: costs begin at 0, so an arm never tried comes first; on equal costs the first in order
+// wins; a connection moved to BBR counts for BBR at its end.
 
 const (
-	// LossArm is where the loss rule moves.
-	LossArm = 1
-	// LearnAfter: connections of a next hop that are left alone first.
-	LearnAfter = 4
-	// ExploreOneIn: any arm, once in so many choices.
-	ExploreOneIn = 20
+	// learnAfter: the first connections of a next hop, which are left alone.
+	learnAfter = 4
+	// exploreOneIn: any arm, once in so many choices.
+	exploreOneIn = 20
 
 	// scale of a cost: 1,000,000 is "twice the best round trip" or "no rate at all".
 	scale = 1_000_000
@@ -33,29 +33,28 @@ const (
 	lossShift = 6
 )
 
-// NextHop is what is known of the clients behind one. The zero value knows nothing.
-type NextHop struct {
+// nextHop is what is known of the clients behind one. The zero value knows nothing.
+type nextHop struct {
 	Connections uint64 // begun
 	BestRTTUs   uint64 // 0: none yet
 	BestRate    uint64 // bytes/s
-	MaxRate     [len(Arms)]uint64
-	Cost        [len(Arms)]uint64
+	MaxRate     [len(banditArms)]uint64
+	Cost        [len(banditArms)]uint64
 }
 
-// Begin counts a connection and gives its arm by a random number; ok is false where it
-// is left alone.
-func (h *NextHop) Begin(random uint32) (arm int, ok bool) {
+// Begin counts a connection and returns its arm by a random number; ok is false if it is left alone.
+func (h *nextHop) Begin(random uint32) (arm int, ok bool) {
 	h.Connections++
-	if h.Connections <= LearnAfter {
+	if h.Connections <= learnAfter {
 		return 0, false
 	}
-	if random%ExploreOneIn == 0 {
-		return int(random / ExploreOneIn % uint32(len(Arms))), true
+	if random%exploreOneIn == 0 {
+		return int(random / exploreOneIn % uint32(len(banditArms))), true
 	}
 	return h.greedy(), true
 }
 
-func (h *NextHop) greedy() (best int) {
+func (h *nextHop) greedy() (best int) {
 	for arm, cost := range h.Cost {
 		if cost < h.Cost[best] {
 			best = arm
@@ -64,10 +63,9 @@ func (h *NextHop) greedy() (best int) {
 	return best
 }
 
-// End learns from a connection of an arm: its smallest round trip in microseconds and its
-// last rate sample in bytes/s. One without either teaches nothing, and one that was left
-// alone is not told.
-func (h *NextHop) End(arm int, rttUs, rate uint64) {
+// End learns from a connection of an arm: its smallest round trip in microseconds and its last rate
+// sample in bytes/s. It ignores one without either, and must not get one that was left alone.
+func (h *nextHop) End(arm int, rttUs, rate uint64) {
 	if rttUs == 0 || rate == 0 {
 		return
 	}
@@ -80,6 +78,6 @@ func (h *NextHop) End(arm int, rttUs, rate uint64) {
 	h.Cost[arm] += uint64((cost - int64(h.Cost[arm])) >> costShift)
 }
 
-// ByLoss says whether a connection that has just retransmitted goes to BBR. Below 64
+// byLoss reports whether a connection that has just retransmitted goes to BBR. Below 64
 // segments the first retransmission is enough.
-func ByLoss(retransmitted, sent uint32) bool { return retransmitted > sent>>lossShift }
+func byLoss(retransmitted, sent uint32) bool { return retransmitted > sent>>lossShift }

@@ -1,4 +1,4 @@
-package pop
+package popworld
 
 import (
 	"cmp"
@@ -6,29 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-)
 
-// Response is one response as its client saw it. Times are microseconds since the
-// day's first moment.
-type Response struct {
-	Network int    `json:"network"`  // number of the network in the facts
-	Session int    `json:"session"`  // number of the session in the schedule
-	Request int    `json:"request"`  // number within the session
-	StartUs uint64 `json:"start_us"` // the client wants it: before the handshake, where there is one
-	FirstUs uint64 `json:"first_us"` // its first byte is there
-	EndUs   uint64 `json:"end_us"`   // its last byte is there, or it was given up
-	Asked   uint64 `json:"asked_bytes"`
-	Got     uint64 `json:"got_bytes"`
-	Fresh   bool   `json:"fresh"` // the first one of its connection
-	HTTP2   bool   `json:"http2"`
-	// What the edge's kernel says when the last byte is there: congestion control, bytes
-	// sent and sent again since the response before, least round trip.
-	Cong         string `json:"cong"`
-	SentBytes    uint64 `json:"sent_bytes"`
-	RetransBytes uint64 `json:"retrans_bytes"`
-	MinRTTUs     uint32 `json:"min_rtt_us"`
-	Trouble      string `json:"trouble,omitempty"` // why it is not whole
-}
+	"github.com/congctl/congctl/internal/popday"
+)
 
 // book keeps responses as JSON lines: a struct for each would be ten times the memory.
 type book struct {
@@ -43,14 +23,12 @@ type line struct {
 	text             []byte
 }
 
-const largeBytes = 100_000
-
-func (b *book) add(r *Response) {
-	text := r.append(make([]byte, 0, 256))
+func (b *book) add(r *popday.Response) {
+	text := appendLine(make([]byte, 0, 256), r)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lines = append(b.lines, line{r.Session, r.Request, text})
-	if r.Asked >= largeBytes {
+	if r.Asked >= popday.LargeBytes {
 		b.large++
 	}
 	if r.Trouble != "" {
@@ -77,8 +55,8 @@ func (b *book) text() (out []byte) {
 	return out
 }
 
-// append writes r as JSON. encoding/json takes ten times the instructions.
-func (r *Response) append(b []byte) []byte {
+// appendLine writes r as JSON. encoding/json takes ten times the instructions.
+func appendLine(b []byte, r *popday.Response) []byte {
 	field := func(name string, v uint64) {
 		b = append(b, ',', '"')
 		b = append(b, name...)

@@ -1,4 +1,4 @@
-package pop
+package popworld
 
 import (
 	"encoding/json"
@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/congctl/congctl/internal/popday"
 )
 
 // TestLinesAreJSON: what the book writes by hand is what encoding/json reads.
 func TestLinesAreJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.Uint64Range(0, 1<<50)
-		want := Response{
+		want := popday.Response{
 			Network: rapid.IntRange(0, 500).Draw(t, "network"), Session: rapid.IntRange(0, 1<<20).Draw(t, "session"),
 			Request: rapid.IntRange(0, 9).Draw(t, "request"), StartUs: number.Draw(t, "start"), FirstUs: number.Draw(t, "first"),
 			EndUs: number.Draw(t, "end"), Asked: number.Draw(t, "asked"), Got: number.Draw(t, "got"), Fresh: rapid.Bool().Draw(t, "fresh"),
@@ -20,8 +22,8 @@ func TestLinesAreJSON(t *testing.T) {
 			SentBytes: number.Draw(t, "sent"), RetransBytes: number.Draw(t, "retrans"), MinRTTUs: rapid.Uint32().Draw(t, "rtt"),
 			Trouble: rapid.StringOf(rapid.RuneFrom([]rune("ab \"\\\n<"))).Draw(t, "trouble"),
 		}
-		var got Response
-		line := want.append(nil)
+		var got popday.Response
+		line := appendLine(nil, &want)
 		d := json.NewDecoder(strings.NewReader(string(line)))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&got); err != nil || got != want {
@@ -33,12 +35,12 @@ func TestLinesAreJSON(t *testing.T) {
 // TestBookIsInTheOrderOfTheSchedule, whatever the order in which responses ended.
 func TestBookIsInTheOrderOfTheSchedule(t *testing.T) {
 	b := &book{}
-	for _, r := range []Response{{Session: 2, Asked: 100_000}, {Session: 0, Request: 1, Trouble: "x"}, {Session: 1}, {Session: 0}} {
+	for _, r := range []popday.Response{{Session: 2, Asked: 100_000}, {Session: 0, Request: 1, Trouble: "x"}, {Session: 1}, {Session: 0}} {
 		b.add(&r)
 	}
 	var order []string
 	for line := range strings.Lines(string(b.text())) {
-		var r Response
+		var r popday.Response
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}

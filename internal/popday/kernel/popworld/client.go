@@ -1,4 +1,4 @@
-package pop
+package popworld
 
 import (
 	"fmt"
@@ -7,7 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/pop"
+	"github.com/congctl/congctl/internal/popday"
+	"github.com/congctl/congctl/internal/popday/pop"
 )
 
 // clients are all of them. A goroutine lives as long as its session.
@@ -24,7 +25,7 @@ type clients struct {
 
 func (c *clients) now() uint64 { return uint64(time.Since(c.began) / time.Microsecond) }
 
-// at waits for a moment of the day; false where the day ended before.
+// at waits for a time of the day; false if the day ended before.
 func (c *clients) at(us uint64) bool {
 	d := time.Until(c.began.Add(time.Duration(us) * time.Microsecond))
 	if d <= 0 {
@@ -58,7 +59,7 @@ func (c *clients) come() {
 
 // speaker is a session's connection.
 type speaker interface {
-	// get gives the bytes of the body that came; first is called with the first of them.
+	// get returns the bytes of the body that came; first is called with the first of them.
 	get(target string, n uint64, first func()) (got uint64, err error)
 	addr() netip.AddrPort
 	Close() error
@@ -80,7 +81,7 @@ func (c *clients) live(number int, s *pop.Session) {
 		if !c.at(c.now() + q.WaitUs) {
 			return
 		}
-		r := Response{Network: s.Network, Session: number, Request: i, StartUs: c.now(), Asked: q.Bytes, Fresh: i == 0, HTTP2: s.HTTP2}
+		r := popday.Response{Network: s.Network, Session: number, Request: i, StartUs: c.now(), Asked: q.Bytes, Fresh: i == 0, HTTP2: s.HTTP2}
 		var err error
 		if conn == nil {
 			conn, err = c.connect(n, s)
@@ -103,7 +104,7 @@ func (c *clients) live(number int, s *pop.Session) {
 }
 
 func (c *clients) connect(n *pop.Network, s *pop.Session) (speaker, error) {
-	sock, err := c.dialer.dial(hostOf(n.Prefix, s.Host), netip.AddrPortFrom(serverOf(n.Prefix), serverPort), int(n.Traffic.Rcvbuf))
+	sock, err := c.dialer.dial(hostOf(n.Prefix, s.Host), netip.AddrPortFrom(serverOf(n), serverPort), int(n.Traffic.Rcvbuf))
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +124,8 @@ func target(n *pop.Network, q pop.Request) string {
 	return "/" + strconv.FormatUint(q.Bytes, 10)
 }
 
-// fill adds what the edge's kernel says.
-func (c *clients) fill(r *Response, client netip.AddrPort, before *socketState) {
+// fill adds the state of the edge's kernel.
+func (c *clients) fill(r *popday.Response, client netip.AddrPort, before *socketState) {
 	now, ok := c.edge.look(client)
 	if !ok {
 		return

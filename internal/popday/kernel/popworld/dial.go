@@ -1,4 +1,4 @@
-package pop
+package popworld
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/netns"
 )
 
 // dialer makes the clients' sockets. A socket belongs to the namespace where it was
@@ -38,7 +38,7 @@ func (d *dialer) close() {
 	clear(d.spare)
 }
 
-// take gives a new socket of a family.
+// take returns a new socket of a family.
 func (d *dialer) take(family int) (fd int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

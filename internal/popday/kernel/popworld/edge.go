@@ -1,4 +1,4 @@
-package pop
+package popworld
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/netns"
 )
 
 const (
@@ -35,15 +35,22 @@ type edge struct {
 	conns map[netip.AddrPort]*conn
 }
 
-// serve starts the server in the edge's namespace.
+// serve starts the server in the edge's namespace, and in the one of the neighbours.
 func serve(ctx context.Context, s *star) (*edge, error) {
 	e := &edge{body: make([]byte, mostBytes), conns: map[netip.AddrPort]*conn{}}
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	e.http = &http.Server{Handler: e, Protocols: protocols, ConnState: e.follow, DisableGeneralOptionsHandler: true}
-	for _, a := range []netip.Addr{netns.EdgeAddr4, netns.EdgeAddr6} {
-		l, err := s.edge.ns.Listen(ctx, nil, netip.AddrPortFrom(a, serverPort))
+	at := []struct {
+		server *room
+		addr   netip.Addr
+	}{{s.edge, netns.EdgeAddr4}, {s.edge, netns.EdgeAddr6}, {s.other, otherAddr4}, {s.other, otherAddr6}}
+	for _, a := range at {
+		if a.server == nil {
+			continue
+		}
+		l, err := a.server.NS.Listen(ctx, nil, netip.AddrPortFrom(a.addr, serverPort))
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("listen on the edge: %w", err), e.http.Close())
 		}
@@ -77,7 +84,7 @@ func remoteOf(c net.Conn) netip.AddrPort {
 func (e *edge) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	n, err := strconv.Atoi(strings.TrimPrefix(q.URL.Path, "/"))
 	if err != nil || n < 0 || n > mostBytes {
-		http.Error(w, "a number of bytes, at most 8 MiB", http.StatusBadRequest)
+		http.Error(w, "the path must be a number of bytes, at most 8 MiB", http.StatusBadRequest)
 		return
 	}
 	w.Header()["Content-Type"] = []string{"application/octet-stream"}
@@ -103,14 +110,14 @@ func (e *edge) trickle(w http.ResponseWriter, n, rate int) {
 	}
 }
 
-// socketState is what the edge's kernel says of a connection.
+// socketState is a connection's state in the edge's kernel.
 type socketState struct {
 	cong          string
 	sent, retrans uint64
 	minRTTUs      uint32
 }
 
-// look reads the edge's end of a client's connection; false where there is none.
+// look reads the edge's end of a client's connection; false if there is none.
 func (e *edge) look(client netip.AddrPort) (s socketState, ok bool) {
 	e.mu.Lock()
 	c := e.conns[client]

@@ -1,4 +1,4 @@
-package pop
+package popworld
 
 import (
 	"bytes"
@@ -21,7 +21,8 @@ const (
 	maxHead = 4 << 10
 )
 
-// get asks for n bytes and waits for the last; got are those of the body that came.
+// get requests n bytes and waits for the last; got counts the bytes of the body that
+// arrived.
 func (s *socket) get(target string, n uint64, first func()) (got uint64, err error) {
 	if err := s.file.SetDeadline(time.Now().Add(requestWithin)); err != nil {
 		return 0, err
@@ -31,7 +32,7 @@ func (s *socket) get(target string, n uint64, first func()) (got uint64, err err
 	}
 	length, got, err := s.head(first)
 	if err != nil || length != n {
-		return got, errors.Join(err, fmt.Errorf("read head: %d bytes announced, %d asked for", length, n))
+		return got, errors.Join(err, fmt.Errorf("read head: content length %d, requested %d", length, n))
 	}
 	for got < n {
 		more, err := s.skip(n - got)
@@ -43,7 +44,8 @@ func (s *socket) get(target string, n uint64, first func()) (got uint64, err err
 	return got, nil
 }
 
-// head reads up to the end of the header; what came of the body is counted.
+// head reads up to the end of the header, and counts the part of the body that came with
+// it.
 func (s *socket) head(first func()) (length, body uint64, err error) {
 	var text [maxHead]byte
 	if err := s.setLowat(1); err != nil {
@@ -63,7 +65,7 @@ func (s *socket) head(first func()) (length, body uint64, err error) {
 			return length, uint64(len(rest)), err
 		}
 	}
-	return 0, 0, fmt.Errorf("read head: no end in %d bytes", maxHead)
+	return 0, 0, fmt.Errorf("read head: longer than %d bytes", maxHead)
 }
 
 var lengthKey = []byte("\r\nContent-Length: ")

@@ -1,10 +1,10 @@
-package pop
+package popworld
 
 import (
 	"fmt"
 
-	"github.com/congctl/congctl/internal/core/pop"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/linux/qdisc"
+	"github.com/congctl/congctl/internal/popday/pop"
 )
 
 // path is the way to one network:
@@ -18,7 +18,7 @@ import (
 type path struct {
 	tc      *qdisc.Conn // of the hub
 	police  *qdisc.Conn // of the clients; nil without a policer
-	lane    *lane
+	lanes   []*lane     // of the network, and of its neighbour
 	out, in int
 	now     pop.Path
 }
@@ -33,20 +33,26 @@ const (
 )
 
 func (s *star) newPath(out, in string, want pop.Path, l *lane) (p *path, err error) {
-	p = &path{tc: s.hub.tc, lane: l, now: want}
+	p = &path{tc: s.hub.TC, now: want}
 	if p.out, err = s.hub.index(out); err != nil {
 		return p, err
 	}
 	if p.in, err = s.clients.index(in); err != nil {
 		return p, err
 	}
-	l.lead(p.out)
-	l.lose(want.LossPPM)
+	p.share(l)
 	if err := p.tc.Replace(p.at(), linkOf(want)); err != nil || !want.Policer {
 		return p, err
 	}
-	p.police = s.clients.tc
+	p.police = s.clients.TC
 	return p, p.police.Replace(qdisc.At{Link: p.in}, qdisc.Police{RateBytesPerS: qdisc.BytesPerS(want.RateBitPerS), BurstBytes: uint32(want.BurstBytes)})
+}
+
+// share sends another lane's packets this way.
+func (p *path) share(l *lane) {
+	l.lead(p.out)
+	l.lose(p.now.LossPPM)
+	p.lanes = append(p.lanes, l)
 }
 
 func (p *path) at() qdisc.At {
@@ -65,7 +71,9 @@ func linkOf(p pop.Path) qdisc.Netem {
 
 // change makes the path another one.
 func (p *path) change(to pop.Path) error {
-	p.lane.lose(to.LossPPM)
+	for _, l := range p.lanes {
+		l.lose(to.LossPPM)
+	}
 	if n := linkOf(to); n != linkOf(p.now) {
 		if err := p.tc.Change(p.at(), n); err != nil {
 			return fmt.Errorf("change path: %w", err)
@@ -75,7 +83,7 @@ func (p *path) change(to pop.Path) error {
 	return nil
 }
 
-// PathCount is what a path counted.
+// PathCount holds a path's counters.
 type PathCount struct {
 	Packets    uint64 `json:"packets"` // that came through
 	Bytes      uint64 `json:"bytes"`
@@ -94,7 +102,9 @@ func (p *path) count() (c PathCount, err error) {
 			c.Packets, c.Bytes, c.Overflowed = s.Packets, s.Bytes, s.Drops
 		}
 	}
-	c.Lost = p.lane.gone()
+	for _, l := range p.lanes {
+		c.Lost += l.losses()
+	}
 	if p.police == nil {
 		return c, nil
 	}

@@ -1,10 +1,10 @@
-package pop
+package popworld
 
 import (
 	"net/netip"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/pop"
+	"github.com/congctl/congctl/internal/popday/pop"
 )
 
 // TestQueueIsBesideWhatIsUnderWay: 20 Mbit/s and 80 ms are 200,000 bytes under way;

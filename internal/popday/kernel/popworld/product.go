@@ -1,4 +1,4 @@
-package pop
+package popworld
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/netns"
 )
 
 // Product is the process that runs beside the server, as its operator would start it.
@@ -22,7 +22,7 @@ type Product struct {
 	Store  string   `json:"store"`  // file that is handed back
 }
 
-// Places of the product in a machine of our own. The configuration must say so.
+// Places of the product in its own machine. The configuration must name them.
 const (
 	ConfigPath = "/etc/congctl.yml"
 	StateDir   = "/run/congctl/state"
@@ -63,21 +63,21 @@ func (p *product) running() bool {
 // start starts it and waits until it answers.
 func (p *product) start() error {
 	if p.running() {
-		return errors.New("start product: it runs")
+		return errors.New("start congctl: it is already running")
 	}
 	p.reap()
 	if err := errors.Join(os.MkdirAll(StateDir, 0o700), os.MkdirAll(filepath.Dir(ConfigPath), 0o755),
 		os.WriteFile(ConfigPath, []byte(p.Config), 0o600)); err != nil {
-		return fmt.Errorf("start product: %w", err)
+		return fmt.Errorf("start congctl: %w", err)
 	}
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("start product: %w", err)
+		return fmt.Errorf("start congctl: %w", err)
 	}
 	defer log.Close()
 	cmd := exec.Command("/proc/self/exe", p.Args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := p.ns.Start(cmd, nil); err != nil {
+	if err := p.ns.Start(cmd); err != nil {
 		return err
 	}
 	ended := make(chan struct{})
@@ -94,10 +94,10 @@ func (p *product) answers() error {
 			return conn.Close()
 		}
 	}
-	return fmt.Errorf("start product: no answer on its socket; it says:\n%s", p.tail())
+	return fmt.Errorf("start congctl: its socket does not answer; its log ends:\n%s", p.tail())
 }
 
-// end signals it and waits. One that is not there is ended.
+// end signals it and waits. A product that does not exist has ended.
 func (p *product) end(sig syscall.Signal) error {
 	if !p.running() {
 		p.reap()
@@ -110,14 +110,14 @@ func (p *product) end(sig syscall.Signal) error {
 		p.reap()
 		return nil
 	case <-time.After(endWithin):
-		return fmt.Errorf("end product: still there after %s", endWithin)
+		return fmt.Errorf("end congctl: still running after %s", endWithin)
 	}
 }
 
 // signal is for one that goes on.
 func (p *product) signal(sig syscall.Signal) error {
 	if !p.running() {
-		return fmt.Errorf("signal product %s: it does not run", unix.SignalName(sig))
+		return fmt.Errorf("signal congctl: %s: it is not running", unix.SignalName(sig))
 	}
 	return p.cmd.Process.Signal(sig)
 }
@@ -144,7 +144,7 @@ func (p *product) empty() error {
 	return p.start()
 }
 
-// logTail in bytes: what a day's log has, at two lines a round.
+// logTail is the length of a day's log in bytes, at two lines per round.
 const logTail = 256 << 10
 
 func (p *product) tail() []byte { return logEnd(logTail) }

@@ -1,24 +1,19 @@
-package pop
+package popworld
 
 import (
-	"bytes"
-	"encoding/binary"
-	"fmt"
-	"runtime"
 	"unsafe"
 
 	"github.com/cilium/ebpf/asm"
-	"golang.org/x/sys/unix"
 )
 
 // struct __sk_buff (include/uapi/linux/bpf.h).
 const skbProtocol, skbData, skbDataEnd = 16, 76, 80
 
-// kindOfPacket says where a network's number stands in a frame.
+// kindOfPacket is the place of a network's number in a frame.
 type kindOfPacket struct {
 	protocol int32 // big-endian, as a little-endian CPU reads it
 	at, end  int32 // of the number, of the header
-	first    int32 // the number of network 0 (core/pop.PrefixOf)
+	first    int32 // the number of network 0 (popday/pop.PrefixOf)
 }
 
 const ethernet = 14
@@ -28,8 +23,8 @@ var (
 	packetIPv6 = kindOfPacket{protocol: 0xdd86, at: ethernet + 24 + 5, end: ethernet + 40, first: 1}
 )
 
-// relayProgram is the program, with the table at a descriptor. What is for none of the
-// networks goes up to the hub's own IP, which forwards nothing.
+// relayProgram returns the program, with the table at a descriptor. Packets for none of
+// the networks go up to the hub's own IP, which forwards nothing.
 func relayProgram(table int) asm.Instructions {
 	p := asm.Instructions{
 		asm.LoadMem(asm.R2, asm.R1, skbData, asm.Word),
@@ -94,41 +89,4 @@ func loseOrHandOn() asm.Instructions {
 		asm.FnRedirect.Call(),
 		asm.Return(),
 	}
-}
-
-// makeTable makes an array of lanes that a program and this process share.
-func makeTable(lanes int) (int, error) {
-	const create, array, mappable = 0, 2, 1 << 10 // BPF_MAP_CREATE, BPF_MAP_TYPE_ARRAY, BPF_F_MMAPABLE
-	request := struct {
-		kind, key, value, entries, flags uint32
-		rest                             [108]byte
-	}{kind: array, key: 4, value: uint32(unsafe.Sizeof(lane{})), entries: uint32(lanes), flags: mappable}
-	fd, _, errno := unix.Syscall(unix.SYS_BPF, create, uintptr(unsafe.Pointer(&request)), unsafe.Sizeof(request))
-	if errno != 0 {
-		return -1, fmt.Errorf("make table of lanes: %w", errno)
-	}
-	return int(fd), nil
-}
-
-// loadClassifier loads a program for a filter. The usual library would first read
-// /proc/self, which is not there once a runtime has given up its first thread.
-func loadClassifier(program asm.Instructions) (int, error) {
-	const load, schedCLS = 5, 3 // BPF_PROG_LOAD, BPF_PROG_TYPE_SCHED_CLS
-	var code bytes.Buffer
-	if err := program.Marshal(&code, binary.LittleEndian); err != nil {
-		return -1, fmt.Errorf("load relay: %w", err)
-	}
-	license := []byte("Apache-2.0\x00")
-	request := struct { // the head of union bpf_attr
-		kind, length     uint32
-		program, license unsafe.Pointer
-		rest             [96]byte
-	}{kind: schedCLS, length: uint32(code.Len() / asm.InstructionSize), program: unsafe.Pointer(unsafe.SliceData(code.Bytes())), license: unsafe.Pointer(unsafe.SliceData(license))}
-	fd, _, errno := unix.Syscall(unix.SYS_BPF, load, uintptr(unsafe.Pointer(&request)), unsafe.Sizeof(request))
-	runtime.KeepAlive(&code)
-	runtime.KeepAlive(license)
-	if errno != 0 {
-		return -1, fmt.Errorf("load relay: %w", errno)
-	}
-	return int(fd), nil
 }

@@ -1,10 +1,10 @@
-package pop
+package popworld
 
 import (
 	"net/netip"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/pop"
+	"github.com/congctl/congctl/internal/popday/pop"
 )
 
 // TestNumberStandsInTheAddress: what the program reads from a frame is the number that

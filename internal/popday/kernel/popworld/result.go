@@ -1,50 +1,40 @@
-package pop
+package popworld
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/congctl/congctl/internal/kernel/world"
+	"github.com/congctl/congctl/internal/lab/kernel/world"
+	"github.com/congctl/congctl/internal/popday"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Result is what a day left behind.
+// Result is the output of a day.
 type Result struct {
 	Facts     Facts
-	Responses []byte // JSON lines of Response
+	Responses []byte // JSON lines of popday.Response
 	Store     []byte // the product's store, as the file it is; nil without
 	Emptied   []byte // the store that the fault empty_store removed last
 	Log       []byte // the product's
 }
 
-// Facts are counters of the day.
+// Facts are the counters of the day: those that a report compares, and more.
 type Facts struct {
-	Day            string         `json:"day"`
-	Policy         string         `json:"policy"`
-	Seed           uint64         `json:"seed"`
-	Kernel         string         `json:"kernel"`
-	BeganUnixS     int64          `json:"began_unix_s"`    // the day's first moment, by the machine's clock
-	DurationUs     uint64         `json:"duration_us"`     // from there to the end of all
-	BusyShare      float64        `json:"busy_share"`      // CPU not idle
-	SoftnetDropped uint64         `json:"softnet_dropped"` // packets that the machine had no room for
-	Responses      int            `json:"responses"`
-	Large          int            `json:"large"`          // of 100,000 bytes and more
-	Broken         int            `json:"broken"`         // that did not come whole
-	SegmentsOut    uint64         `json:"segments_out"`   // of the edge (Tcp OutSegs)
-	SegmentsAgain  uint64         `json:"segments_again"` // retransmitted (Tcp RetransSegs)
-	Networks       []NetworkFacts `json:"networks"`
-	Product        *ProductFacts  `json:"product,omitempty"`
-	Bandit         []NextHopFacts `json:"bandit,omitempty"` // of the policy bpftune
+	popday.Facts
+	Networks []NetworkFacts `json:"networks"`
+	Product  *ProductFacts  `json:"product,omitempty"`
+	Bandit   []NextHopFacts `json:"bandit,omitempty"` // of the policy bpftune
 }
 
 // NetworkFacts are those of one client network.
 type NetworkFacts struct {
-	Class  string    `json:"class"`
-	Prefix string    `json:"prefix"`
-	Path   PathCount `json:"path"`
+	popday.NetworkFacts
+	Path PathCount `json:"path"`
 }
 
 // ProductFacts are those of the process beside the server.
@@ -63,9 +53,10 @@ func (d *day) collect(res *Result) error {
 	for i, n := range d.world.Networks {
 		c, err := d.star.paths[i].count()
 		errs = append(errs, err)
-		f.Networks = append(f.Networks, NetworkFacts{n.Class, n.Prefix.String(), c})
+		prefix, _ := record.PrefixOf(n.Prefix.Addr()) // of ours: it has one
+		f.Networks = append(f.Networks, NetworkFacts{popday.NetworkFacts{Class: n.Class, Prefix: prefix}, c})
 	}
-	errs = append(errs, d.star.edge.ns.Do(func() (err error) {
+	errs = append(errs, d.star.edge.NS.Do(func() (err error) {
 		f.SegmentsOut, f.SegmentsAgain, err = segments()
 		return err
 	}))
@@ -87,25 +78,19 @@ func (d *day) collect(res *Result) error {
 	return nil
 }
 
-// segments reads the Tcp lines of the calling thread's namespace: names, then values.
+// tcpLines are names, then values.
+var tcpLines = regexp.MustCompile(`(?m)^Tcp: (.*)\nTcp: (.*)$`)
+
+// segments reads the TCP counters of the calling thread's namespace.
 func segments() (out, again uint64, err error) {
 	b, err := os.ReadFile("/proc/thread-self/net/snmp")
 	if err != nil {
 		return 0, 0, fmt.Errorf("read TCP counters: %w", err)
 	}
-	var names []string
-	for l := range strings.Lines(string(b)) {
-		w := strings.Fields(l)
-		if len(w) == 0 || w[0] != "Tcp:" {
-			continue
-		}
-		if names == nil {
-			names = w
-			continue
-		}
-		for i, name := range names {
-			v, _ := strconv.ParseUint(w[i], 10, 64)
-			switch name {
+	if lines := tcpLines.FindSubmatch(b); lines != nil {
+		values := strings.Fields(string(lines[2]))
+		for i, name := range strings.Fields(string(lines[1])) {
+			switch v, _ := strconv.ParseUint(values[i], 10, 64); name {
 			case "OutSegs":
 				out = v
 			case "RetransSegs":

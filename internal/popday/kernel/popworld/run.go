@@ -1,4 +1,4 @@
-package pop
+package popworld
 
 import (
 	"context"
@@ -8,18 +8,18 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/pop"
-	"github.com/congctl/congctl/internal/kernel/world"
+	"github.com/congctl/congctl/internal/lab/kernel/world"
+	"github.com/congctl/congctl/internal/popday/pop"
 )
 
-// Policy is what the edge does about congestion control.
+// Policy is the edge's choice of congestion control.
 type Policy struct {
 	Name    string   `json:"name"`
 	Cong    string   `json:"cong"`              // default of the edge
 	OnRoute []string `json:"on_route"`          // classes whose routes name Treatment
 	Treated string   `json:"treated,omitempty"` // the congestion control on those
 	Product *Product `json:"product,omitempty"`
-	Bandit  bool     `json:"bandit,omitempty"` // core/bandit chooses for each connection
+	Bandit  bool     `json:"bandit,omitempty"` // bpf/bandit.bpf.c chooses for each connection
 }
 
 // congs may be a namespace's default.
@@ -50,8 +50,8 @@ type day struct {
 	began    time.Time
 }
 
-// Run runs a day with a seed on this machine, which must be all ours, and gives what it
-// saw. What was seen before an error is in the result.
+// Run runs a day with a seed on this machine, which must be ours alone, and returns what
+// it saw. On an error the result has what was seen before it.
 func Run(ctx context.Context, d *pop.Day, seed uint64, policy Policy, progress func(string)) (res *Result, err error) {
 	if err := world.OwnMachine(congs); err != nil {
 		return nil, fmt.Errorf("run day %s: %w", d.Name, err)
@@ -86,21 +86,21 @@ func (d *day) open(ctx context.Context, of *pop.Day, policy Policy) (err error) 
 	if d.edge, err = serve(ctx, d.star); err != nil {
 		return err
 	}
-	d.clients = &clients{world: d.world, dialer: newDialer(d.star.clients.ns), edge: d.edge, book: d.book, quit: make(chan struct{})}
+	d.clients = &clients{world: d.world, dialer: newDialer(d.star.clients.NS), edge: d.edge, book: d.book, quit: make(chan struct{})}
 	if policy.Bandit {
-		if d.rival, err = openRival(d.star.edge.ns); err != nil {
+		if d.rival, err = openRival(d.star.edge.NS); err != nil {
 			return err
 		}
 	}
 	if policy.Product == nil {
 		return nil
 	}
-	d.product = &product{Product: *policy.Product, ns: d.star.edge.ns}
+	d.product = &product{Product: *policy.Product, ns: d.star.edge.NS}
 	return d.product.start()
 }
 
-// all is the order of events: wait for a window's start, let the day pass, wait for
-// what is still open, end the product.
+// all is the order of events: wait for a window's start, run the day, wait for open
+// responses, end the product.
 func (d *day) all(of *pop.Day) (*Result, error) {
 	res := &Result{}
 	window := time.Duration(of.WindowUs) * time.Microsecond
@@ -119,7 +119,7 @@ func (d *day) all(of *pop.Day) (*Result, error) {
 	return res, errors.Join(err, busyErr, d.collect(res))
 }
 
-// live is the day from its first moment to its last.
+// live is the day from start to end.
 func (d *day) live(of *pop.Day) error {
 	passed := make(chan error, 1)
 	d.clients.wg.Go(d.clients.come)
@@ -139,10 +139,10 @@ func (d *day) live(of *pop.Day) error {
 // drain waits for open sessions; those that still wait for their next request end.
 func (d *day) drain() {
 	close(d.clients.quit)
-	gone := make(chan struct{})
-	go func() { d.clients.wg.Wait(); close(gone) }()
+	drained := make(chan struct{})
+	go func() { d.clients.wg.Wait(); close(drained) }()
 	select {
-	case <-gone:
+	case <-drained:
 	case <-time.After(drainWithin):
 	}
 }

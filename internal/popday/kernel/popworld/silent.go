@@ -1,4 +1,4 @@
-package pop
+package popworld
 
 import (
 	"cmp"
@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// silent reads and writes a socket by raw system calls. An ordinary call that follows
-// idle time wakes the Go runtime's monitor, a thread that then sleeps for 20 us, looks
-// and sleeps again: a quarter of all instructions of a day. A raw call tells the runtime
-// nothing, so it must not wait; a socket that does not block never does.
+// silent reads and writes a socket by raw system calls. An ordinary call after idle time
+// wakes the Go runtime's monitor, a thread that then sleeps for 20 us, looks and sleeps
+// again: a quarter of all instructions of a day. The runtime does not see a raw call, so
+// it must not wait; a non-blocking socket never does.
 //
 // Source: entersyscallWakeSysmon and sysmon in Go's runtime/proc.go.
 type silent struct{ raw syscall.RawConn }
@@ -40,7 +40,7 @@ func (q silent) discard(n int) (got int, err error) {
 // sink is an address for the kernel to write nothing to.
 var sink byte
 
-// take waits until receive has something to say.
+// take waits until receive returns data.
 func (q silent) take(receive func(fd uintptr) (uintptr, unix.Errno)) (n int, err error) {
 	var failed error
 	err = q.raw.Read(func(fd uintptr) (done bool) {
@@ -83,7 +83,7 @@ func (q silent) Write(b []byte) (n int, err error) {
 	return n, cmp.Or(err, failed)
 }
 
-// setLowat has the reader woken by so many bytes, and not by the first (SO_RCVLOWAT).
+// setLowat wakes the reader after that many bytes, not at the first (SO_RCVLOWAT).
 func (q silent) setLowat(n int) error {
 	var failed error
 	err := q.raw.Control(func(fd uintptr) {

@@ -1,25 +1,24 @@
-package pop
+package popworld
 
 import (
-	"bytes"
 	"os"
 	"regexp"
 	"strconv"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/pop"
+	"github.com/congctl/congctl/internal/popday/pop"
 )
 
 // tellShare of a day passes between two lines of progress: 5 %, as a line costs the
 // guest some 100 us, and a day of hours is watched for minutes.
 const tellShare = 20
 
-// tell tells how far the day is until its last moment.
+// tell reports how far the day is until its end.
 func (d *day) tell(length time.Duration) {
 	for i := range time.Duration(tellShare - 1) {
 		at := (length * (i + 1) / tellShare).Truncate(time.Second)
 		time.Sleep(time.Until(d.began.Add(at)))
-		p := pop.Progress{At: at, End: length, Selected: pop.Nobody}
+		p := pop.Progress{At: at, End: length, Selected: pop.NoSelection}
 		p.Responses, p.Large, p.Broken = d.book.count()
 		if d.product != nil {
 			p.Selected = selected(logEnd(lastLines))
@@ -46,19 +45,14 @@ func logEnd(n int64) []byte {
 	return nil
 }
 
-var roundLine = regexp.MustCompile(`msg=round .*\bselected=(\d+)`)
+var roundLine = regexp.MustCompile(`round of \S+Z: .*; (\d+) in the plan,`)
 
-// selected is what the product's last round left selected, by its log.
+// selected returns how many prefixes the product's last round left selected, from its log.
 func selected(log []byte) int {
-	i := bytes.LastIndex(log, []byte("msg=round window="))
-	if i < 0 {
-		return pop.Nobody
+	rounds := roundLine.FindAllSubmatch(log, -1)
+	if len(rounds) == 0 {
+		return pop.NoSelection
 	}
-	line, _, _ := bytes.Cut(log[i:], []byte("\n"))
-	m := roundLine.FindSubmatch(line)
-	if m == nil {
-		return pop.Nobody
-	}
-	n, _ := strconv.Atoi(string(m[1])) // digits
+	n, _ := strconv.Atoi(string(rounds[len(rounds)-1][1])) // digits
 	return n
 }

@@ -1,4 +1,4 @@
-package pop
+package popworld
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/pop"
+	"github.com/congctl/congctl/internal/popday/pop"
 )
 
 // event is something that happens to the day at a time.

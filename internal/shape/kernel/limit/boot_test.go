@@ -1,4 +1,4 @@
-package shape
+package limit
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/congctl/congctl/internal/core/shaping"
-	carry "github.com/congctl/congctl/internal/kernel/change"
+	"github.com/congctl/congctl/internal/change/kernel/carry"
+	"github.com/congctl/congctl/internal/shape"
 )
 
 // A host is files, each line PATH: TEXT with \n for a newline, PATH* for one that may be run; the answer is who runs the
@@ -29,16 +29,16 @@ func TestWhoRunsTheHost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		link := shaping.Link{Name: "eth0", Index: 2, MTU: 1500, HeaderBytes: 14, Up: true, Kernel: [2]int{6, 1}, Timer: shaping.Timer{HighRes: true}}
+		link := shape.Link{Name: "eth0", Index: 2, MTU: 1500, HeaderBytes: 14, Up: true, Kernel: [2]int{6, 1}, Timer: shape.Timer{HighRes: true}}
 		boot, err := readBoot(root, carry.HostDisk{Root: root}, link)
 		if err != nil {
 			return err.Error() + "\n"
 		}
-		target, err := shaping.For(link, shaping.Ask{Rate: 8e6})
+		target, err := shape.For(link, shape.Ask{Rate: 8e6})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := shaping.Persist("eth0", target, boot, shaping.Command("/usr/bin/congctl", "eth0", target))
+		p, err := shape.Persist("eth0", target, boot, shape.Command("/usr/bin/congctl", "eth0", target))
 		if err != nil {
 			return err.Error() + "\n"
 		}

@@ -1,21 +1,23 @@
-package shape
+package limit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/change"
-	carry "github.com/congctl/congctl/internal/kernel/change"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/change/kernel/carry"
+	"github.com/congctl/congctl/internal/shape"
 )
 
-// ErrNoLimit says that there is no limit of ours on a link.
+// ErrNoLimit means that a link has no limit of ours.
 var ErrNoLimit = errors.New("no limit of congctl")
 
 const clearing = "congctl shape clear"
 
-// Clear takes all limits of a link back, newest first, files and all. A limit without a
+// Clear reverts all limits of a link, newest first, with their files. A limit without a
 // journal gives way to the kernel's own qdisc.
 func (h *Host) Clear(link string, force bool, now time.Time) (r carry.Report, err error) {
 	if _, err := Read(link); err != nil && !errors.Is(err, ErrNoLink) {
@@ -23,18 +25,11 @@ func (h *Host) Clear(link string, force bool, now time.Time) (r carry.Report, er
 	}
 	if open, err := h.engine.Open(subject(link)); err == nil && len(open) == 0 {
 		if p, err := h.bare(link); err != nil || len(p.Steps) == 0 {
-			return r, errors.Join(err, noLimit(link, err))
+			return r, cmp.Or(err, fmt.Errorf("clear %s: %w", link, ErrNoLimit))
 		}
 	}
 	err = h.locked(func() error { r, err = h.clear(link, force, now); return err })
 	return r, err
-}
-
-func noLimit(link string, err error) error {
-	if err != nil {
-		return nil
-	}
-	return fmt.Errorf("clear %s: %w", link, ErrNoLimit)
 }
 
 func (h *Host) clear(link string, force bool, now time.Time) (carry.Report, error) {
@@ -44,7 +39,7 @@ func (h *Host) clear(link string, force bool, now time.Time) (carry.Report, erro
 	}
 	for i, n := range r.Restored {
 		if v, err := h.engine.Read(n.Step.Kind, n.Step.Target); err == nil && n.Step.Kind == change.Egress {
-			r.Restored[i].Text = otherNow(n.Step.Old.Text, v.Text)
+			r.Restored[i].Text = shape.OtherNow(n.Step.Old.Text, v.Text)
 		}
 	}
 	err = errors.Join(err, orphansOf(r))
@@ -52,12 +47,12 @@ func (h *Host) clear(link string, force bool, now time.Time) (carry.Report, erro
 		err = h.clearBare(link, force, now, &r)
 	}
 	if err == nil && len(r.Refused) == 0 {
-		h.take(link) // nothing is left to be confirmed, and nobody reverts it
+		h.take(link) // nothing is left to be confirmed, and nothing must revert it
 	}
 	return r, err
 }
 
-// orphansOf: with a link goes what leads to its ifb, and not the ifb.
+// orphansOf: deleting a link deletes what leads to its ifb, but not the ifb.
 func orphansOf(r carry.Report) error {
 	if !slices.ContainsFunc(r.Left, func(n carry.Note) bool { return n.Step.Kind == change.Ingress }) {
 		return nil
@@ -65,8 +60,8 @@ func orphansOf(r carry.Report) error {
 	return dropOrphans()
 }
 
-// clearBare takes away what has no journal: what a boot set, or what is left where the
-// journals were deleted. It is given one and taken back like any other.
+// clearBare removes what has no journal: what a boot set, or what is left after the journals
+// were deleted. It gets a journal and is reverted like any other.
 func (h *Host) clearBare(link string, force bool, now time.Time, r *carry.Report) error {
 	p, err := h.bare(link)
 	if errors.Is(err, ErrNoLink) || err == nil && len(p.Steps) == 0 {
@@ -92,47 +87,43 @@ func (h *Host) clearBare(link string, force bool, now time.Time, r *carry.Report
 	return err
 }
 
-// own is a limit without what somebody hung below: that was not set by us.
+// own returns a limit without what somebody attached below, which is not ours.
 func own(v change.Value) change.Value {
-	if l, err := parseValue(v.Text); err == nil {
-		l.guests = nil
+	if l, err := shape.ParseLimit(v.Text); err == nil {
+		l.Guests = nil
 		v.Text = l.String()
 	}
 	return v
 }
 
-// bare plans a link, and the files, without any limit of ours.
+// bare plans a link, and the files, without any limit of ours. A link that is gone, and has no
+// files either, is an error.
 func (h *Host) bare(link string) (p Proposal, err error) {
+	var gone error
 	if p.Link, err = Read(link); errors.Is(err, ErrNoLink) {
-		p.Link.Name = link
-		return p, h.bareFiles(&p, err)
+		p.Link.Name, gone = link, err
 	} else if err != nil {
 		return p, err
-	}
-	if err := h.step(&p, change.Ingress, link, change.Text(noIngress), clearing); err != nil {
-		return p, err
-	}
-	if p.Link.Root.Ours() {
-		if err := h.step(&p, change.Egress, link, change.Text(""), clearing); err != nil {
+	} else {
+		none := []change.Step{{Kind: change.Ingress, Target: link, New: change.Text(change.NoIngress), Why: clearing}}
+		if p.Link.Root.Ours() {
+			none = append(none, change.Step{Kind: change.Egress, Target: link, New: change.Text(""), Why: clearing})
+		}
+		if err := h.add(&p, none...); err != nil {
 			return p, err
 		}
 	}
-	return p, h.bareFiles(&p, nil)
-}
-
-// bareFiles plans the files; without any it gives the error that it was called with.
-func (h *Host) bareFiles(p *Proposal, none error) error {
 	boot, err := readBoot(h.Root, h.disk, p.Link)
 	if err == nil {
-		err = h.forget(p, boot, nil)
+		err = h.forget(&p, boot, nil)
 	}
 	if err == nil && len(p.Steps) == 0 {
-		err = none
+		err = gone
 	}
-	return err
+	return p, err
 }
 
-// revert takes the newest limit of a link back: nobody has confirmed it.
+// revert reverts the newest limit of a link, which was not confirmed.
 func (h *Host) revert(link, id string) error {
 	open, err := h.engine.Open(subject(link))
 	i := slices.IndexFunc(open, func(j *change.Journal) bool { return j.ID == id })
@@ -147,5 +138,5 @@ func (h *Host) revert(link, id string) error {
 	return err
 }
 
-// errForeign: to try again would change nothing.
-var errForeign = errors.New("somebody changed since")
+// errForeign: trying again would change nothing.
+var errForeign = errors.New("changed since by others")

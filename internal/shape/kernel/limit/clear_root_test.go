@@ -1,4 +1,4 @@
-package shape
+package limit
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/change"
-	"github.com/congctl/congctl/internal/core/shaping"
-	carry "github.com/congctl/congctl/internal/kernel/change"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/change/kernel/carry"
+	"github.com/congctl/congctl/internal/shape"
 )
 
 // onSystemd makes a host that keeps limits by units.
@@ -39,11 +39,11 @@ func TestClearGoesStraightBack(t *testing.T) {
 	p := newPair(t)
 	h, before := newTestHost(t), settings(t, p)
 	const first, last = "shaped 7000000 3028 103028 fq_codel", "shaped 1000000 3028 103028 -"
-	journalled(t, h, before[Egress], first)
+	journalled(t, h, before[change.Egress], first)
 	journalled(t, h, first, last)
-	set(t, p.a, Egress, last)
+	set(t, p.a, change.Egress, last)
 	report := mustClear(t, p, h)
-	if got := settings(t, p); got[Egress] != before[Egress] || len(report.Restored) != 1 {
+	if got := settings(t, p); got[change.Egress] != before[change.Egress] || len(report.Restored) != 1 {
 		t.Errorf("got %v, %+v", got, report)
 	}
 }
@@ -56,9 +56,9 @@ func TestClearGoesStraightBackBesideForeignRules(t *testing.T) {
 	r.Ask.Ingress = 8e6
 	setOrSkip(t, p, h, r)
 	setOrSkip(t, p, h, ask(16e6))
-	mustShell(t, p.a, "tc qdisc add dev a clsact\ntc filter add dev a ingress prio 9 matchall action ok")
+	mustShell(t, p.a, "tc qdisc add dev a clsact\ntc filter add dev a ingress prio 9 protocol all u32 match u32 0 0 classid 1:1")
 	report := mustClear(t, p, h)
-	if got := settings(t, p); got[Ingress] != noIngress || got[Egress] != before[Egress] || len(report.Restored) != 2 {
+	if got := settings(t, p); got[change.Ingress] != change.NoIngress || got[change.Egress] != before[change.Egress] || len(report.Restored) != 2 {
 		t.Errorf("got %v, %+v", got, report)
 	}
 	if !strings.Contains(output(t, p.a, "tc filter show dev a ingress"), "pref 9") {
@@ -68,7 +68,7 @@ func TestClearGoesStraightBackBesideForeignRules(t *testing.T) {
 
 // With an interface goes what was set on it; its files are taken back.
 func TestClearOfALinkThatHasGone(t *testing.T) {
-	for name, incoming := range map[string]shaping.Rate{"egress": 0, "ingress": 8e6} {
+	for name, incoming := range map[string]shape.Rate{"egress": 0, "ingress": 8e6} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t)
 			h, r := onSystemd(t), ask(8e6)
@@ -78,7 +78,7 @@ func TestClearOfALinkThatHasGone(t *testing.T) {
 			setOrSkip(t, p, h, r)
 			mustShell(t, p.a, "ip link del dev a")
 			report := mustClear(t, p, h)
-			if !strings.Contains(report.Left.String(), "shape-egress a (the interface has gone") {
+			if !strings.Contains(report.Left.String(), "shape-egress a (the interface is gone") {
 				t.Errorf("got %+v", report)
 			}
 			if left, err := filepath.Glob(filepath.Join(h.Root, "/etc/systemd/system/*a.service")); err != nil || len(left) > 0 {
@@ -115,7 +115,7 @@ func TestClearBareIsCut(t *testing.T) {
 			t.Fatal(err, list)
 		}
 		for _, j := range open {
-			if slices.ContainsFunc(j.Steps, func(s change.Step) bool { return isShaped(s.Old.Text) }) {
+			if slices.ContainsFunc(j.Steps, func(s change.Step) bool { return shape.IsLimit(s.Old.Text) }) {
 				t.Errorf("cut %d: %s (%s) would bring the limit back", n, j.ID, j.Phase)
 			}
 		}
@@ -124,8 +124,8 @@ func TestClearBareIsCut(t *testing.T) {
 				t.Fatalf("cut %d: %v", n, end)
 			}
 		}
-		if got := settings(t, p); got[Egress] != before[Egress] {
-			t.Fatalf("cut %d: %q stays", n, got[Egress])
+		if got := settings(t, p); got[change.Egress] != before[change.Egress] {
+			t.Fatalf("cut %d: %q stays", n, got[change.Egress])
 		}
 		if left, _ := filepath.Glob(filepath.Join(h.Root, "/etc/systemd/system/*a.service")); len(left) > 0 {
 			t.Fatalf("cut %d: %q stay", n, left)
@@ -147,7 +147,7 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// With an interface that has gone goes the ifb of a limit that nobody confirms.
+// A deleted interface takes along the ifb of an unconfirmed limit.
 func TestRevertOfALinkThatHasGone(t *testing.T) {
 	p := newPair(t)
 	h := newTestHost(t)
@@ -155,7 +155,7 @@ func TestRevertOfALinkThatHasGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.engine.Adopt(change.Plan{Header: head, Steps: []change.Step{{Kind: change.Ingress, Target: "a", Old: change.Text(noIngress), New: change.Text("shaped 1000000 3028 103028 -")}}})
+	_, err = h.engine.Adopt(change.Plan{Header: head, Steps: []change.Step{{Kind: change.Ingress, Target: "a", Old: change.Text(change.NoIngress), New: change.Text("shaped 1000000 3028 103028 -")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,19 +176,19 @@ func TestRevertOfALinkThatHasGone(t *testing.T) {
 func TestClearAfterABoot(t *testing.T) {
 	for handle, stays := range map[string]bool{"cc00:": false, "77:": true} {
 		p := newPair(t)
-		own := get(t, p.a, Egress)
+		own := get(t, p.a, change.Egress)
 		mustShell(t, p.a, "tc qdisc replace dev a root handle "+handle+" pfifo limit 77")
-		was := get(t, p.a, Egress)
+		was := get(t, p.a, change.Egress)
 		h, r := newTestHost(t), ask(8e6)
 		r.Ask.Replace = true
 		setOrSkip(t, p, h, r) // and a boot sets it again
-		h.engine = carry.New(carry.Options{Disk: h.disk, Dir: h.dir, Places: places(), Boot: "another"})
+		h.engine = carry.New(carry.Options{Disk: h.disk, Dir: h.dir, Places: Places, Boot: "another"})
 		report := mustClear(t, p, h)
 		want := map[bool]string{false: own, true: was}[stays]
-		if got := get(t, p.a, Egress); got != want || len(report.Restored) != 1 {
+		if got := get(t, p.a, change.Egress); got != want || len(report.Restored) != 1 {
 			t.Errorf("%s: got %s, want %s; %+v", handle, got, want, report)
 		}
-		if text := report.Restored[0].Text; !stays && !strings.Contains(text, "what the kernel puts there by itself, which is noqueue now and was pfifo") {
+		if text := report.Restored[0].Text; !stays && !strings.Contains(text, "now the kernel's default, noqueue (it was pfifo") {
 			t.Errorf("says %q", text)
 		}
 	}

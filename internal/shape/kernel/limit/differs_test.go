@@ -1,10 +1,10 @@
-package shape
+package limit
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/congctl/congctl/internal/core/change"
+	"github.com/congctl/congctl/internal/change"
 )
 
 // applied is a change in force of a boot; the file's limit is kept or no longer.

@@ -1,4 +1,4 @@
-package shape
+package limit
 
 import (
 	"bytes"
@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/shaping"
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/shape"
 )
 
 // shell runs "ip" and "tc" in a namespace, a command a line; false is that this kernel
@@ -22,7 +23,7 @@ func shell(t *testing.T, ns *netns.NS, script string) bool {
 		cmd := exec.Command(words[0], words[1:]...)
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := ns.Start(cmd, nil); err != nil {
+		if err := ns.Start(cmd); err != nil {
 			t.Fatal(err)
 		}
 		if err := cmd.Wait(); err == nil {
@@ -52,7 +53,7 @@ func newTestHost(t *testing.T) *Host {
 	return h
 }
 
-func ask(rate shaping.Rate) Request { return Request{Link: "a", Ask: shaping.Ask{Rate: rate}} }
+func ask(rate shape.Rate) Request { return Request{Link: "a", Ask: shape.Ask{Rate: rate}} }
 
 // Each kind is put aside and brought back with all that it was made with, or refused.
 func TestForeignComesBackOrIsRefused(t *testing.T) {
@@ -92,21 +93,21 @@ func TestForeignComesBackOrIsRefused(t *testing.T) {
 			mustShell(t, p.a, "ip link del dev a\nip link add name a numtxqueues 4 type veth peer name b2\nip link set dev a up\nip link set dev b2 up")
 			mustShell(t, p.a, c.script)
 			h := newTestHost(t)
-			before := get(t, p.a, Egress)
+			before := get(t, p.a, change.Egress)
 			r := ask(8e6)
 			r.Ask.Replace = true
 			err := p.a.Do(func() error { _, err := h.Set(r, "test", time.Now(), nil); return err })
 			if c.refused {
-				if now := get(t, p.a, Egress); !errors.Is(err, shaping.ErrStuck) || now != before {
+				if now := get(t, p.a, change.Egress); !errors.Is(err, shape.ErrStuck) || now != before {
 					t.Errorf("%v, and %q became %q", err, before, now)
 				}
 				return
 			}
-			if err != nil || !isShaped(get(t, p.a, Egress)) {
-				t.Fatalf("%v, %s", err, get(t, p.a, Egress))
+			if err != nil || !shape.IsLimit(get(t, p.a, change.Egress)) {
+				t.Fatalf("%v, %s", err, get(t, p.a, change.Egress))
 			}
 			in(t, p.a, func() error { _, err := h.Clear("a", false, time.Now()); return err })
-			if now := get(t, p.a, Egress); now != before {
+			if now := get(t, p.a, change.Egress); now != before {
 				t.Errorf("before %q\nafter  %q", before, now)
 			}
 		})
@@ -117,10 +118,10 @@ func TestForeignComesBackOrIsRefused(t *testing.T) {
 func TestOfEnable(t *testing.T) {
 	p := newPair(t)
 	mustShell(t, p.a, "tc qdisc replace dev a root handle cc00: pfifo limit 7")
-	h, before := newTestHost(t), get(t, p.a, Egress)
+	h, before := newTestHost(t), get(t, p.a, change.Egress)
 	in(t, p.a, func() error { _, err := h.Set(ask(8e6), "test", time.Now(), nil); return err })
 	in(t, p.a, func() error { _, err := h.Clear("a", false, time.Now()); return err })
-	if now := get(t, p.a, Egress); now != before {
+	if now := get(t, p.a, change.Egress); now != before {
 		t.Errorf("before %q\nafter  %q", before, now)
 	}
 }
@@ -142,19 +143,19 @@ func TestKernelsOwnComesBackAsItIsNow(t *testing.T) {
 			h := newTestHost(t)
 			const limit = "shaped 1000000 3028 103028 -"
 			journalled(t, h, was, limit)
-			set(t, p.a, Egress, limit)
+			set(t, p.a, change.Egress, limit)
 			in(t, p.a, func() error {
 				r, err := h.Clear("a", false, time.Now())
 				if err != nil || len(r.Refused) > 0 || len(r.Restored) != 1 {
 					t.Errorf("%+v, %v", r, err)
 					return nil
 				}
-				if said := strings.Contains(r.Restored[0].Text, "by itself"); said == strings.HasPrefix(name, "leaves") {
+				if said := strings.Contains(r.Restored[0].Text, "kernel's default"); said == strings.HasPrefix(name, "leaves") {
 					t.Errorf("says %q", r.Restored[0].Text)
 				}
 				return err
 			})
-			if got := get(t, p.a, Egress); isShaped(got) {
+			if got := get(t, p.a, change.Egress); shape.IsLimit(got) {
 				t.Errorf("is %q", got)
 			}
 		})
@@ -170,16 +171,18 @@ func TestClearAfterAnotherMTU(t *testing.T) {
 	mustShell(t, p.a, "ip link set dev a mtu 1400")
 	in(t, p.a, func() error {
 		r, err := h.Clear("a", false, time.Now())
-		if len(r.Refused) > 0 || isShaped(get(t, p.a, Egress)) {
-			t.Errorf("%+v, %s", r, get(t, p.a, Egress))
+		if len(r.Refused) > 0 || shape.IsLimit(get(t, p.a, change.Egress)) {
+			t.Errorf("%+v, %s", r, get(t, p.a, change.Egress))
 		}
 		return err
 	})
 }
 
 // Ingress rules that somebody put in the place of ours, or beside them, stay.
-func TestForeignIngressStays(t *testing.T) {
-	const theirs = "tc filter add dev a ingress prio 9 matchall action ok"
+func TestForeignIngressStays(t *testing.T) { eachCatchall(t, foreignIngressStays) }
+
+func foreignIngressStays(t *testing.T, _ string) {
+	const theirs = "tc filter add dev a ingress prio 9 protocol all u32 match u32 0 0 classid 1:1"
 	for _, c := range []struct {
 		name, script string
 		force        bool // ours has gone: clear says so first
@@ -204,7 +207,7 @@ func TestForeignIngressStays(t *testing.T) {
 				}
 				return err
 			})
-			if got := get(t, p.a, Ingress); got != noIngress {
+			if got := get(t, p.a, change.Ingress); got != change.NoIngress {
 				t.Errorf("is %q", got)
 			}
 			if !strings.Contains(output(t, p.a, "tc filter show dev a ingress"), "pref 9") {
@@ -220,7 +223,7 @@ func output(t *testing.T, ns *netns.NS, line string) string {
 	cmd := exec.Command(words[0], words[1:]...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	if err := errors.Join(ns.Start(cmd, nil), cmd.Wait()); err != nil {
+	if err := errors.Join(ns.Start(cmd), cmd.Wait()); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

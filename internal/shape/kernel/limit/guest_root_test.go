@@ -1,4 +1,4 @@
-package shape
+package limit
 
 import (
 	"errors"
@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/shaping"
-	carry "github.com/congctl/congctl/internal/kernel/change"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/change/kernel/carry"
+	"github.com/congctl/congctl/internal/shape"
 )
 
 // guests are what somebody can hang below our bucket: of another name, of ours and another
@@ -21,10 +22,10 @@ var guests = []string{"handle 10: pfifo limit 9", "handle c0c8: pfifo limit 9", 
 func hosting(t *testing.T, guest string) (p pair, h *Host, before, now string) {
 	t.Helper()
 	p, h = newPair(t), newTestHost(t)
-	before = get(t, p.a, Egress)
+	before = get(t, p.a, change.Egress)
 	setOrSkip(t, p, h, ask(8e6))
 	mustShell(t, p.a, "tc qdisc replace dev a parent c0c7:1 "+guest)
-	return p, h, before, get(t, p.a, Egress)
+	return p, h, before, get(t, p.a, change.Egress)
 }
 
 func (h *Host) clearIn(t *testing.T, p pair, force bool) (r carry.Report) {
@@ -57,14 +58,14 @@ func namedAndStays(t *testing.T, guest string, bare bool) {
 		return err
 	})
 	err := p.a.Do(func() error { _, err := h.Set(ask(16e6), "test", time.Now(), nil); return err })
-	if !errors.Is(err, shaping.ErrForeign) || get(t, p.a, Egress) != now {
-		t.Errorf("set: %v, %s", err, get(t, p.a, Egress))
+	if !errors.Is(err, shape.ErrForeign) || get(t, p.a, change.Egress) != now {
+		t.Errorf("set: %v, %s", err, get(t, p.a, change.Egress))
 	}
-	if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, Egress) != now {
-		t.Errorf("clear: %+v, %s", r, get(t, p.a, Egress))
+	if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, change.Egress) != now {
+		t.Errorf("clear: %+v, %s", r, get(t, p.a, change.Egress))
 	}
 	h.clearIn(t, p, true)
-	if got := get(t, p.a, Egress); got != before {
+	if got := get(t, p.a, change.Egress); got != before {
 		t.Errorf("by force: %q", got)
 	}
 }
@@ -85,13 +86,13 @@ func TestGuestOfWhatComesIn(t *testing.T) {
 		return err
 	})
 	mustShell(t, p.a, "tc qdisc replace dev "+ifb+" parent c0c7:1 "+guests[0])
-	now := get(t, p.a, Ingress)
+	now := get(t, p.a, change.Ingress)
 	err := p.a.Do(func() error { _, err := h.Set(ask(16e6), "test", time.Now(), nil); return err })
-	if !errors.Is(err, shaping.ErrForeign) || get(t, p.a, Ingress) != now {
-		t.Errorf("set: %v, %s", err, get(t, p.a, Ingress))
+	if !errors.Is(err, shape.ErrForeign) || get(t, p.a, change.Ingress) != now {
+		t.Errorf("set: %v, %s", err, get(t, p.a, change.Ingress))
 	}
-	if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, Ingress) != now {
-		t.Errorf("clear: %+v, %s", r, get(t, p.a, Ingress))
+	if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, change.Ingress) != now {
+		t.Errorf("clear: %+v, %s", r, get(t, p.a, change.Ingress))
 	}
 	h.clearIn(t, p, true)
 	for kind, v := range settings(t, p) {
@@ -109,14 +110,14 @@ func TestGuestComesBack(t *testing.T) {
 			r := ask(16e6)
 			r.Ask.Replace = true
 			setOrSkip(t, p, h, r)
-			if got := get(t, p.a, Egress); got != "shaped 2000000 3028 203028 -" {
+			if got := get(t, p.a, change.Egress); got != "shaped 2000000 3028 203028 -" {
 				t.Errorf("set: %q", got)
 			}
-			if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, Egress) != now {
-				t.Errorf("clear: %+v\nbefore %q\nafter  %q", r, now, get(t, p.a, Egress))
+			if r := h.clearIn(t, p, false); len(r.Refused) != 1 || get(t, p.a, change.Egress) != now {
+				t.Errorf("clear: %+v\nbefore %q\nafter  %q", r, now, get(t, p.a, change.Egress))
 			}
 			h.clearIn(t, p, true)
-			if got := get(t, p.a, Egress); got != before {
+			if got := get(t, p.a, change.Egress); got != before {
 				t.Errorf("by force: %q", got)
 			}
 		})
@@ -129,12 +130,12 @@ func TestGuestThatIsStuck(t *testing.T) {
 	r := ask(16e6)
 	r.Ask.Replace = true
 	err := p.a.Do(func() error { _, err := h.Set(r, "test", time.Now(), nil); return err })
-	if !errors.Is(err, shaping.ErrStuck) || get(t, p.a, Egress) != now {
-		t.Errorf("%v, %s", err, get(t, p.a, Egress))
+	if !errors.Is(err, shape.ErrStuck) || get(t, p.a, change.Egress) != now {
+		t.Errorf("%v, %s", err, get(t, p.a, change.Egress))
 	}
 }
 
-// A clear that was refused leaves the limit to whoever waits to take it back.
+// A refused clear leaves the limit to the process that waits to revert it.
 func TestRefusedClearStillWaits(t *testing.T) {
 	p, h := newPair(t), newTestHost(t)
 	id, err := guardedSet(t, p, h, h.disk)

@@ -1,11 +1,11 @@
-package shape
+package limit
 
 import (
 	"testing"
 	"time"
 
-	"github.com/congctl/congctl/internal/core/change"
-	"github.com/congctl/congctl/internal/core/shaping"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/shape"
 )
 
 // On a kernel whose tbf drops super-packets the offloads go off first, under the journal,
@@ -24,10 +24,10 @@ func TestOffloadsGoAndComeBack(t *testing.T) {
 		}
 		l.Kernel = [2]int{3, 10}
 		old := Proposal{Link: l}
-		if old.Target, err = shaping.For(l, shaping.Ask{Rate: 8e6}); err != nil {
+		if old.Target, err = shape.For(l, shape.Ask{Rate: 8e6}); err != nil {
 			return err
 		}
-		if err := h.live(&old); err != nil {
+		if err := h.settings(&old); err != nil {
 			return err
 		}
 		head, err := h.header("a", "test", time.Now())
@@ -37,7 +37,7 @@ func TestOffloadsGoAndComeBack(t *testing.T) {
 		_, err = h.engine.Apply(change.Plan{Header: head, Steps: old.Steps}, nil)
 		return err
 	})
-	if got := settings(t, p); got[TSO] != "off" || got[GSO] != "off" || got[Egress] != "shaped 1000000 3028 103028 -" {
+	if got := settings(t, p); got[change.TSO] != "off" || got[change.GSO] != "off" || got[change.Egress] != "shaped 1000000 3028 103028 -" {
 		t.Errorf("got %v", got)
 	}
 	in(t, p.a, func() error { _, err := h.Clear("a", false, time.Now()); return err })
@@ -48,10 +48,10 @@ func TestOffloadsGoAndComeBack(t *testing.T) {
 	}
 }
 
-func settings(t *testing.T, p pair) map[string]string {
+func settings(t *testing.T, p pair) map[change.Kind]string {
 	t.Helper()
-	all := map[string]string{}
-	for _, kind := range Kinds {
+	all := map[change.Kind]string{}
+	for kind := range Places {
 		all[kind] = get(t, p.a, kind)
 	}
 	return all

@@ -1,4 +1,4 @@
-package shape
+package limit
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/change"
-	carry "github.com/congctl/congctl/internal/kernel/change"
-	"github.com/congctl/congctl/internal/kernel/instance"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/change/kernel/carry"
+	"github.com/congctl/congctl/internal/linux/instance"
 )
 
 // waiting is a host on which a limit waits for a minute from now; its clock is the test's.
@@ -32,7 +32,7 @@ func waiting(t *testing.T) (h *Host, clock *time.Duration) {
 	return h, &now
 }
 
-// TestTornNote: what a power cut left of a note stops nobody, and is no limit that waits.
+// TestTornNote: what a power cut left of a note blocks nothing, and is no limit that waits.
 func TestTornNote(t *testing.T) {
 	h, _ := waiting(t)
 	if p, err := h.Waits("eth0"); p == nil || err != nil || p.ID != "7" {
@@ -48,7 +48,7 @@ func TestTornNote(t *testing.T) {
 	}
 }
 
-// TestShowTellsOfTheWait: also of a limit that nobody confirmed and nobody took back.
+// TestShowTellsOfTheWait: also of a limit that was neither confirmed nor reverted.
 func TestShowTellsOfTheWait(t *testing.T) {
 	h, now := waiting(t)
 	says := func(want string) {
@@ -59,7 +59,7 @@ func TestShowTellsOfTheWait(t *testing.T) {
 	}
 	says("congctl shape confirm eth0 keeps it")
 	*now += time.Minute + grace + 1
-	says("nobody confirmed the limit")
+	says("the limit was not confirmed by ")
 	h.take("eth0")
 	says("")
 }
@@ -88,7 +88,7 @@ func TestWaitsByTheClockOfTheBoot(t *testing.T) {
 		if p, err := h.Waits("eth0"); p != nil || err != nil {
 			t.Errorf("stepped by %s: still waits: %v", step, err)
 		}
-		if _, err := h.Confirm("eth0"); !errors.Is(err, ErrNoneWaits) {
+		if _, err := h.settle("eth0"); !errors.Is(err, ErrNoneWaits) {
 			t.Errorf("stepped by %s: confirmed: %v", step, err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestOneOfBoth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, confirm := h.Confirm("eth0")
+		_, confirm := h.settle("eth0")
 		if revert := h.revertOnce("eth0", "7"); !errors.Is(confirm, instance.ErrRunning) || !errors.Is(revert, instance.ErrRunning) || h.confirmed("eth0", "7") {
 			t.Errorf("locked: %v, %v", confirm, revert)
 		}
@@ -115,7 +115,7 @@ func TestOneOfBoth(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := h.Confirm("eth0"); (err == nil) != (first == "confirm") {
+		if _, err := h.settle("eth0"); (err == nil) != (first == "confirm") {
 			t.Errorf("%s first: confirm says %v", first, err)
 		}
 		if err := h.RevertUnless("eth0", "7", time.Hour); err != nil {
@@ -142,7 +142,7 @@ func TestStillConfirmed(t *testing.T) {
 	if err := h.revertOnce("eth0", j.ID); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("revert says %v", err)
 	}
-	if _, err := h.Confirm("eth0"); err != nil {
+	if _, err := h.settle("eth0"); err != nil {
 		t.Errorf("confirm says %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package shape
+package limit
 
 import (
 	"context"
@@ -18,9 +18,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/shaping"
-	"github.com/congctl/congctl/internal/kernel/netns"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/linux/qdisc"
+	"github.com/congctl/congctl/internal/shape"
 )
 
 // share is how far from the asked rate a shaper may be.
@@ -36,8 +37,8 @@ const payload = 1448.0 / 1514
 func TestRates(t *testing.T) {
 	for _, c := range []struct {
 		rate   string
-		burst  shaping.Size // 0: computed
-		queue  shaping.Queue
+		burst  shape.Size // 0: computed
+		queue  shape.Queue
 		bursts uint64
 		slow   bool
 	}{
@@ -45,7 +46,7 @@ func TestRates(t *testing.T) {
 		{rate: "1Mbit/s", bursts: 250},
 		{rate: "10Mbit/s", bursts: 1000},
 		{rate: "100Mbit/s", bursts: 2000},
-		{rate: "1MB/s", burst: 200 << 10, queue: shaping.Queue{Bytes: 1 << 20}, bursts: 201, slow: true},
+		{rate: "1MB/s", burst: 200 << 10, queue: shape.Queue{Bytes: 1 << 20}, bursts: 201, slow: true},
 	} {
 		t.Run(c.rate, func(t *testing.T) {
 			if c.slow && testing.Short() {
@@ -53,20 +54,19 @@ func TestRates(t *testing.T) {
 			}
 			t.Parallel()
 			p := newPair(t)
-			rate, err := shaping.ParseRate(c.rate)
+			rate, err := shape.ParseRate(c.rate)
 			if err != nil {
 				t.Fatal(err)
 			}
-			goal := target(t, p.a, shaping.Ask{Rate: rate, Burst: c.burst, Queue: c.queue})
-			set(t, p.a, Egress, EgressValue(goal))
-			checkRate(t, p, goal.Tbf, c.bursts)
+			goal := target(t, p.a, shape.Ask{Rate: rate, Burst: c.burst, Queue: c.queue})
+			set(t, p.a, change.Egress, value(goal.Tbf, goal.Inner).Text)
+			checkRate(t, p.flood(t, false), goal.Tbf, c.bursts)
 		})
 	}
 }
 
-func checkRate(t *testing.T, p pair, tbf shaping.Tbf, bursts uint64) {
+func checkRate(t *testing.T, f *flow, tbf shape.Tbf, bursts uint64) {
 	t.Helper()
-	f := p.flood(t)
 	want := float64(tbf.Rate.BytesPerS())
 	f.await(t, 2*uint64(tbf.Burst)) // the full bucket of the beginning has gone
 	told := false
@@ -123,7 +123,8 @@ type flow struct {
 	read atomic.Uint64
 }
 
-func (p pair) flood(t *testing.T) *flow {
+// flood sends from a, or to it, and counts at the bucket there.
+func (p pair) flood(t *testing.T, incoming bool) *flow {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
@@ -134,6 +135,9 @@ func (p pair) flood(t *testing.T) *flow {
 	f := &flow{ns: p.a}
 	in(t, p.a, func() error {
 		l, err := find("a")
+		if err == nil && incoming {
+			l, err = find(ifbName(l.Attrs().Index))
+		}
 		if err == nil {
 			f.link = l.Attrs().Index
 		}
@@ -148,6 +152,9 @@ func (p pair) flood(t *testing.T) *flow {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { out.Close(); come.Close(); l.Close() })
+	if incoming {
+		out, come = come, out
+	}
 	if err := cubic(out); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +198,7 @@ func (f *flow) wire(t *testing.T) (n uint64) {
 	t.Helper()
 	in(t, f.ns, func() error {
 		return withConn(func(c *qdisc.Conn) error {
-			s, err := c.Get(f.link, qdisc.Handle(shaping.Handle))
+			s, err := c.Get(f.link, qdisc.Handle(shape.Handle))
 			n = s.Bytes
 			return err
 		})
@@ -209,7 +216,7 @@ func (f *flow) await(t *testing.T, bytes uint64) {
 	}
 }
 
-// measure gives bytes a second on the wire and read, over so many bytes.
+// measure returns bytes a second on the wire and read, over so many bytes.
 func (f *flow) measure(t *testing.T, bytes uint64) (wire, data float64) {
 	t.Helper()
 	start := time.Now() // before the first count: a pause between makes it slower, never faster

@@ -1,4 +1,4 @@
-package shape
+package limit
 
 import (
 	"errors"
@@ -8,9 +8,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/shaping"
-	"github.com/congctl/congctl/internal/kernel/netns"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/linux/qdisc"
+	"github.com/congctl/congctl/internal/shape"
 )
 
 // pair is two namespaces with a link between: a sends by "a" to b's address.
@@ -35,7 +36,7 @@ func newPair(t *testing.T) pair {
 		t.Cleanup(func() { n.Close() })
 		*ns = n
 	}
-	for _, err := range []error{netns.Veth(p.a, "a", p.b, "b"), p.a.Up("a"), p.b.Up("b"), p.a.AddAddr("a", addrA, true), p.b.AddAddr("b", addrB, true)} {
+	for _, err := range []error{netns.Veth(p.a, "a", p.b, "b"), p.a.Up("a"), p.b.Up("b"), p.a.AddAddr("a", addrA), p.b.AddAddr("b", addrB)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,12 +53,12 @@ func in(t *testing.T, ns *netns.NS, fn func() error) {
 }
 
 // target plans as the verb does.
-func target(t *testing.T, ns *netns.NS, ask shaping.Ask) (out shaping.Target) {
+func target(t *testing.T, ns *netns.NS, ask shape.Ask) (out shape.Target) {
 	t.Helper()
 	in(t, ns, func() error {
 		l, err := Read("a")
 		if err == nil {
-			out, err = shaping.For(l, ask)
+			out, err = shape.For(l, ask)
 		}
 		return err
 	})
@@ -65,9 +66,9 @@ func target(t *testing.T, ns *netns.NS, ask shaping.Ask) (out shaping.Target) {
 }
 
 // set writes a setting, and skips where this kernel lacks a part of it.
-func set(t *testing.T, ns *netns.NS, kind, value string) {
+func set(t *testing.T, ns *netns.NS, kind change.Kind, value string) {
 	t.Helper()
-	err := ns.Do(func() error { return Set(kind, "a", value) })
+	err := ns.Do(func() error { return Places[kind].Write("a", change.Text(value)) })
 	if errors.Is(err, qdisc.ErrUnknown) || errors.Is(err, unix.EOPNOTSUPP) {
 		t.Skipf("needs more of the kernel: %v; minimum kernel 5.3", err)
 	}
@@ -76,8 +77,9 @@ func set(t *testing.T, ns *netns.NS, kind, value string) {
 	}
 }
 
-func get(t *testing.T, ns *netns.NS, kind string) (v string) {
+func get(t *testing.T, ns *netns.NS, kind change.Kind) string {
 	t.Helper()
-	in(t, ns, func() (err error) { v, err = Get(kind, "a"); return err })
-	return v
+	var v change.Value
+	in(t, ns, func() (err error) { v, err = Places[kind].Read("a"); return err })
+	return v.Text
 }

@@ -1,4 +1,4 @@
-package shape
+package limit
 
 import (
 	"bytes"
@@ -6,16 +6,15 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
-// Session is the caller's SSH_CONNECTION ("client port server port"), "" without one.
-// sudo takes it out of the environment, so those who started us are asked, too.
-func Session() string {
+// session returns the caller's SSH_CONNECTION ("client port server port"), "" without one. sudo
+// removes it from the environment, so it also looks at the parent processes.
+func session() string {
 	if s := os.Getenv("SSH_CONNECTION"); s != "" {
 		return s
 	}
@@ -23,7 +22,7 @@ func Session() string {
 	for pid, n := os.Getppid(), 0; pid > 1 && n < generations; n++ {
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		if err != nil {
-			return "" // somebody else's process: not of our session
+			return "" // another user's process: not of our session
 		}
 		for v := range bytes.SplitSeq(env, []byte{0}) {
 			if s, ok := strings.CutPrefix(string(v), "SSH_CONNECTION="); ok && s != "" {
@@ -35,27 +34,28 @@ func Session() string {
 	return ""
 }
 
-// parent reads the fourth word of /proc/PID/stat, behind a name that may hold anything.
+// parent reads the fourth word of /proc/PID/stat, after a name that may hold anything.
 func parent(pid int) int {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	words := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	if len(words) < 2 {
-		return 0
-	}
-	n, err := strconv.Atoi(words[1])
-	if err != nil {
+	var state string
+	var n int
+	if _, err := fmt.Sscan(string(b[bytes.LastIndexByte(b, ')')+1:]), &state, &n); err != nil {
 		return 0
 	}
 	return n
 }
 
-// Carries tells whether a link carries a session: it leads to the client, or has the
-// server's address, or lies below one that does (a bond's member, a VLAN's card).
-func Carries(link, session string) (bool, error) {
-	client, server, err := parseSession(session)
+// CarriesSession reports whether a link carries the caller's SSH session: it leads to the client, or
+// has the server's address, or lies below one that does (a bond's member, a VLAN's card).
+func CarriesSession(link string) (bool, error) {
+	s := session()
+	if s == "" {
+		return false, nil
+	}
+	client, server, err := parseSession(s)
 	if err != nil {
 		return false, err
 	}

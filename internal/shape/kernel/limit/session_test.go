@@ -1,4 +1,4 @@
-package shape
+package limit
 
 import "testing"
 
@@ -17,18 +17,4 @@ func TestParent(t *testing.T) {
 	if parent(1) != 0 || parent(-1) != 0 {
 		t.Error("the first process has a parent")
 	}
-}
-
-func FuzzParseValue(f *testing.F) {
-	f.Add("shaped 1000000 204800 1048576 -")
-	f.Add("shaped 1000000 204800 1048576 fq_codel; pfifo c0c70001 100000 09000000")
-	f.Fuzz(func(t *testing.T, s string) {
-		got, err := parseValue(s)
-		if err == nil && got.String() != s {
-			t.Errorf("%q is read %+v", s, got)
-		}
-		if Words(Egress, s) == "" && s != "" {
-			t.Errorf("%q has no words", s)
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package shape
+package limit
 
 import (
 	"errors"
@@ -6,12 +6,45 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/congctl/congctl/internal/core/change"
-	"github.com/congctl/congctl/internal/core/shaping"
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/shape"
 )
 
-// Differs tells what of a link is not as the journals have it, and what to do. Who may not
-// read the journals is told nothing.
+// View reads a link, and its ifb if that queues what the link receives, for people; with the
+// differences from the journals.
+func (h *Host) View(name string) (v shape.View, err error) {
+	l, err := Read(name)
+	if err != nil {
+		return v, err
+	}
+	ifb, err := incoming(l)
+	if err != nil {
+		return v, err
+	}
+	v = shape.NewView(l, ifb)
+	says, err := h.Differs(name)
+	if err != nil {
+		says = append(says, fmt.Sprintf("not compared with the journals: %s", err))
+	}
+	v.Warnings = append(append(v.Warnings, h.unconfirmed(name)...), says...)
+	return v, nil
+}
+
+// NeedsRoot explains the kernel's EPERM: which privilege is missing.
+func NeedsRoot(err error) error {
+	if errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("%w: needs root, or CAP_NET_ADMIN in this network namespace: use sudo; for a container, docker run --cap-add NET_ADMIN", err)
+	}
+	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS) {
+		return fmt.Errorf("%w: needs root and a writable state directory", err)
+	}
+	return err
+}
+
+// Differs returns where a link differs from its journals, and what to do. It returns nothing to
+// a user that may not read the journals.
 func (h *Host) Differs(link string) (says []string, err error) {
 	open, err := h.engine.Open(subject(link))
 	if errors.Is(err, fs.ErrPermission) {
@@ -19,7 +52,7 @@ func (h *Host) Differs(link string) (says []string, err error) {
 	}
 	for _, j := range open {
 		if j.Phase != change.Applied {
-			says = append(says, fmt.Sprintf("%s (%s) is %s and not ended: congctl shape clear %s takes it back, with --force what somebody changed since, too", j.ID, j.Verb, j.Phase, link))
+			says = append(says, fmt.Sprintf("%s (%s) is unfinished (phase %s): congctl shape clear %s undoes it; --force also restores what others changed since", j.ID, j.Verb, j.Phase, link))
 		}
 	}
 	for _, s := range shouldHold(open, link, h.boot) {
@@ -32,7 +65,7 @@ func (h *Host) Differs(link string) (says []string, err error) {
 	return says, err
 }
 
-// shouldHold gives the newest write of each target that should still be there, of several
+// shouldHold returns the newest write of each target that should still hold, after several
 // changes and the boots between them.
 func shouldHold(open []*change.Journal, link, boot string) (steps []change.Step) {
 	at := ""
@@ -52,8 +85,8 @@ func shouldHold(open []*change.Journal, link, boot string) (steps []change.Step)
 	return newest(steps)
 }
 
-// afterBoot: a boot takes away what was set on a link, but for what stood there when the
-// newest file was written that keeps it. Over SSH that is a change of its own.
+// afterBoot: a boot clears what was set on a link, except what was in place when the newest
+// file that keeps it was written. Over SSH that is a change of its own.
 func afterBoot(steps []change.Step, link string) (left []change.Step) {
 	keeper := -1
 	for i, s := range steps {
@@ -69,10 +102,10 @@ func afterBoot(steps []change.Step, link string) (left []change.Step) {
 	return left
 }
 
-// keeps tells whether a step has a boot set the limit. A file that was stripped of an
-// earlier one does not.
+// keeps reports whether a step makes a boot set the limit. A file from which an earlier limit
+// was stripped does not.
 func keeps(s change.Step, link string) bool {
-	rest, there := shaping.Without(link, s.New.Text)
+	rest, there := shape.Without(link, s.New.Text)
 	return s.Kind == change.File && s.New.Present && (!there || rest != s.New.Text)
 }
 
@@ -94,6 +127,6 @@ func differs(link string, s change.Step, now change.Value) string {
 	if !s.Kind.Same(s.Old, now) {
 		force = " --force"
 	}
-	return fmt.Sprintf("%s %s is %s, and congctl made it %s: somebody changed it since, or a boot did not set it; congctl shape clear %s%s takes the limit back, congctl shape set (--replace for a root that is not the kernel's) sets it again",
-		Name(string(s.Kind)), s.Target, ValueWords(s.Kind, now), ValueWords(s.Kind, s.New), link, force)
+	return fmt.Sprintf("%s %s is %s, but congctl set %s: it was changed since, or the last boot did not set it; congctl shape clear %s%s removes the limit, congctl shape set sets it again (--replace for a root that is not the kernel's own)",
+		shape.Name(s.Kind), s.Target, shape.Words(s.Kind, now), shape.Words(s.Kind, s.New), link, force)
 }

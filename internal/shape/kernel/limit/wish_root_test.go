@@ -1,4 +1,4 @@
-package shape
+package limit
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/core/change"
-	carry "github.com/congctl/congctl/internal/kernel/change"
-	"github.com/congctl/congctl/internal/kernel/qdisc"
+	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/change/kernel/carry"
+	"github.com/congctl/congctl/internal/linux/qdisc"
 )
 
 // setOrSkip sets as the verb does, and skips where this kernel lacks a part of it.
@@ -45,7 +45,7 @@ func journalled(t *testing.T, h *Host, was, is string) {
 	}
 }
 
-// A set is the whole wish: what comes in is left alone again where it is not asked for.
+// A set is the whole request: incoming packets are left alone again if it does not name them.
 func TestPlainSetTakesIngressBack(t *testing.T) {
 	p := newPair(t)
 	h, r := newTestHost(t), ask(8e6)
@@ -53,7 +53,7 @@ func TestPlainSetTakesIngressBack(t *testing.T) {
 	r.Ask.Ingress = 8e6
 	setOrSkip(t, p, h, r)
 	setOrSkip(t, p, h, ask(16e6))
-	if got := settings(t, p); got[Ingress] != noIngress || got[Egress] != "shaped 2000000 3028 203028 -" {
+	if got := settings(t, p); got[change.Ingress] != change.NoIngress || got[change.Egress] != "shaped 2000000 3028 203028 -" {
 		t.Errorf("got %v", got)
 	}
 	in(t, p.a, func() error { _, err := h.Clear("a", false, time.Now()); return err })
@@ -73,13 +73,13 @@ func TestDiesBeforeItIsConfirmed(t *testing.T) {
 	for n := 1; died == n-1; n++ {
 		h := newTestHost(t)
 		cut := &carry.Counted{Disk: h.disk, N: n, Cut: func() error { return carry.ErrPowerCut }}
-		h.engine = carry.New(carry.Options{Disk: cut, Dir: h.dir, Places: places(), Boot: h.boot})
+		h.engine = carry.New(carry.Options{Disk: cut, Dir: h.dir, Places: Places, Boot: h.boot})
 		id := ""
 		guard := h.Guarded(Pending{Link: "a"}, time.Minute, func(got string) error { id = got; return nil })
 		err := p.a.Do(func() error { _, err := h.Set(ask(8e6), "test", time.Now(), guard); return err })
 		if errors.Is(err, carry.ErrPowerCut) {
 			died++
-			note(t, h, id) // who is killed takes no note away
+			note(t, h, id) // a killed process removes no note
 		}
 		in(t, p.a, func() error {
 			child, err := NewHost(h.Root, h.dir)
@@ -114,7 +114,7 @@ func TestNobodyToTakeItBack(t *testing.T) {
 	h, before := newTestHost(t), settings(t, p)
 	broken := errors.New("no such program")
 	guard := h.Guarded(Pending{Link: "a"}, time.Minute, func(string) error {
-		if get(t, p.a, Egress) != before[Egress] {
+		if get(t, p.a, change.Egress) != before[change.Egress] {
 			t.Error("written before it was started")
 		}
 		return broken
@@ -122,8 +122,8 @@ func TestNobodyToTakeItBack(t *testing.T) {
 	err := p.a.Do(func() error { _, err := h.Set(ask(8e6), "test", time.Now(), guard); return err })
 	open, e := h.engine.Open(subject("a"))
 	waits, e2 := h.Waits("a")
-	if !errors.Is(err, broken) || get(t, p.a, Egress) != before[Egress] || len(open) > 0 || waits != nil || e != nil || e2 != nil {
-		t.Errorf("%v, %s, %d journals, %+v, %v, %v", err, get(t, p.a, Egress), len(open), waits, e, e2)
+	if !errors.Is(err, broken) || get(t, p.a, change.Egress) != before[change.Egress] || len(open) > 0 || waits != nil || e != nil || e2 != nil {
+		t.Errorf("%v, %s, %d journals, %+v, %v, %v", err, get(t, p.a, change.Egress), len(open), waits, e, e2)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestInnerGoesUnderTraffic(t *testing.T) {
 	h, r := newTestHost(t), ask(8e6)
 	r.Ask.Inner = "fq_codel"
 	setOrSkip(t, p, h, r)
-	f := p.flood(t)
+	f := p.flood(t, false)
 	for _, want := range []string{"fq_codel", "", "fq_codel", ""} {
 		r.Ask.Inner = want
 		setOrSkip(t, p, h, r)
@@ -153,7 +153,7 @@ func TestInnerGoesUnderTraffic(t *testing.T) {
 }
 
 // A limit that was interrupted before it could be confirmed is not finished by the next
-// one: that would be guarded by nobody.
+// one: nothing would guard that.
 func TestInterruptedIsNotFinished(t *testing.T) {
 	p := newPair(t)
 	before := settings(t, p)
@@ -161,7 +161,7 @@ func TestInterruptedIsNotFinished(t *testing.T) {
 		h := newTestHost(t) // with more journals there would be more to cut each time
 		cut := &carry.Counted{Disk: h.disk, N: n, Cut: func() error { return carry.ErrPowerCut }}
 		whole := h.engine
-		h.engine = carry.New(carry.Options{Disk: cut, Dir: h.dir, Places: places(), Boot: h.boot})
+		h.engine = carry.New(carry.Options{Disk: cut, Dir: h.dir, Places: Places, Boot: h.boot})
 		start := func(string) error { return nil }
 		guard := h.Guarded(Pending{Link: "a"}, time.Minute, start)
 		err := p.a.Do(func() error { _, err := h.Set(ask(8e6), "test", time.Now(), guard); return err })
@@ -211,10 +211,10 @@ func (d *full) Do(op carry.Op) error {
 }
 
 func (h *Host) onDisk(d carry.Disk) *carry.Engine {
-	return carry.New(carry.Options{Disk: d, Dir: h.dir, Places: places(), Boot: h.boot})
+	return carry.New(carry.Options{Disk: d, Dir: h.dir, Places: Places, Boot: h.boot})
 }
 
-// guardedSet sets a limit that waits to be confirmed and gives its journal's name.
+// guardedSet sets a limit that waits to be confirmed and returns its journal's name.
 func guardedSet(t *testing.T, p pair, h *Host, d carry.Disk) (id string, err error) {
 	t.Helper()
 	whole := h.engine
@@ -239,12 +239,12 @@ func TestRevertsInSpiteOfFaults(t *testing.T) {
 	} {
 		h := newTestHost(t)
 		id, err := guardedSet(t, p, h, h.disk)
-		if err != nil || settings(t, p)[Egress] == before[Egress] {
+		if err != nil || settings(t, p)[change.Egress] == before[change.Egress] {
 			t.Fatalf("%s: no limit: %v", name, err)
 		}
 		fault(h)
 		in(t, p.a, func() error { return h.RevertUnless("a", id, 0) })
-		if now := settings(t, p)[Egress]; now != before[Egress] {
+		if now := settings(t, p)[change.Egress]; now != before[change.Egress] {
 			t.Errorf("%s: %q stays", name, now)
 		}
 	}
@@ -265,7 +265,7 @@ func TestFailedSetIsStillWatched(t *testing.T) {
 		}
 		failed++
 		waits, wErr := h.Waits("a")
-		if settings(t, p)[Egress] != before[Egress] {
+		if settings(t, p)[change.Egress] != before[change.Egress] {
 			left++
 			if wErr != nil || waits == nil {
 				t.Errorf("fault %d: a limit is left (%v) and nobody watches it: %v", n, err, wErr)
@@ -274,7 +274,7 @@ func TestFailedSetIsStillWatched(t *testing.T) {
 		if id != "" {
 			in(t, p.a, func() error { return h.RevertUnless("a", id, 0) })
 		}
-		if now := settings(t, p)[Egress]; now != before[Egress] {
+		if now := settings(t, p)[change.Egress]; now != before[change.Egress] {
 			t.Fatalf("fault %d: %q stays", n, now)
 		}
 	}

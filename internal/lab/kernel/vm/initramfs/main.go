@@ -1,5 +1,5 @@
-// Command initramfs writes the initramfs of a test machine: the files below a
-// directory, and the kernel modules asked for with those that they need.
+// Command initramfs writes the initramfs of a test machine: the files below a directory,
+// and the requested kernel modules with those that they need.
 //
 // It boots nothing: tools/vm.sh prepares the directory and starts QEMU, and
 // tools/vm/guest is the first process inside.
@@ -15,7 +15,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/congctl/congctl/internal/kernel/vm"
+	"github.com/congctl/congctl/internal/lab/kernel/vm"
 )
 
 func main() {

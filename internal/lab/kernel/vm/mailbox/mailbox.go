@@ -1,12 +1,12 @@
 // Package mailbox is the memory that a guest and its host share: the host leaves a job
 // in it, the guest progress lines and one message, which the host reads.
 //
-// It starts no machine and knows no device: kernel/vm gives QEMU the memory, and
-// kernel/guest maps it. To write into it costs the guest a copy and no exit, where a
-// serial port costs one exit and some hundred instructions a byte.
+// It starts no machine and knows no device: lab/kernel/vm gives QEMU the memory, and
+// lab/kernel/guest maps it. Writing into it costs the guest a copy and no exit; a serial port
+// costs one exit and some hundred instructions a byte.
 //
-// Its trap: both sides look at the same bytes at the same time. What a word announces
-// must be there before the word, so all words are written and read atomically.
+// Its trap: both sides see the same bytes at the same time. What a word announces must be
+// there before the word, so all words are written and read atomically.
 package mailbox
 
 import (
@@ -20,12 +20,12 @@ import (
 	"unsafe"
 )
 
-// Size of the memory in bytes. PCI wants a power of two; a long run's samples are a
-// few MB, and pages that nobody touches cost nothing.
+// Size of the memory in bytes. PCI needs a power of two; a long run's samples are a few
+// MB, and untouched pages cost nothing.
 const Size = 32 << 20
 
-// The layout: words, the text of progress lines, the message. The job lies where the
-// message will be, and is gone once there is one.
+// The layout: words, the text of progress lines, the message. The job is where the message
+// will be, and is overwritten by it.
 const (
 	stateAt    = 0 // uint32: state
 	textLenAt  = 4 // uint32: bytes of progress text
@@ -40,8 +40,8 @@ const (
 	MaxMessage = Size - messageAt
 )
 
-// state says what the message is. The values are not 0 and 1, so that stray zeroes
-// and ones are no message.
+// state is the kind of the message. The values are not 0 and 1, so that stray zeroes and
+// ones are no message.
 type state uint32
 
 const (
@@ -51,7 +51,7 @@ const (
 )
 
 var (
-	// ErrEmpty says that the guest has left no message.
+	// ErrEmpty means that the guest has left no message.
 	ErrEmpty = errors.New("no message in the mailbox")
 	// ErrGuest marks an error that the guest itself reported.
 	ErrGuest = errors.New("guest")
@@ -79,8 +79,8 @@ func Open(memory []byte) (Box, error) {
 
 func (b Box) word(at int) *uint32 { return (*uint32)(unsafe.Pointer(&b.memory[at])) }
 
-// Say adds a line of progress. Lines that find no room are dropped: they are for
-// people, and the first ones tell the most.
+// Say adds a line of progress. Lines that do not fit are dropped: they are for people, and
+// the first ones matter most.
 func (b Box) Say(line string) {
 	end := atomic.LoadUint32(b.word(textLenAt))
 	room := b.memory[textAt+end : messageAt]
@@ -92,7 +92,7 @@ func (b Box) Say(line string) {
 	atomic.StoreUint32(b.word(textLenAt), end+uint32(len(text)))
 }
 
-// Lines gives the progress lines after the first `read` bytes of text, and the number
+// Lines returns the progress lines after the first `read` bytes of text, and the number
 // for the next call.
 func (b Box) Lines(read int) (lines []string, next int) {
 	end := min(int(atomic.LoadUint32(b.word(textLenAt))), messageAt-textAt)
@@ -108,7 +108,7 @@ func (b Box) Lines(read int) (lines []string, next int) {
 	return lines, read
 }
 
-// Give leaves the job for a guest, in a mailbox that holds nothing.
+// Give leaves the job for a guest, in an empty mailbox.
 func (b Box) Give(job []byte) error {
 	if len(job) > MaxMessage {
 		return fmt.Errorf("leave job: %d bytes, at most %d fit", len(job), MaxMessage)
@@ -119,15 +119,15 @@ func (b Box) Give(job []byte) error {
 	return nil
 }
 
-// Job is what the host has left.
+// Job returns what the host has left.
 func (b Box) Job() []byte {
 	return bytes.Clone(b.memory[messageAt : messageAt+min(atomic.LoadUint32(b.word(jobLenAt)), MaxMessage)])
 }
 
-// Wait says that the guest will read the job next.
+// Wait signals that the guest will read the job next.
 func (b Box) Wait() { atomic.StoreUint32(b.word(waitsAt), 1) }
 
-// Waits tells whether it has said so.
+// Waits reports whether the guest has signalled that.
 func (b Box) Waits() bool { return atomic.LoadUint32(b.word(waitsAt)) == 1 }
 
 // Report leaves the result of a run.
@@ -155,7 +155,7 @@ func (b Box) leave(kind state, message []byte, times Times) {
 	atomic.StoreUint32(b.word(stateAt), uint32(kind))
 }
 
-// Take gives the report, ErrEmpty where there is none, or what the guest said instead.
+// Take returns the report, ErrEmpty if there is none, or the guest's error instead.
 func (b Box) Take() ([]byte, Times, error) {
 	kind := state(atomic.LoadUint32(b.word(stateAt)))
 	if kind == empty {

@@ -1,10 +1,10 @@
-// Command testguest is a first process for the tests of kernel/vm: its job names what
+// Command testguest is a first process for the tests of lab/kernel/vm: its job names what
 // to do, from a transfer over two namespaces to a panic.
 //
-// It tests nothing by itself: the tests compare what comes out.
+// It tests nothing by itself: the tests compare its output.
 //
-// Its trap: it must be static (CGO_ENABLED=0), as there is no loader in the guest; the
-// test program itself, built to find races, is not.
+// Its trap: it must be static (CGO_ENABLED=0), as the guest has no loader; the test
+// program itself, built to find races, is not.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/congctl/congctl/internal/kernel/guest"
+	"github.com/congctl/congctl/internal/lab/kernel/guest"
 )
 
 type job struct {
@@ -44,7 +44,7 @@ var tasks = map[string]func(j job, progress func(string)) ([]byte, error){
 
 func main() {
 	if !guest.IsGuest() {
-		fmt.Fprintln(os.Stderr, "testguest: runs in a machine of kernel/vm only")
+		fmt.Fprintln(os.Stderr, "testguest: runs in a machine of lab/kernel/vm only")
 		os.Exit(2)
 	}
 	guest.Main(func(text []byte, progress func(string)) ([]byte, error) {
@@ -80,7 +80,7 @@ func progressLines(j job, progress func(string)) ([]byte, error) {
 	return nil, nil
 }
 
-// sleep tells how late timers of the guest are: the worst of n sleeps of a millisecond.
+// sleep measures how late timers of the guest are: the worst of n sleeps of a millisecond.
 func sleep(j job, _ func(string)) ([]byte, error) {
 	var worst time.Duration
 	for range j.N {

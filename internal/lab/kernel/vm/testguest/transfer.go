@@ -9,14 +9,15 @@ import (
 	"os"
 	"time"
 
-	"github.com/congctl/congctl/internal/kernel/netns"
+	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/linux/qdisc"
 )
 
-// transfer sends n bytes between two namespaces over a link that delays and loses
-// packets, and tells when each 64 KB arrived, in ns. Whatever differs between two
-// runs shows here: losses, timers, scheduling, the cost of a single packet.
+// transfer sends n bytes between two namespaces over a link that delays and loses packets,
+// and reports when each 64 KB arrived, in ns. Any difference between two runs shows here:
+// losses, timers, scheduling, the cost of a single packet.
 func transfer(j job, _ func(string)) ([]byte, error) {
-	listener, dial, err := twoNamespaces(netns.Shape{DelayUs: 2000, LossShare: 0.005})
+	listener, dial, err := twoNamespaces(qdisc.Netem{DelayNs: 2_000_000, LossPPM: 5000, LimitPackets: 10_000})
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +26,8 @@ func transfer(j job, _ func(string)) ([]byte, error) {
 
 var address = netip.MustParseAddrPort("192.0.2.2:4000")
 
-func twoNamespaces(shape netns.Shape) (listener net.Listener, dial func() (net.Conn, error), err error) {
+// twoNamespaces joins two by a link; path is the qdisc on the end that dials.
+func twoNamespaces(path qdisc.Spec) (listener net.Listener, dial func() (net.Conn, error), err error) {
 	from, err := netns.Anonymous()
 	if err != nil {
 		return nil, nil, err
@@ -42,17 +44,15 @@ func twoNamespaces(shape netns.Shape) (listener net.Listener, dial func() (net.C
 		link string
 		ip   string
 	}{{from, "a", "192.0.2.1/24"}, {to, "b", "192.0.2.2/24"}} {
-		if err := end.ns.AddAddr(end.link, netip.MustParsePrefix(end.ip), true); err != nil {
+		if err := end.ns.AddAddr(end.link, netip.MustParsePrefix(end.ip)); err != nil {
 			return nil, nil, err
 		}
 		if err := end.ns.Up(end.link); err != nil {
 			return nil, nil, err
 		}
 	}
-	if shape != (netns.Shape{}) {
-		if err := from.Shape("a", shape); err != nil {
-			return nil, nil, err
-		}
+	if err := from.Do(func() error { return place(path, "a") }); err != nil {
+		return nil, nil, err
 	}
 	if err := to.Do(func() (err error) { listener, err = net.Listen("tcp4", address.String()); return err }); err != nil {
 		return nil, nil, err
@@ -62,6 +62,20 @@ func twoNamespaces(shape netns.Shape) (listener net.Listener, dial func() (net.C
 		return conn, err
 	}
 	return listener, dial, nil
+}
+
+// place puts a qdisc on a link of the calling thread's namespace.
+func place(s qdisc.Spec, link string) error {
+	l, err := net.InterfaceByName(link)
+	if err != nil {
+		return err
+	}
+	tc, err := qdisc.Open()
+	if err != nil {
+		return err
+	}
+	defer tc.Close()
+	return tc.Replace(qdisc.At{Link: l.Index, Parent: qdisc.Root, Handle: qdisc.Handle(1)}, s)
 }
 
 func measure(listener net.Listener, dial func() (net.Conn, error), n int) ([]byte, error) {

@@ -379,7 +379,7 @@ type Conn struct {
 	DefaultCong       bool                   `protobuf:"varint,20,opt,name=default_cong,json=defaultCong,proto3" json:"default_cong,omitempty"`    // cong is its namespace's default
 	HasBbr            bool                   `protobuf:"varint,21,opt,name=has_bbr,json=hasBbr,proto3" json:"has_bbr,omitempty"`
 	InfoFromClose     bool                   `protobuf:"varint,22,opt,name=info_from_close,json=infoFromClose,proto3" json:"info_from_close,omitempty"` // info holds only the fields that the close record carries
-	Carryover         bool                   `protobuf:"varint,23,opt,name=carryover,proto3" json:"carryover,omitempty"`                                // switched in an earlier block, still on the treatment
+	Carryover         bool                   `protobuf:"varint,23,opt,name=carryover,proto3" json:"carryover,omitempty"`                                // first crossed in an earlier block; in older files: switched in one
 	Assigned          Arm                    `protobuf:"varint,24,opt,name=assigned,proto3,enum=congctl.v1.Arm" json:"assigned,omitempty"`
 	Applied           Applied                `protobuf:"varint,25,opt,name=applied,proto3,enum=congctl.v1.Applied" json:"applied,omitempty"`
 	Plan              uint64                 `protobuf:"varint,26,opt,name=plan,proto3" json:"plan,omitempty"`                                // serial of the plan in force at the last crossing; 0 is none
@@ -1561,7 +1561,7 @@ const file_congctl_v1_record_proto_rawDesc = "" +
 	"RateSource\x12\x14\n" +
 	"\x10RATE_SOURCE_NONE\x10\x00\x12\x14\n" +
 	"\x10RATE_SOURCE_MEAN\x10\x01\x12\x14\n" +
-	"\x10RATE_SOURCE_LAST\x10\x02BCZAgithub.com/congctl/congctl/internal/data/wire/congctlv1;congctlv1b\x06proto3"
+	"\x10RATE_SOURCE_LAST\x10\x02BIZGgithub.com/congctl/congctl/internal/loop/store/wire/congctlv1;congctlv1b\x06proto3"
 
 var (
 	file_congctl_v1_record_proto_rawDescOnce sync.Once

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/answer"
+)
+
+// checkOutput refuses a format that no verb has, before a verb asks for anything.
+func (g *global) checkOutput() error {
+	if slices.Contains(answer.Formats, g.output) {
+		return nil
+	}
+	return usage(fmt.Errorf("--output %q: use %s", g.output, strings.Join(answer.Formats, ", ")))
+}
+
+// isTable reports whether the answer is for people.
+func (g *global) isTable() bool { return g.output == answer.FormatTable }
+
+// print writes an answer as JSON or by fn.
+func (g *global) print(cmd *cobra.Command, v any, fn func(io.Writer) error) error {
+	if g.isTable() {
+		return fn(cmd.OutOrStdout())
+	}
+	return answer.JSON(cmd.OutOrStdout(), g.output, v)
+}
+
+// printTable is print for a table, which is cut to the width of a terminal.
+func (g *global) printTable(cmd *cobra.Command, v any, fn func(io.Writer) error) error {
+	return g.print(cmd, v, func(w io.Writer) error { return fn(answer.Fit(w, width(w))) })
+}
+
+// printText writes an answer as JSON or as text.
+func (g *global) printText(cmd *cobra.Command, v any, text string) error {
+	return g.print(cmd, v, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+// list starts a long answer in JSON.
+func (g *global) list(cmd *cobra.Command) *answer.List {
+	return answer.NewList(cmd.OutOrStdout(), g.output)
+}
+
+// width is that of the terminal in columns, 0 where w is none.
+func width(w io.Writer) int { return int(window(w).Col) }
+
+// height is the same in lines.
+func height(w io.Writer) int { return int(window(w).Row) }
+
+func isTerminal(w io.Writer) bool { return window(w) != nowhere }
+
+// nowhere is the window of what is no terminal. A terminal's may have the size 0.
+var nowhere = new(unix.Winsize)
+
+func window(w io.Writer) *unix.Winsize {
+	if f, ok := w.(*os.File); ok {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
+			return size
+		}
+	}
+	return nowhere
+}

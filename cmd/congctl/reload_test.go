@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/policy"
+)
+
+// TestReloadOfLists: a reload compares the lists' files with what they held when they
+// were adopted, not with what they hold by now, and says what came and went.
+func TestReloadOfLists(t *testing.T) {
+	dir := t.TempDir()
+	conf, file := filepath.Join(dir, "c.yml"), filepath.Join(dir, "always")
+	write := func(path, text string) { check(t, os.WriteFile(path, []byte(text), 0o600)) }
+	treat := func(text string) { write(conf, "pop: edge1\nstate_dir: "+dir+"\ntreatment: {"+text+"}\n") }
+	treat("always: [203.0.113.0/24 radio], always_file: " + file)
+	write(file, "198.51.100.0/24 satellite\n")
+	u := reloadable(t, conf)
+	for _, step := range []struct {
+		name, lists, file, want string
+		always                  []string
+	}{
+		{"moved into the file", "always_file: " + file, "198.51.100.0/24 satellite\n203.0.113.0/24 radio\n",
+			"treatment.always is [] (was [203.0.113.0/24 radio])", []string{"198.51.100.0/24", "203.0.113.0/24"}},
+		{"only the file changed", "always_file: " + file, "198.51.100.0/24 ship\n192.0.2.0/24 radio\n2001:db8::/56 radio\n",
+			"by SIGHUP; treatment.always with its file: 2 more, 1 fewer, 1 with another reason", []string{"198.51.100.0/24", "192.0.2.0/24", "2001:db8::/56"}},
+		{"a fault", "always_file: " + file, "x\n", "", []string{"198.51.100.0/24", "192.0.2.0/24", "2001:db8::/56"}},
+		{"file and key deleted", "never: [192.0.2.0/24]", "",
+			"treatment.always with its file: 0 more, 3 fewer, 0 with another reason; treatment.never with its file: 1 more, 0 fewer, 0 with another reason", nil},
+		{"nothing", "never: [192.0.2.0/24]", "", "by SIGHUP; no key changed", nil},
+	} {
+		treat(step.lists)
+		write(file, step.file)
+		if step.file == "" {
+			check(t, os.Remove(file))
+		}
+		err := u.reload(t.Context())
+		if (err == nil) != (step.want != "") {
+			t.Errorf("%s: %v", step.name, err)
+		}
+		events, err2 := u.store.Events(t.Context(), 0, 0)
+		check(t, err2)
+		var texts []string
+		for _, e := range events {
+			texts = append(texts, e.Text)
+		}
+		if !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, step.want) }) {
+			t.Errorf("%s: no event %q in %q", step.name, step.want, texts)
+		}
+		var nets []netip.Prefix
+		for _, s := range step.always {
+			nets = append(nets, netip.MustParsePrefix(s))
+		}
+		if got := policy.Nets(u.rules.Always); !slices.Equal(got, nets) {
+			t.Errorf("%s: always %v in force, want %v", step.name, got, nets)
+		}
+	}
+}
+
+// reloadable is a loop that only stores and decides, with nothing of the kernel open.
+func reloadable(t *testing.T, conf string) *up {
+	t.Helper()
+	g := &global{configPath: conf}
+	cfg, err := g.config()
+	check(t, err)
+	u := &up{g: g, cfg: cfg, held: cfg, log: slog.New(slog.DiscardHandler)}
+	u.rules, err = rulesOf(u.cfg)
+	check(t, err)
+	for _, step := range []func(context.Context) error{u.openStore, u.openController} {
+		check(t, step(t.Context()))
+	}
+	t.Cleanup(func() { check(t, u.shut()) })
+	u.agent = agent.New(agent.Options{}, agent.Deps{})
+	return u
+}

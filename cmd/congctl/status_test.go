@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/congctl/congctl/internal/loop/agent"
+)
+
+// TestStatusCodes: the exit code is that of systemctl, for a table and for JSON.
+func TestStatusCodes(t *testing.T) {
+	s := newStage(t, docsDB(t))
+	healthy := docsAgent()
+	alarmed, unpolled := healthy, healthy
+	alarmed.Alarms = []string{"theft: by x", "coverage: 71 %"}
+	unpolled.Polls = 0
+	for _, c := range []struct {
+		name    string
+		running bool
+		agent   agent.Status
+		args    string
+		code    int
+		says    string
+	}{
+		{"healthy", true, healthy, "", exitOK, ""},
+		{"healthy, waited for", true, healthy, "--wait 1m", exitOK, ""},
+		{"alarms", true, alarmed, "", exitFailed, "alarms: 2\ntry: congctl events"},
+		{"not polled", true, unpolled, "", exitOK, ""},
+		{"not polled, waited for", true, unpolled, "--wait 300ms", exitFailed, "within 300ms it has not polled"},
+		{"down", false, healthy, "", exitDown, "no congctl is running here\ntry: sudo congctl up"},
+		{"down, waited for", false, healthy, "--wait 300ms", exitDown, "within 300ms"},
+		{"bad time", false, healthy, "--wait -1s", exitUsage, "--wait -1s"},
+	} {
+		for _, format := range []string{"table", "json"} {
+			s.agent = func() agent.Status { return c.agent }
+			var out, errs bytes.Buffer
+			s.withRunning(t, c.running, func() {
+				args := append(strings.Fields("status "+c.args), "-c", filepath.Join(s.dir, "congctl.yml"), "-o", format)
+				s.code = run(args, &out, &errs)
+			})
+			if s.code != c.code || !strings.Contains(errs.String(), c.says) || (c.code == exitUsage) != (out.Len() == 0) {
+				t.Errorf("%s, %s: exit code %d, want %d and %q: %s%s", c.name, format, s.code, c.code, c.says, out.String(), errs.String())
+			}
+		}
+	}
+}

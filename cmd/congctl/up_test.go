@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/controller"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/store/sqlite"
+)
+
+// fillable is a store that can run out of space.
+type fillable struct {
+	*sqlite.Store
+	full bool
+}
+
+func (f *fillable) CommitRound(ctx context.Context, c *journal.Commit) error {
+	if f.full {
+		return errors.New("no space left on device")
+	}
+	return f.Store.CommitRound(ctx, c)
+}
+
+type noSockets struct{ agent.Sockets }
+
+var errNoSockets = errors.New("no sockets here")
+
+func (noSockets) Namespaces() ([]agent.Namespace, error) { return nil, errNoSockets }
+
+// newLoop is a loop without a kernel.
+func newLoop(t *testing.T) (*up, *fillable) {
+	t.Helper()
+	cfg := config.Default()
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{CreatedBy: "test", At: time.Now()})
+	check(t, err)
+	t.Cleanup(func() { check(t, s.Close()) })
+	u, store := &up{cfg: cfg, log: newLog(cfg.Log, io.Discard), store: s, alarms: make(chan alarm, 64)}, &fillable{Store: s}
+	u.keep.Store(&cfg.Store)
+	rules, err := rulesOf(cfg)
+	check(t, err)
+	u.controller, err = controller.New(t.Context(), controller.Options{
+		PoP: "pop", Rules: rules, Treatment: "bbr",
+	}, store, u.log, time.Now)
+	check(t, err)
+	u.agent = agent.New(agent.Options{Poll: cfg.Poll, Window: cfg.Window, Block: cfg.Experiment.Block, Washout: cfg.Experiment.Washout, MaxConns: 1, MaxPrefixes: 1},
+		agent.Deps{Sockets: noSockets{}, Clock: func() (int64, int64) { return 0, 0 }, Starved: func() (string, error) { return "", nil },
+			OnAlarm: u.onAlarm, OnClear: u.onClear})
+	return u, store
+}
+
+// A loop whose every round fails must not look healthy.
+func TestAFailingRoundIsAnAlarmOfTheStatus(t *testing.T) {
+	u, store := newLoop(t)
+	window := int64(u.cfg.Window / time.Second)
+	start := time.Now().Unix() / window * window
+	for i, full := range []bool{true, true, false} {
+		store.full = full
+		u.onWindow(t.Context(), agent.ClosedWindow{Start: start + int64(i)*window})
+		got := u.agent.Status().Alarms
+		if full && (len(got) != 1 || !strings.HasPrefix(got[0], "round: keep round of ") || !strings.HasSuffix(got[0], "no space left on device")) || !full && len(got) != 0 {
+			t.Errorf("window %d, store full %t: alarms %q", i, full, got)
+		}
+	}
+	close(u.alarms)
+	var kinds []string
+	for a := range u.alarms {
+		kinds = append(kinds, a.kind)
+	}
+	if want := []string{"alarm-round", "alarm-over"}; !reflect.DeepEqual(kinds, want) {
+		t.Errorf("events %q, want %q", kinds, want)
+	}
+}
+
+// The agent closes its last windows after the context has ended.
+func TestAlarmsOfTheShutdownAreKept(t *testing.T) {
+	u, store := newLoop(t)
+	const n = 20
+	for range n {
+		u.onAlarm("round", "a round failed")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := u.run(ctx, nil); !errors.Is(err, errNoSockets) {
+		t.Errorf("run: %v", err)
+	}
+	events, err := store.Events(t.Context(), 0, 0)
+	if err != nil || len(events) != n {
+		t.Errorf("%d events of %d are in the store, %v", len(events), n, err)
+	}
+}

@@ -1,0 +1,233 @@
+package uml
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// needs are what a build takes, and the packages that have it.
+var needs = []struct{ name, in string }{
+	{"gcc", "gcc"}, {"make", "make"}, {"flex", "flex"}, {"bison", "bison"}, {"bc", "bc"}, {"patch", "patch"},
+	{"strip", "binutils"}, {"tar", "tar"}, {"xz", "xz-utils"}, {"pahole", "dwarves"},
+	{"/usr/include/libelf.h", "libelf-dev"}, {"/usr/include/stdio.h", "libc6-dev"},
+}
+
+// missing names the packages that a build needs and this host has not.
+func missing(has func(name string) bool) (packages []string) {
+	for _, n := range needs {
+		if !has(n.name) {
+			packages = append(packages, n.in)
+		}
+	}
+	return packages
+}
+
+func onThisHost(name string) bool {
+	if strings.HasPrefix(name, "/") {
+		_, err := os.Stat(name)
+		return err == nil
+	}
+	_, err := exec.LookPath(name)
+	return err == nil
+}
+
+// Build builds the kernel into the cache, unless it is there, and returns it. It takes about
+// five minutes on two cores and 3 GB of disk, which it gives back. It needs no root. The steps
+// are reported through say.
+func Build(ctx context.Context, cache string, say func(step string)) (Kernel, error) {
+	if k, ok := Cached(cache); ok {
+		return k, nil
+	}
+	if runtime.GOARCH != "amd64" {
+		return Kernel{}, fmt.Errorf("build kernel: User Mode Linux runs on amd64, this host is %s: use --world vm", runtime.GOARCH)
+	}
+	if packages := missing(onThisHost); len(packages) > 0 {
+		return Kernel{}, fmt.Errorf("build kernel: this host lacks %s: apt-get install -y %[1]s", strings.Join(packages, " "))
+	}
+	k, err := build(ctx, cache, say)
+	if err != nil {
+		return k, fmt.Errorf("build kernel: %w", err)
+	}
+	return k, nil
+}
+
+func build(ctx context.Context, cache string, say func(string)) (Kernel, error) {
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return Kernel{}, err
+	}
+	dir, err := os.MkdirTemp(cache, ".new-")
+	if err != nil {
+		return Kernel{}, err
+	}
+	defer os.RemoveAll(dir)
+	say("unpacking linux-source-" + series)
+	source, err := unpack(ctx, dir)
+	if err != nil {
+		return Kernel{}, err
+	}
+	tree := filepath.Join(dir, "tree")
+	if err := configure(ctx, tree); err != nil {
+		return Kernel{}, err
+	}
+	say(fmt.Sprintf("compiling on %d CPUs", runtime.NumCPU()))
+	if _, err := run(ctx, tree, nil, "make", "ARCH=um", "--silent", fmt.Sprintf("-j%d", runtime.NumCPU()), "linux"); err != nil {
+		return Kernel{}, err
+	}
+	release, err := run(ctx, tree, nil, "make", "ARCH=um", "--silent", "kernelrelease")
+	if err != nil {
+		return Kernel{}, err
+	}
+	built := filepath.Join(dir, "uml-"+source+"-"+recipe())
+	program := filepath.Join(built, "linux-"+strings.TrimSpace(release))
+	if err := os.Mkdir(built, 0o755); err != nil {
+		return Kernel{}, err
+	}
+	if _, err := run(ctx, tree, nil, "strip", "--strip-debug", "-o", program, "linux"); err != nil {
+		return Kernel{}, err
+	}
+	// Two processes may both get here: the first one's folder stays.
+	kept := filepath.Join(cache, filepath.Base(built))
+	if err := os.Rename(built, kept); err != nil && !errors.Is(err, fs.ErrExist) {
+		return Kernel{}, err
+	}
+	return kernelAt(filepath.Join(kept, filepath.Base(program))), nil
+}
+
+// unpack puts the kernel's source into dir/tree, and returns the checksum of its archive.
+func unpack(ctx context.Context, dir string) (source string, err error) {
+	archive, err := archive(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(archive)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", fmt.Errorf("read %s: %w", archive, err)
+	}
+	tree := filepath.Join(dir, "tree")
+	if err := os.Mkdir(tree, 0o755); err != nil {
+		return "", err
+	}
+	_, err = run(ctx, tree, nil, "tar", "-xf", archive, "--strip-components=1")
+	return short(sum.Sum(nil)), err
+}
+
+// archive finds the installed source package's archive, or downloads the package into dir.
+func archive(ctx context.Context, dir string) (string, error) {
+	const name = "linux-source-" + series
+	installed := "/usr/src/" + name + ".tar.xz"
+	if onThisHost(installed) {
+		return installed, nil
+	}
+	args := []string{"download", "-qq", name}
+	if me, err := user.Current(); err == nil {
+		// Apt's own download user may not write here, and reports that on every download.
+		args = append([]string{"-o", "APT::Sandbox::User=" + me.Username}, args...)
+	}
+	if _, err := run(ctx, dir, nil, "apt-get", args...); err != nil {
+		return "", fmt.Errorf("%w; does apt know %s? run apt-get update", err, name)
+	}
+	debs, err := filepath.Glob(filepath.Join(dir, "*.deb"))
+	if err != nil || len(debs) != 1 {
+		return "", fmt.Errorf("apt-get download %s left %d packages", name, len(debs))
+	}
+	_, err = run(ctx, dir, nil, "dpkg-deb", "-x", debs[0], "package")
+	return filepath.Join(dir, "package", installed), err
+}
+
+// configure patches the tree and gives it the options. An option that the build drops, for
+// a dependency that is not met, is an error.
+func configure(ctx context.Context, tree string) error {
+	patches, err := fs.Glob(files, "patches/*.patch") // sorted
+	if err != nil {
+		return err
+	}
+	for _, name := range patches {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if _, err := run(ctx, tree, text, "patch", "-p1", "--fuzz=0", "--batch"); err != nil {
+			return fmt.Errorf("apply %s: %w", filepath.Base(name), err)
+		}
+	}
+	want, err := files.ReadFile("config")
+	if err != nil {
+		return err
+	}
+	config := filepath.Join(tree, ".config")
+	if err := os.WriteFile(config, want, 0o644); err != nil {
+		return err
+	}
+	if _, err := run(ctx, tree, nil, "make", "ARCH=um", "--silent", "olddefconfig"); err != nil {
+		return err
+	}
+	have, err := os.ReadFile(config)
+	if err != nil {
+		return err
+	}
+	if lost := dropped(want, have); len(lost) > 0 {
+		return fmt.Errorf("configure: linux-source-%s drops %s", series, strings.Join(lost, ", "))
+	}
+	return nil
+}
+
+// dropped are the options of want that have has not.
+func dropped(want, have []byte) (lost []string) {
+	lines := strings.Split(string(have), "\n")
+	for line := range strings.Lines(string(want)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "CONFIG_") && !slices.Contains(lines, line) {
+			lost = append(lost, line)
+		}
+	}
+	return lost
+}
+
+// environment is what the tools see: no MAKEFLAGS, KCFLAGS or CROSS_COMPILE of the caller, and
+// the same time and names in each build.
+func environment() []string {
+	env := []string{"LC_ALL=C", "KBUILD_BUILD_TIMESTAMP=2026-01-01", "KBUILD_BUILD_USER=congctl", "KBUILD_BUILD_HOST=congctl"}
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// shownBytes of a tool's output are enough for a compiler's last errors.
+const shownBytes = 2000
+
+// run runs a tool in dir and returns its output.
+func run(ctx context.Context, dir string, stdin []byte, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Stdin, cmd.Env = dir, bytes.NewReader(stdin), environment()
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// Make's own children end with it, and do not write into a folder that is being removed.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	if err := cmd.Run(); err != nil {
+		text := strings.TrimSpace(stdout.String() + stderr.String())
+		return "", fmt.Errorf("run %s %s: %w: %s", name, strings.Join(args, " "), err, text[max(0, len(text)-shownBytes):])
+	}
+	return stdout.String(), nil
+}

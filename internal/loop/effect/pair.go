@@ -1,0 +1,110 @@
+package effect
+
+import "github.com/congctl/congctl/internal/tcp/record"
+
+// Pair is both arms of one prefix in one group of blocks, the unit of every estimate here. A
+// group has exactly one control block; the treatment blocks, one on trial and seven once
+// promoted, are one side of ONE pair, since seven pairs with the same control block would count
+// its luck seven times.
+//
+// The draw decides which of the blocks is control, and nothing else. So whatever a pair weighs by
+// must not depend on it: each block's mean counts the same, however many connections it has, and
+// variance and traffic are of all blocks alike. Then a treatment that does nothing shows nothing
+// on average, however load, level and noise move together. Weighed by connections, a network that
+// is slow while it is busy would be slow in its seven treated blocks: their mean would lean to the
+// busy ones, while a control block alone leans nowhere (docs/effect.md).
+type Pair struct {
+	Prefix record.Prefix
+	Group  int64   // number of the group, of its own length
+	End    int64   // Unix seconds of the group's end: the pair is known from then on
+	T      []Block // treatment blocks that saw a connection; by assignment, whatever was applied
+	C      Block   // the control block
+}
+
+// Usable reports whether both arms saw a connection: one alone compares nothing.
+func (p Pair) Usable() bool { return len(p.T) > 0 && p.C.N > 0 }
+
+// LogRatio returns the pair's difference, ln(treatment / control).
+func (p Pair) LogRatio() float64 { return p.Treated().MeanLog - p.C.MeanLog }
+
+// Share returns the share of treatment blocks: 1/2 on trial, 7/8 once promoted, and of the blocks
+// that saw a connection where others did not, or where the prefix came in the middle of the group.
+func (p Pair) Share() float64 { return float64(len(p.T)) / float64(len(p.T)+1) }
+
+// Treated returns the treatment blocks as one: their connections, what they sent, and the mean of
+// their means.
+func (p Pair) Treated() (t Block) {
+	for _, b := range p.T {
+		t.N += b.N
+		t.MeanLog += b.MeanLog / float64(len(p.T))
+		t.SentBytes += b.SentBytes
+	}
+	return t
+}
+
+// RetransShares returns what each arm retransmitted of what it sent, 0..1: of the treatment blocks
+// that sent, the mean of their shares.
+func (p Pair) RetransShares() (t, c float64) {
+	n := 0
+	for _, b := range p.T {
+		if b.SentBytes > 0 {
+			t, n = t+b.RetransShare(), n+1
+		}
+	}
+	return t / float64(max(n, 1)), p.C.RetransShare()
+}
+
+// Block is the eligible connections of one prefix in the counted windows of one block. The
+// unit of analysis is the logarithm of the delivery rate: effects on rates multiply, and their
+// spread is log-normal.
+//
+// VarLog is the mean squared distance from MeanLog (divided by N, not N-1), so that two sets
+// join exactly:
+//
+//	M2 = M2a + M2b + (mean a - mean b)^2 Na Nb / N,  M2 = N VarLog
+//
+// Source: Chan, Golub and LeVeque, The American Statistician 37 (1983).
+type Block struct {
+	N               int     // connections
+	MeanLog, VarLog float64 // of ln(delivery rate in bytes/s)
+
+	SentBytes, RetransBytes uint64  // of the same connections; sent includes retransmitted
+	SRTTUs, MinRTTUs        float64 // of the same connections; joined, a mean weighted by N
+}
+
+// BlockOf returns what a window's row adds to its block.
+func BlockOf(w *record.Window) Block {
+	return Block{N: int(w.Eligible), MeanLog: w.LogRateMean, VarLog: w.LogRateVar,
+		SentBytes: w.EligibleSentBytes, RetransBytes: w.EligibleRetransBytes, SRTTUs: w.SRTTUs, MinRTTUs: w.MinRTTUs}
+}
+
+// Join returns two sets of connections of a block as one.
+func (b Block) Join(o Block) Block {
+	b.SentBytes += o.SentBytes
+	b.RetransBytes += o.RetransBytes
+	if o.N == 0 {
+		return b
+	}
+	if b.N == 0 {
+		o.SentBytes, o.RetransBytes = b.SentBytes, b.RetransBytes
+		return o
+	}
+	n := b.N + o.N
+	share := float64(o.N) / float64(n)
+	apart := o.MeanLog - b.MeanLog
+	return Block{
+		N: n, MeanLog: b.MeanLog + apart*share,
+		VarLog:    b.VarLog*(1-share) + o.VarLog*share + apart*apart*share*(1-share),
+		SentBytes: b.SentBytes, RetransBytes: b.RetransBytes,
+		SRTTUs:   b.SRTTUs*(1-share) + o.SRTTUs*share,
+		MinRTTUs: b.MinRTTUs*(1-share) + o.MinRTTUs*share,
+	}
+}
+
+// RetransShare returns retransmitted bytes over sent bytes, 0..1; 0 if nothing was sent.
+func (b Block) RetransShare() float64 {
+	if b.SentBytes == 0 {
+		return 0
+	}
+	return float64(b.RetransBytes) / float64(b.SentBytes)
+}

@@ -1,0 +1,128 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// Row is one prefix in a table.
+type Row struct {
+	Prefix record.Prefix `json:"prefix"`
+	State  State         `json:"state"`
+	Guard  string        `json:"guard,omitempty"`        // names of the guards that would keep it out
+	Since  int64         `json:"since_unix_s,omitempty"` // selected since, Unix seconds
+
+	PerfBytesPerS float64 `json:"performance_bytes_per_s"` // last known control performance; 0: none
+	PerfStart     int64   `json:"performance_window_start_unix_s,omitempty"`
+	Conns         int     `json:"performance_connections"` // eligible control connections behind it, own and borrowed
+
+	KnownNow bool    `json:"known"`    // in the last window
+	InGroup  bool    `json:"in_group"` // in the last window
+	Known    int     `json:"known_windows"`
+	Duty     float64 `json:"duty"`
+	Flap     float64 `json:"flap"`
+
+	// Control connections of the lookback; 0 without any.
+	MinRTTUs     float64 `json:"min_rtt_us"`
+	RetransShare float64 `json:"retrans_share"`
+}
+
+// WindowsToDecide returns how many known windows the first network still lacks before
+// anything can be decided about it; 0: a decision is possible.
+func (e *Engine) WindowsToDecide() int {
+	lacks := e.rules.MinKnown
+	for _, t := range e.tracks {
+		if lacks = min(lacks, e.rules.MinKnown-t.standing().known); lacks <= 0 {
+			return 0
+		}
+	}
+	return lacks
+}
+
+// Rows lists every tracked prefix, sorted by prefix, as of the last round.
+func (e *Engine) Rows() []Row {
+	rows := make([]Row, len(e.tracks))
+	for i, t := range e.tracks {
+		s, p := t.standing(), t.pool(e.now, e.rules)
+		guard := hits(e.guards(t, p))
+		rows[i] = Row{Prefix: t.prefix, State: e.state(t, guard), Guard: guard,
+			PerfBytesPerS: t.last, Conns: int(t.lastN),
+			Known: s.known, Duty: s.duty(), Flap: s.flap(), MinRTTUs: p.MinRTTUs, RetransShare: p.RetransShare}
+		if t.chosen != nil {
+			rows[i].Since = t.chosen.Since
+		}
+		if t.lastN > 0 {
+			rows[i].PerfStart = e.start(t.lastAt)
+			rows[i].KnownNow = t.lastAt == e.now
+		}
+		if n := len(t.history); rows[i].KnownNow && n > 0 {
+			rows[i].InGroup = t.history[n-1].in()
+		}
+	}
+	return rows
+}
+
+// Order is a way to sort a table of prefixes. Equals go by interest, so that every
+// order is total.
+//
+// Interest is what an operator looks at first: prefixes that are treated, then those
+// in the plan that never are (hold-out, A/A), then all others as the policy would
+// select them: the highest duty cycle first, of equals the slowest. Candidates
+// therefore stand above prefixes that are fast, and prefixes without a known
+// performance come last.
+type Order string
+
+// Orders, each with its name for users.
+const (
+	ByInterest Order = "interest"
+	ByAddress  Order = "address"     // IPv4 first
+	ByRate     Order = "rate"        // slowest first, unknown last
+	ByConns    Order = "connections" // most first
+	ByDuty     Order = "duty"        // highest first
+	ByFlap     Order = "flap"        // highest first
+)
+
+// Orders lists all orders, the default first.
+var Orders = []Order{ByInterest, ByAddress, ByRate, ByConns, ByDuty, ByFlap}
+
+// Sort sorts rows; an order that is not one of Orders is by interest.
+func (o Order) Sort(rows []Row) {
+	slices.SortFunc(rows, func(a, b Row) int { return cmp.Or(o.compare(&a, &b), byInterest(&a, &b)) })
+}
+
+func (o Order) compare(a, b *Row) int {
+	switch o {
+	case ByAddress:
+		return cmp.Compare(a.Prefix, b.Prefix)
+	case ByRate:
+		return bySlowness(a, b)
+	case ByConns:
+		return cmp.Compare(b.Conns, a.Conns)
+	case ByDuty:
+		return cmp.Compare(b.Duty, a.Duty)
+	case ByFlap:
+		return cmp.Compare(b.Flap, a.Flap)
+	}
+	return 0
+}
+
+func byInterest(a, b *Row) int {
+	return cmp.Or(cmp.Compare(a.State.interest(), b.State.interest()), cmp.Compare(b.Duty, a.Duty), bySlowness(a, b), cmp.Compare(a.Prefix, b.Prefix))
+}
+
+func bySlowness(a, b *Row) int {
+	return cmp.Or(record.CompareBool(a.Conns == 0, b.Conns == 0), cmp.Compare(a.PerfBytesPerS, b.PerfBytesPerS))
+}
+
+// interest ranks a state, the most interesting first.
+func (s State) interest() int {
+	switch s {
+	case StateAlways, StateTrial, StatePromoted, StateSelected:
+		return 0
+	case StateHoldout, StateAA:
+		return 1
+	}
+	return 2
+}

@@ -1,0 +1,77 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+)
+
+// pruneBatch bounds the rows of one delete: about 0.1 s of write lock, so that
+// a commit or an operator's "stop" never waits long behind a cleaning.
+const pruneBatch = 20_000
+
+// Prune deletes what is older than b, in batches with a transaction each: it may be
+// stopped at any time and continues at the next call. The plan with the highest serial
+// always stays. Freed pages are reused; the file does not shrink.
+func (s *Store) Prune(ctx context.Context, b Before) error {
+	if s.write == nil {
+		return s.refuseWrite("prune")
+	}
+	err := s.pruneWindows(ctx, b.Windows)
+	for _, t := range []struct {
+		before            int64
+		table, key, where string
+	}{
+		{b.Rounds, "rounds", "round_start", "round_start < ?"},
+		{b.Events, "events", "id", "at < ?"},
+		{b.Plans, "plans", "serial", "created < ? AND serial < (SELECT max(serial) FROM plans)"},
+	} {
+		if err == nil {
+			err = s.pruneTable(ctx, t.before, t.table, t.key, t.where)
+		}
+	}
+	return explain(s.path, "prune", err)
+}
+
+func (s *Store) pruneTable(ctx context.Context, before int64, table, key, where string) error {
+	query := "DELETE FROM " + table + " WHERE " + key + " IN (SELECT " + key + " FROM " + table + " WHERE " + where + " LIMIT ?)"
+	for {
+		r, err := s.write.ExecContext(ctx, query, before, pruneBatch)
+		if err != nil {
+			return err
+		}
+		if n, err := r.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+func (s *Store) pruneWindows(ctx context.Context, before int64) error {
+	heads, err := headsIn(ctx, s.read, 0, before)
+	for err == nil && len(heads) > 0 {
+		batch := firstWindows(heads)
+		err = s.inTx(ctx, func(tx *sql.Tx) error { return dropWindows(ctx, tx, batch) })
+		heads = heads[len(batch):]
+	}
+	return err
+}
+
+// firstWindows returns the oldest windows that make one batch: whole ones, at least one.
+func firstWindows(heads []Head) []Head {
+	rows := heads[0].Rows
+	for i, h := range heads[1:] {
+		if rows += h.Rows; rows > pruneBatch {
+			return heads[:i+1]
+		}
+	}
+	return heads
+}
+
+func dropWindows(ctx context.Context, tx *sql.Tx, heads []Head) error {
+	first, last := heads[0].Start, heads[len(heads)-1].Start
+	for _, table := range []string{"windows", "window_heads"} {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE start BETWEEN ? AND ?", first, last); err != nil {
+			return err
+		}
+	}
+	return nil
+}

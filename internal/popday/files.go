@@ -1,0 +1,11 @@
+package popday
+
+// Files of a run's folder.
+const (
+	FactsFile     = "facts.json"
+	ResponsesFile = "responses.jsonl.gz"
+	StoreFile     = "store.sqlite"
+	EmptiedFile   = "emptied.sqlite" // the store that the fault empty_store removed last
+	LogFile       = "congctl.log"
+	DayFile       = "scenario.yml" // the day's text, with the manifest
+)

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# fresh.sh does what a newcomer does. On a fresh Debian 12 with Go, git and make and nothing
+# else (no cache, no QEMU, empty homes) it clones this tree and types the README's two
+# commands: first as an ordinary user, who must be told exactly what is missing; then as
+# root, where `make demo` installs what it needs; then the quick part of `make test` as that
+# user, after the command that `make test` asked for. Uncommitted changes are not in a clone.
+#
+#   fresh.sh [COMMIT]     default HEAD
+#   MIRROR=               another Debian mirror
+#
+# Needs root for the chroot. It mounts in a mount namespace of its own and removes all
+# that it made; processes end with it, at the latest after the limits below.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+commit=$(git rev-parse "${1:-HEAD}")
+go=$(go env GOROOT)
+
+[ "$(id -u)" -eq 0 ] || { echo "fresh.sh: needs root, for the chroot of debootstrap" >&2; exit 1; }
+tools/need.sh debootstrap:debootstrap util-linux:unshare
+root=$(mktemp -d "${TMPDIR:-/var/tmp}/congctl-fresh.XXXXXX")
+trap 'rm -rf --one-file-system "$root"' EXIT
+said=$root/said
+
+echo "fresh: a Debian 12"
+start=$SECONDS
+debootstrap --variant=minbase --include=ca-certificates,git,make bookworm "$root" "${MIRROR:-http://deb.debian.org/debian}" >"$root.log" 2>&1 ||
+	{ tail -n 20 "$root.log"; rm -f "$root.log"; exit 1; }
+rm -f "$root.log"
+chmod 755 "$root"
+chroot "$root" useradd --create-home newcomer
+echo 'APT::Get::Assume-Yes "true";' >"$root/etc/apt/apt.conf.d/90yes" # a person would type it
+for f in /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do cp -L "$f" "$root$f"; done
+mkdir "$root/usr/local/go"
+git bundle create -q "$root/congctl.bundle" HEAD
+echo "fresh: made ($((SECONDS - start)) s)"
+
+# within USER MINUTES COMMAND runs a command line in USER's clone, and keeps what it says.
+within() {
+	local start=$SECONDS status=0 home
+	home=$(chroot "$root" sh -c "echo ~$1")
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	timeout --foreground --kill-after=10 "$(($2 * 60))" unshare --mount --pid --fork --kill-child --propagation private bash -euc '
+		mount -t proc proc "$1/proc"
+		mount --rbind /dev "$1/dev"
+		mount --rbind /sys "$1/sys"
+		mount --bind -o ro "$2" "$1/usr/local/go"
+		shift 2
+		exec chroot --userspec="$1:$1" "$root" env -i HOME="$2" USER="$1" LANG=C.UTF-8 \
+			PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+			GOPROXY="$GOPROXY" GOSUMDB="$GOSUMDB" bash -euc "cd; [ -d congctl ] || git clone -q --no-checkout /congctl.bundle congctl; cd congctl; git checkout -q $3; $4"
+	' within "$root" "$go" "$1" "$home" "$commit" "$3" >"$said" 2>&1 </dev/null || status=$?
+	sed 's/^/  | /' "$said" | if [ $status -eq 0 ]; then tail -n 8; else tail -n 60; fi
+	echo "fresh: $1: $3: exit $status ($((SECONDS - start)) s)"
+	return $status
+}
+export root
+GOPROXY=$(go env GOPROXY) GOSUMDB=$(go env GOSUMDB)
+export GOPROXY GOSUMDB
+
+# lacks COMMAND PROGRAM PACKAGE: run by the ordinary user, it names both and ends.
+lacks() {
+	if within newcomer 10 "$1"; then
+		echo "fresh: $1 succeeds without $2"
+		return 1
+	fi
+	grep -q "^missing:.* $2\( \|\$\)" "$said" && grep -q "sudo apt-get install.* $3\( \|\$\)" "$said" ||
+		{ echo "fresh: $1 does not say that $2 is missing and $3 has it"; return 1; }
+}
+
+bad=0
+lacks "make demo" qemu-system-x86_64 qemu-system-x86 || bad=1
+lacks "make test" gcc gcc || bad=1
+advice=$(sed -n 's/^ *on Debian: sudo //p' "$said")
+within root 30 "make demo" && within root 1 "ls -l bin/demo/report.html" || bad=1
+within root 10 "${advice:-false}" && within newcomer 30 "QUICK=1 make test" || bad=1
+exit $bad
