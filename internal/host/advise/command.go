@@ -98,7 +98,7 @@ func oneWord(line string) (word, rest string, odd bool) {
 			word, line = word+in, after
 		default:
 			odd = odd || strings.IndexByte("$`\\*?[", c) >= 0
-			word, line = word+string(c), line[1:]
+			word, line = word+line[:1], line[1:]
 		}
 	}
 	return word, "", odd

@@ -139,6 +139,7 @@ func TestScriptSets(t *testing.T) {
 func FuzzScriptSets(f *testing.F) {
 	f.Add("echo bbr > /proc/sys/net/ipv4/tcp_congestion_control; if x; then sysctl -w 'a=b'")
 	f.Add("||:")
+	f.Add("echo \x96 > /proc/sys/net/ipv4/tcp_congestion_control") // not UTF-8
 	f.Fuzz(func(t *testing.T, text string) {
 		facts := &Facts{}
 		for _, s := range facts.scriptSets(File{Path: "x", Text: text}, KeyCong) {
