@@ -145,6 +145,14 @@ test_lab() {
 build_program() {
 	go run ./cmd/congctl lab kernel build --cache "${CONGCTL_LAB_CACHE:-$PWD/.cache/lab}"
 }
+step_kernel() {
+	local name="lab: a kernel that is a program"
+	if tools/need.sh gcc:gcc make:make flex:flex bison:bison bc:bc patch:patch xz-utils:xz dwarves:pahole libelf-dev:/usr/include/libelf.h; then
+		step "$name" build_program
+	else
+		skip "$name" "compilers are missing (above), for Linux 6.12"
+	fi
+}
 # Limits on a kernel that has all kinds of qdiscs and filters; their rates, too, by a clock
 # that stands still while the guest has no CPU.
 test_limits() {
@@ -157,12 +165,6 @@ step_lab() {
 	if ! tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz chromium:chromium; then
 		skip "$name" "QEMU or Chromium is missing (above)"
 		return
-	fi
-	name="lab: a kernel that is a program"
-	if tools/need.sh gcc:gcc make:make flex:flex bison:bison bc:bc patch:patch xz-utils:xz dwarves:pahole libelf-dev:/usr/include/libelf.h; then
-		step "$name" build_program
-	else
-		skip "$name" "compilers are missing (above), for Linux 6.12"
 	fi
 	step "lab: machines" test_lab machines . ./internal/lab/kernel/vm/... ./internal/lab/kernel/guest
 	step "lab: limits on a stock kernel" test_limits

@@ -82,6 +82,7 @@ for s in ${*:-test rest}; do
 	test) steps gofmt vet build scripts noroot root ;;
 	quick) steps gofmt vet build scripts short ;;
 	rest)
+		steps kernel # takes all CPUs
 		lab_and_others
 		steps debian fresh
 		;;
