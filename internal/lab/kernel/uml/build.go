@@ -68,11 +68,11 @@ func build(ctx context.Context, cache string, say func(string)) (Kernel, error) 
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return Kernel{}, err
 	}
-	dir, err := os.MkdirTemp(cache, ".new-")
+	dir, done, err := workFolder(cache)
 	if err != nil {
 		return Kernel{}, err
 	}
-	defer os.RemoveAll(dir)
+	defer done()
 	say("unpacking linux-source-" + series)
 	source, err := unpack(ctx, dir)
 	if err != nil {
@@ -104,6 +104,40 @@ func build(ctx context.Context, cache string, say func(string)) (Kernel, error) 
 		return Kernel{}, err
 	}
 	return kernelAt(filepath.Join(kept, filepath.Base(program))), nil
+}
+
+// workFolder makes a folder to build in, and removes those of builds that were killed: done
+// could not. A build holds a lock on its own as long as it lives.
+func workFolder(cache string) (dir string, done func(), err error) {
+	const prefix = ".uml-"
+	old, _ := filepath.Glob(filepath.Join(cache, prefix+"*"))
+	for _, left := range old {
+		if f, err := lock(left); err == nil {
+			os.RemoveAll(left)
+			f.Close()
+		}
+	}
+	if dir, err = os.MkdirTemp(cache, prefix); err != nil {
+		return "", nil, err
+	}
+	f, err := lock(dir)
+	if err != nil {
+		return "", nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	return dir, func() { os.RemoveAll(dir); f.Close() }, nil
+}
+
+// lock locks a folder until the returned file is closed or this process ends.
+func lock(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // unpack puts the kernel's source into dir/tree, and returns the checksum of its archive.

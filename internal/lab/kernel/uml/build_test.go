@@ -87,3 +87,31 @@ func TestBuildStopsWithItsCaller(t *testing.T) {
 		t.Errorf("%v, left %v", err, left)
 	}
 }
+
+// TestFoldersOfKilledBuilds: what a killed build left goes when the next one begins, and the
+// folder of one that lives stays.
+func TestFoldersOfKilledBuilds(t *testing.T) {
+	cache := t.TempDir()
+	killed := filepath.Join(cache, ".uml-killed")
+	if err := os.MkdirAll(filepath.Join(killed, "tree"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	live, done, err := workFolder(cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, doneOther, err := workFolder(cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{killed: false, live: true, other: true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: %v, want it there: %v", dir, err, want)
+		}
+	}
+	done()
+	doneOther()
+	if left, _ := os.ReadDir(cache); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
