@@ -70,4 +70,4 @@ func readRange(s string) (r Range, err error) {
 }
 
 // maxResponse: the server hands out a piece of one array of this size.
-const maxResponse = 8 << 20
+const maxResponse = 32 << 20

@@ -21,7 +21,7 @@ import (
 const (
 	serverPort = 80
 	// mostBytes of a response: a piece of one array.
-	mostBytes = 8 << 20
+	mostBytes = 32 << 20
 	// tick of an application that hands out slowly.
 	tick = 100 * time.Millisecond
 )
@@ -84,7 +84,7 @@ func remoteOf(c net.Conn) netip.AddrPort {
 func (e *edge) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	n, err := strconv.Atoi(strings.TrimPrefix(q.URL.Path, "/"))
 	if err != nil || n < 0 || n > mostBytes {
-		http.Error(w, "the path must be a number of bytes, at most 8 MiB", http.StatusBadRequest)
+		http.Error(w, "the path must be a number of bytes, at most 32 MiB", http.StatusBadRequest)
 		return
 	}
 	w.Header()["Content-Type"] = []string{"application/octet-stream"}

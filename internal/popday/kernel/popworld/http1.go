@@ -14,7 +14,7 @@ import (
 // which are time in a machine that counts them.
 
 const (
-	requestWithin = 60 * time.Second
+	requestWithin = 5 * time.Minute // 20 MB at 1 Mbit/s take half of it
 	// lowat in bytes: eleven packets, a quarter of the smallest window that a client
 	// announces, so what waits to be read never closes it.
 	lowat   = 16 << 10
