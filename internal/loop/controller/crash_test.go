@@ -258,8 +258,8 @@ func TestKilledAtAnyStepIsAsNeverKilled(t *testing.T) {
 			100, 100, []string{"selected", "promoted", "demoted", "plan-refused", "freeze", "stop", "resume"}},
 		{"level", past{rules: off, effect: [5]float64{1, 1, 1, 1, 1}, acts: map[int]func(*Controller) error{8: freeze, 20: unfreeze}},
 			40, 50, []string{"selected", "plan-refused", "unfreeze"}},
-		{"brake", past{rules: brake, effect: [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}, acts: map[int]func(*Controller) error{118: resume}},
-			125, 50, []string{"brake", "resume"}},
+		{"brake", past{rules: brake, effect: [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}, acts: map[int]func(*Controller) error{140: resume}},
+			147, 50, []string{"brake", "resume"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.past.t = t

@@ -26,15 +26,15 @@ func triedRules() Rules {
 func wideRules() Rules {
 	r := triedRules()
 	r.GroupShare, r.SelectDuty, r.MaxSelected, r.MaxNewPerRound = 0.6, 0.5, 40, 10
-	r.Trial.EvidenceSeconds = 48000
+	r.Trial.BudgetSeconds, r.Trial.EvidenceSeconds = 48000, 48000
 	return r
 }
 
 // under is what treatment does to prefix i: helped, harmed, costly, or nothing; for
 // some it turns after a while.
 func (c triedCity) under(i, w int) treated {
-	if c.seed%4 == 0 { // harm on the whole
-		return treated{effect: 0.3}
+	if c.seed%4 == 0 { // harm on the whole, too mild to demote many
+		return treated{effect: 0.7}
 	}
 	turned := i%3 == 0 && w > 90
 	switch (i + int(c.seed%5)) % 5 {

@@ -25,10 +25,8 @@ type Engine struct {
 	// With the experiment only.
 	draws   Draws
 	cooling map[record.Prefix]Cooling
-	weighed int64         // number of the block at whose start evidence was last weighed
-	noise   effect.Noise  // as last estimated
-	left    []effect.Pair // of prefixes that left the plan or started again
-	fleet   effect.Fleet  // as last weighed
+	weighed int64        // number of the block at whose start evidence was last weighed
+	noise   effect.Noise // as last estimated
 }
 
 // round is what a window was for all prefixes.
@@ -71,9 +69,13 @@ func (e *Engine) Round(in Input) Decision {
 	case !ok:
 	case e.in.Stopped:
 		e.beginAgain(d.RoundStart)
-	case e.pull(&d):
-	case !e.holds():
-		e.decide(&d)
+	default:
+		if !e.holds() {
+			e.release(&d)
+		}
+		if !e.pull(&d) && !e.holds() {
+			e.decide(&d)
+		}
 	}
 	return e.finish(d)
 }
@@ -109,9 +111,6 @@ func (e *Engine) Replay(in Input, m Memory) {
 		}
 		e.put(t, s)
 		t.refused = ""
-	}
-	if len(keep) == 0 || e.in.Stopped { // as after Round
-		e.afresh()
 	}
 }
 
@@ -220,9 +219,7 @@ func (e *Engine) finish(d Decision) Decision {
 			d.Selection = append(d.Selection, *t.chosen)
 		}
 	}
-	if d.Selected = len(d.Selection); d.Selected == 0 {
-		e.afresh()
-	}
+	d.Selected = len(d.Selection)
 	d.Cooling = e.coolingList(d.RoundStart)
 	if d.Note == "" {
 		d.Note = e.note(d)

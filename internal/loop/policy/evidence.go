@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/loop/effect"
@@ -47,7 +46,6 @@ func (e *Engine) weigh(round int64) {
 	}
 	e.promotions(judged, record.ArmNone, round)
 	e.promotions(judged, record.ArmAA, round)
-	e.weighFleet(judged, round)
 }
 
 // pairs returns those of whole groups, oldest first.
@@ -194,45 +192,4 @@ func effectText(v effect.Evidence) string {
 		return rate + " (no bounds yet, " + pairs + ")"
 	}
 	return rate + fmt.Sprintf(" (%.2f to %.2f, %s)", math.Exp(v.Low), math.Exp(v.High), pairs)
-}
-
-// Brake: demotion watches single prefixes, and mild harm to many passes under it. So the
-// pairs of all prefixes treated in the last EvidenceSeconds are also judged together, by
-// traffic (loop/effect). Prefixes that have left since stay among them: a treatment is
-// just as harmful if its victims are demoted one by one.
-//
-// A plan that has become empty, by the brake or otherwise, starts afresh.
-
-// weighFleet judges all treated prefixes together.
-func (e *Engine) weighFleet(judged []*track, round int64) {
-	oldest := round - e.rules.Trial.EvidenceSeconds
-	e.left = slices.DeleteFunc(e.left, func(p effect.Pair) bool { return p.End <= oldest })
-	pairs := slices.Clone(e.left)
-	for _, t := range judged {
-		if t.chosen.Role == record.ArmNone {
-			pairs = append(pairs, t.trial.pairs...)
-		}
-	}
-	e.fleet = effect.WholeFleet(pairs)
-}
-
-// afresh forgets what all prefixes showed together.
-func (e *Engine) afresh() { e.left, e.fleet = nil, effect.Fleet{} }
-
-// pull empties the plan if the treatment harms on the whole. No prefix cools down, since
-// that says nothing about single prefixes.
-func (e *Engine) pull(d *Decision) (pulled bool) {
-	harm, why := e.fleet.Brake()
-	if !harm || e.in.Unknown != "" {
-		return false
-	}
-	d.Brake = why
-	d.Events = append(d.Events, Event{RoundStart: d.RoundStart, Kind: EventBrake, Reason: why + "; no new treatment until congctl resume"})
-	for _, t := range e.tracks {
-		if t.chosen != nil {
-			e.put(t, nil)
-			d.Released++
-		}
-	}
-	return true
 }

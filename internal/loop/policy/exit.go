@@ -123,7 +123,6 @@ func (e *Engine) beginAgain(round int64) {
 		}
 		e.put(t, &s)
 	}
-	e.afresh()
 }
 
 // converted returns a stored selection under the present rules: since it was stored, the

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/congctl/congctl/internal/loop/effect"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -137,11 +138,13 @@ func TestLoadMovesWithLevel(t *testing.T) {
 			}
 			inPlan = e.Round(Input{Start: start, RoundStart: start + r.WindowSeconds, Rows: rows}).Selection
 		}
+		var all []effect.Pair
 		for _, x := range e.tracks {
 			d := x.trial.evidence.LogRatio
 			sum, squares, n = sum+d, squares+d*d, n+1
+			all = append(all, x.trial.pairs...)
 		}
-		fleet += e.fleet.LogRatio / seeds
+		fleet += effect.WholeFleet(all).LogRatio / seeds
 	}
 	mean := sum / n
 	se := math.Sqrt((squares/n - mean*mean) / n)

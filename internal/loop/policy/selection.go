@@ -30,9 +30,8 @@ type candidate struct {
 	blind bool   // no control connection in the lookback to judge guards by
 }
 
-// decide changes the selection.
+// decide fills the selection up, when release has made room.
 func (e *Engine) decide(d *Decision) {
-	e.release(d)
 	e.include(d)
 	e.crop(d)
 	chosen := 0

@@ -43,9 +43,6 @@ type block struct {
 // plan. It completes a verdict that led here, and keeps what a fresh start would forget.
 func (e *Engine) put(t *track, s *Selected) {
 	was := t.chosen
-	if was != nil && t.trial != nil && was.Role == record.ArmNone && (s == nil || s.From != was.From) {
-		e.left = append(e.left, t.trial.pairs...)
-	}
 	t.chosen = s
 	switch {
 	case s == nil || s.From == 0:

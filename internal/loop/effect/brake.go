@@ -1,0 +1,176 @@
+package effect
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// The brake: harm on the whole, of the networks that are treated now.
+//
+// If the treatment does nothing, which of a group's k blocks is the control block is chance, and
+// nothing else is. So bet on it, group by group: that the control block is the fast one. With y the
+// blocks' means of ln rate and c the control block,
+//
+//	e = k exp(m y_c) / sum(exp(m y_j))
+//
+// is 1 on average over the draw, whatever the y are: a level that drifts, load that moves with it,
+// a shock that all networks share, heavy tails. Nothing is estimated. (Of two blocks e is
+// 1 - tanh(m d / 2), d = treatment - control.) A pair stakes a part w of what was won so far,
+//
+//	M = product of (1 + w (e - 1))
+//
+// over all networks, whose draws are independent. M is a martingale while the treatment does
+// nothing. Where pairs are harmed on average, it grows; effects that cancel do not make it grow. A
+// few bet sizes m are mixed, since the size of the harm is unknown.
+//
+// Harm may begin at any time. So M is taken from the start that shows it best, and the chance that
+// it ever reaches A in n such starts is at most n/A (Shiryaev and Roberts; as e-values Shin, Ramdas
+// and Rinaldo, "E-detectors", New England Journal of Statistics in Data Science 2, 2024). A pair
+// that ages out takes a start away, and so can only lower M: what is old never pulls the brake.
+
+const (
+	// brakePerYear is the chance of a false brake in a year, brakeStarts how many blocks a year has.
+	brakePerYear, brakeStarts = 0.05, 365 * 48
+
+	// fullStake bounds what one pair can say: of a trial a factor of 1.75 for harm, 0.25 against.
+	// fullBlock is how many connections in a block it takes: the means of smaller ones are noise.
+	fullStake, fullBlock = 0.75, 10
+
+	// fewestBlocks before a network counts: three pairs of a trial, one once promoted. Its own
+	// evidence, from two pairs on, comes first: where a third of many are harmed, they leave one by
+	// one, and the others stay.
+	fewestBlocks = 6
+
+	// fewestSites: harm in two places is not harm on the whole. No site gives more than its part of
+	// the evidence.
+	fewestSites = 3
+)
+
+// betSizes are m, per ln rate: the first for harm to some of many or of a tenth, the last for a
+// plain half.
+var betSizes = [...]float64{2, 6}
+
+// neededToBrake is ln of the M that pulls the brake: 350,400.
+var neededToBrake = math.Log(brakeStarts / brakePerYear)
+
+// Harm is what pairs of many networks say about harm on the whole.
+type Harm struct {
+	Pairs, Prefixes, Sites int
+	LogRatio               float64 // mean of ln(treatment / control), weighed by stakes
+	LogM                   float64 // ln of the evidence; 0 without pairs
+}
+
+// HarmOf judges the pairs of the networks that are treated, in any order.
+func HarmOf(pairs []Pair) (h Harm) {
+	blocks := map[record.Prefix]int{}
+	for _, p := range pairs {
+		if p.Usable() {
+			blocks[p.Prefix] += len(p.T) + 1
+		}
+	}
+	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return !p.Usable() || blocks[p.Prefix] < fewestBlocks })
+	slices.SortFunc(pairs, func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(b.End, a.End), cmp.Compare(a.Prefix, b.Prefix), cmp.Compare(a.Group, b.Group))
+	})
+	b := newBets(pairs)
+	for i, p := range pairs {
+		b.add(p)
+		if last := i == len(pairs)-1 || pairs[i+1].End != p.End; last && (h.Pairs == 0 || b.logM() > h.LogM) {
+			h = Harm{Pairs: i + 1, Prefixes: len(b.seen), Sites: len(b.won), LogRatio: b.moved / b.stakes, LogM: b.logM()}
+		}
+	}
+	return h
+}
+
+// Brake reports whether the evidence pulls the brake, and returns the numbers in words.
+func (h Harm) Brake() (pull bool, why string) {
+	if h.LogM < neededToBrake {
+		return false, ""
+	}
+	return true, fmt.Sprintf("treatment is x %.2f over %d prefixes of %d sites and %d pairs (evidence of harm %.2g, needed %.2g)",
+		math.Exp(h.LogRatio), h.Prefixes, h.Sites, h.Pairs, math.Exp(h.LogM), math.Exp(neededToBrake))
+}
+
+// bets are those of all pairs back to some time.
+type bets struct {
+	site          map[record.Prefix]record.Prefix
+	networks      map[record.Prefix]int // of a site
+	seen          map[record.Prefix]bool
+	won           map[record.Prefix]*[len(betSizes)]float64 // by site, ln
+	sum           [len(betSizes)]float64                    // over sites, each at most its part
+	stakes, moved float64
+}
+
+func newBets(pairs []Pair) *bets {
+	b := &bets{site: sites(pairs), networks: map[record.Prefix]int{}, seen: map[record.Prefix]bool{}, won: map[record.Prefix]*[len(betSizes)]float64{}}
+	for _, s := range b.site {
+		b.networks[s]++
+	}
+	return b
+}
+
+// add takes in one pair. A site's networks share its stake, and small ones stake less.
+func (b *bets) add(p Pair) {
+	site := b.site[p.Prefix]
+	perBlock := p.traffic() / float64(len(p.T)+1) // whichever of them is the control block
+	stake := fullStake * min(1, perBlock/fullBlock) / float64(b.networks[site])
+	b.seen[p.Prefix] = true
+	b.stakes, b.moved = b.stakes+stake, b.moved+stake*p.LogRatio()
+	won := b.won[site]
+	if won == nil {
+		won = new([len(betSizes)]float64)
+		b.won[site] = won
+	}
+	for i, m := range betSizes {
+		b.sum[i] -= min(won[i], neededToBrake/fewestSites)
+		won[i] += math.Log1p(stake * (p.bet(m) - 1))
+		b.sum[i] += min(won[i], neededToBrake/fewestSites)
+	}
+}
+
+func (b *bets) logM() float64 {
+	top, sum := slices.Max(b.sum[:]), 0.0
+	for _, s := range b.sum {
+		sum += math.Exp(s - top)
+	}
+	return top + math.Log(sum/float64(len(b.sum)))
+}
+
+// bet returns e for a size.
+func (p Pair) bet(m float64) float64 {
+	sum := 1.0
+	for _, t := range p.T {
+		sum += math.Exp(m * (t.MeanLog - p.C.MeanLog))
+	}
+	return float64(len(p.T)+1) / sum
+}
+
+// A site is what one customer of an address registry usually has at most: a /48 of IPv6, a /20 of
+// IPv4. Its networks count together as one, so that 256 of them cannot outvote everybody else.
+const siteBitsV6, siteBitsV4 = 48, 20
+
+// sites returns each prefix's site. An edge whose networks lie in fewer than fewestSites, as one of
+// a single town may, could never brake: there each /24 counts for itself.
+func sites(pairs []Pair) map[record.Prefix]record.Prefix {
+	site, all := map[record.Prefix]record.Prefix{}, map[record.Prefix]bool{}
+	for _, p := range pairs {
+		bits := 64 - siteBitsV6
+		if p.Prefix>>32 == 0 {
+			bits = 32 - siteBitsV4
+		}
+		s := p.Prefix >> bits << bits
+		site[p.Prefix], all[s] = s, true
+	}
+	if len(all) < fewestSites {
+		for p := range site {
+			if p>>32 == 0 {
+				site[p] = p
+			}
+		}
+	}
+	return site
+}

@@ -1,0 +1,79 @@
+package effect
+
+import (
+	"math"
+
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// The effect over a fleet. Effects differ between prefixes, so the variance is not assumed but
+// taken from the pairs, differences between prefixes included. The report may be asked for at any
+// time, and an interval for a single look would sooner or later exclude the truth by chance. With
+// weights w, the estimate m = sum(w d) / sum(w), its variance s^2 = sum(w^2 (d-m)^2) /
+// sum(w)^2, and n = sum(w)^2 / sum(w^2) pairs' worth:
+//
+//	m -+ s sqrt((1 + 1/(n r^2)) (ln(1 + n r^2) + 2 ln(1/a)))
+//
+// holds at all times at once, asymptotically. The weight of a pair is its traffic: the
+// connections of all its blocks, so that promoted prefixes count as much per connection as others.
+// Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, "Time-uniform central limit theory
+// and asymptotic confidence sequences", Annals of Statistics 52 (2024), theorem 2.2.
+
+const (
+	// fleetTuning is r^2: tightest at 100 pairs, the first hours of a usual fleet (ibid., appendix B.2).
+	fleetTuning = 0.079
+	// fewestFleetPairs, in pairs' worth: below it, the variance itself is a guess.
+	fewestFleetPairs = 30
+	// fewestFleetPrefixes: two harmed prefixes are not harm on the whole.
+	fewestFleetPrefixes = 3
+)
+
+// Fleet is the effect over all pairs, by traffic, as ln(treatment / control).
+type Fleet struct {
+	Pairs, Prefixes     int
+	Worth               float64 // number of equally weighted pairs with the same information
+	LogRatio, Low, High float64 // Low and High hold at all times with 95 %; both 0 if Known is false
+	Known               bool    // enough pairs for bounds
+}
+
+// WholeFleet returns the effect over all pairs since a start, including those of prefixes that left.
+func WholeFleet(pairs []Pair) (f Fleet) {
+	prefixes := map[record.Prefix]bool{}
+	var sum, squares, differences float64
+	for _, p := range pairs {
+		if !p.Usable() {
+			continue
+		}
+		w := p.traffic()
+		prefixes[p.Prefix] = true
+		f.Pairs++
+		sum += w
+		squares += w * w
+		differences += w * p.LogRatio()
+	}
+	if f.Prefixes = len(prefixes); f.Pairs == 0 {
+		return f
+	}
+	f.Worth, f.LogRatio = sum*sum/squares, differences/sum
+	if f.Known = f.Worth >= fewestFleetPairs && f.Prefixes >= fewestFleetPrefixes; f.Known {
+		r := fleetRadius(pairs, f.LogRatio, sum, f.Worth)
+		f.Low, f.High = f.LogRatio-r, f.LogRatio+r
+	}
+	return f
+}
+
+// fleetRadius returns half of the distance between the bounds.
+func fleetRadius(pairs []Pair, mean, weights, n float64) float64 {
+	squares := 0.0
+	for _, p := range pairs {
+		if p.Usable() {
+			off := p.traffic() * (p.LogRatio() - mean)
+			squares += off * off
+		}
+	}
+	grown := n * fleetTuning
+	return math.Sqrt(squares) / weights * math.Sqrt((1+1/grown)*(math.Log1p(grown)-2*math.Log(Alpha)))
+}
+
+// traffic returns a pair's connections in both arms.
+func (p Pair) traffic() float64 { return float64(p.Treated().N + p.C.N) }
