@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/simulate/city"
 )
 
 // simulation holds the flags of simulate.
@@ -23,6 +25,8 @@ type simulation struct {
 	hours      int
 	prefixes   int
 	experiment string
+	world      []string
+	nuisances  city.World // of world
 }
 
 func newSimulate(g *global) *cobra.Command {
@@ -37,7 +41,8 @@ runs the whole loop on an imagined city, where the truth is known.
 It changes nothing and does not contact a running congctl.`,
 		Example: `  congctl simulate --policy p.yml --history windows.jsonl
   congctl simulate --policy p.yml --store /var/lib/congctl -o json
-  congctl simulate --synthetic --seed 2`,
+  congctl simulate --synthetic --seed 2
+  congctl simulate --synthetic --world mild,mobile`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	f := cmd.Flags()
@@ -49,6 +54,8 @@ It changes nothing and does not contact a running congctl.`,
 	f.IntVar(&s.hours, "hours", 72, "hours of the city, 4 to 720")
 	f.IntVar(&s.prefixes, "prefixes", 2000, "prefixes of the city, 100 to 20000")
 	f.StringVar(&s.experiment, "experiment", "", "experiment of the city: on is trial and promotion by effect, off is level alone (default that of the rules)")
+	f.StringSliceVar(&s.world, "world", nil, "nuisances of the city, by comma: "+strings.Join(city.Names(), ", ")+" (default none)")
+	complete(cmd, "world", city.Names())
 	complete(cmd, "experiment", []string{config.ExperimentOn, config.ExperimentOff})
 	return cmd
 }
@@ -87,7 +94,7 @@ func (s *simulation) check(cmd *cobra.Command) error {
 			return fmt.Errorf("--%s: empty; name one, or leave it out", name)
 		}
 	}
-	for _, name := range []string{"seed", "hours", "prefixes", "experiment"} {
+	for _, name := range []string{"seed", "hours", "prefixes", "experiment", "world"} {
 		if set(name) && !s.synthetic {
 			return fmt.Errorf("--%s %s: applies to the imagined city only; use it with --synthetic", name, cmd.Flags().Lookup(name).Value)
 		}

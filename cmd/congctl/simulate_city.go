@@ -8,6 +8,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/simulate"
+	"github.com/congctl/congctl/internal/simulate/city"
 )
 
 // city runs the loop on networks whose truth is known.
@@ -16,7 +17,7 @@ func (s *simulation) city(cmd *cobra.Command, cfg config.Config, rules policy.Ru
 		rules.Trial.On = s.experiment == config.ExperimentOn
 	}
 	rules.HoldoutPrefixes, rules.AAPrefixes = nil, nil // named prefixes are elsewhere
-	o := simulate.CityOptions{Seed: s.seed, Prefixes: s.prefixes, Hours: s.hours, Rules: rules}
+	o := simulate.CityOptions{Seed: s.seed, Prefixes: s.prefixes, Hours: s.hours, Rules: rules, World: s.nuisances}
 	o.Holdout, o.AA = cfg.Experiment.Permille()
 	tell, done := progress(cmd)
 	r, err := simulate.City(cmd.Context(), o, func(share float64) { tell("%.0f %%", 100*share) })
@@ -42,6 +43,10 @@ func (s *simulation) checkCity(cmd *cobra.Command) error {
 		return fmt.Errorf("--prefixes %d: use %d to %d", s.prefixes, minPrefixes, maxPrefixes)
 	case cmd.Flags().Changed("experiment") && s.experiment != config.ExperimentOn && s.experiment != config.ExperimentOff:
 		return fmt.Errorf("--experiment %q: use on or off", s.experiment)
+	}
+	var err error
+	if s.nuisances, err = city.ParseWorld(s.world); err != nil {
+		return fmt.Errorf("--world %w", err)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ var capabilities = []capability{
 	}},
 	{"simulate", map[string]string{
 		"strict": "names faults of a history", "tcp": "makes up connections", "loop": "runs its policy over another past", "answer": "prints rounds",
+		"goodput": "estimates what an imagined treatment did",
 	}},
 	{"change", map[string]string{"linux": "a link's qdiscs are one of the things changed"}},
 	{"host", map[string]string{

@@ -16,6 +16,7 @@ type CityOptions struct {
 	Seed     uint64
 	Prefixes int
 	Hours    int
+	World    city.World // nuisances
 	// Rules, with Trial.On, try and promote; otherwise level alone decides, and only
 	// Trial's blocks count.
 	Rules       policy.Rules
@@ -50,7 +51,7 @@ func City(ctx context.Context, o CityOptions, progress func(float64)) (CityRepor
 
 // walk runs engine and city window by window.
 func walk(ctx context.Context, o CityOptions, effect bool, progress func(float64)) (*tally, error) {
-	c := city.New(o.Seed, o.Prefixes, o.Rules.WindowSeconds)
+	c := city.New(o.Seed, o.Prefixes, o.Rules.WindowSeconds, o.World)
 	if !effect {
 		for i := range c.Places {
 			c.Places[i].Factor = 1
@@ -61,6 +62,7 @@ func walk(ctx context.Context, o CityOptions, effect bool, progress func(float64
 	f := newForce(o, c)
 	t := newTally(o, c, f)
 	engine := policy.New(o.Rules, f.draws)
+	t.truth.builder.Round(cityStart, nil)
 	var rows []record.Window
 	for n := range windows {
 		if err := ctx.Err(); err != nil {
@@ -74,7 +76,9 @@ func walk(ctx context.Context, o CityOptions, effect bool, progress func(float64
 			return s
 		}, rows[:0])
 		d := engine.Round(policy.Input{Start: f.start, RoundStart: f.start + w, Rows: rows, Stopped: f.stopped})
+		t.truth.rows(rows)
 		f.take(d)
+		t.truth.builder.Round(f.start+w, f.selection(d))
 		t.round(n+1, d)
 		if n%12 == 0 {
 			progress(float64(n) / float64(windows))
@@ -119,6 +123,14 @@ func (f *force) take(d policy.Decision) {
 			f.in[place] = s
 		}
 	}
+}
+
+// selection is what a decision puts in force.
+func (f *force) selection(d policy.Decision) []policy.Selected {
+	if f.stopped {
+		return nil
+	}
+	return d.Selection
 }
 
 // served returns what happens to a place in the present window.

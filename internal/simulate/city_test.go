@@ -114,7 +114,7 @@ func TestRatesQuantile(t *testing.T) {
 // TestBrakeHolds: once the brake is pulled no prefix is treated again.
 func TestBrakeHolds(t *testing.T) {
 	o := town(1, true)
-	c := city.New(1, 100, 300)
+	c := city.New(1, 100, 300, 0)
 	f := newForce(o, c)
 	for i := range f.in {
 		if !f.treatable(i) {

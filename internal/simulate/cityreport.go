@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/tcp/stat"
@@ -12,10 +13,11 @@ import (
 // CityReport is how the loop did, beside what was possible. Shares are of 1; a figure over
 // no prefix is left out (null).
 type CityReport struct {
-	Seed       uint64 `json:"seed"`
-	Prefixes   int    `json:"prefixes"`
-	Hours      int    `json:"hours"`
-	Experiment bool   `json:"experiment"`
+	Seed       uint64   `json:"seed"`
+	Prefixes   int      `json:"prefixes"`
+	Hours      int      `json:"hours"`
+	Experiment bool     `json:"experiment"`
+	World      []string `json:"world,omitempty"` // nuisances
 
 	Helped            int      `json:"helped"`                  // truly: factor above 1.5, in the true bottom fifth, and not held out
 	HelpedInForce     *float64 `json:"helped_in_force"`         // of them, promoted at the end; without an experiment, selected
@@ -47,14 +49,22 @@ type CityReport struct {
 
 	NullTried    int    `json:"null_tried"`    // in the city without any effect
 	NullPromoted int    `json:"null_promoted"` // of them, ever promoted
+	NullDemoted  int    `json:"null_demoted"`
+	NullBraked   string `json:"null_braked,omitempty"`
 	Braked       string `json:"braked,omitempty"`
+
+	HarmedDemoted    int      `json:"harmed_demoted"` // of the harmed that were tried
+	RetrialsPerTrust *float64 `json:"second_looks_per_promotion"`
+
+	Estimates     Estimates `json:"estimates"`
+	NullEstimates Estimates `json:"null_estimates"`
 }
 
 // often is how many tries are too many for days.
 const often = 3
 
 func report(o CityOptions, real, null, idle *tally) CityReport {
-	r := CityReport{Seed: o.Seed, Prefixes: o.Prefixes, Hours: o.Hours, Experiment: o.Rules.Trial.On,
+	r := CityReport{Seed: o.Seed, Prefixes: o.Prefixes, Hours: o.Hours, Experiment: o.Rules.Trial.On, World: o.World.Names(),
 		ChangesPerRound: real.changesPerRound(), Braked: real.braked,
 		P10Gain: real.p10(worldLoop), P10GainOracle: real.p10(worldOracle), P10GainAll: real.p10(worldAll), P10GainFaster: real.p10(worldGain),
 		BoundaryBytesPerS: real.boundary.Value(), BoundaryChange: real.boundary.Value()/null.boundary.Value() - 1,
@@ -62,10 +72,13 @@ func report(o CityOptions, real, null, idle *tally) CityReport {
 	}
 	r.helped(real)
 	r.others(real)
+	r.Estimates, r.NullEstimates, r.NullBraked = real.truth.estimates(), null.truth.estimates(), null.braked
+	r.RetrialsPerTrust = known(float64(real.retrials) / float64(real.promotions))
 	for i, l := range null.lives {
 		if l.entries > 0 && null.force.treatable(i) {
 			r.NullTried++
 			r.NullPromoted += one(l.trusted > 0)
+			r.NullDemoted += one(l.demoted)
 		}
 	}
 	return r
@@ -120,6 +133,7 @@ func (r *CityReport) others(t *tally) {
 		r.PromotedHarmed += one(l.trusted > 0 && p.Harmed())
 		if p.Harmed() {
 			r.HarmedTried++
+			r.HarmedDemoted += one(l.demoted)
 			harmed.Add(t.hours(float64(l.given)), 1)
 		}
 	}
@@ -149,6 +163,9 @@ func (r CityReport) Write(w io.Writer) error {
 	if r.Experiment {
 		experiment = "on"
 	}
+	if len(r.World) > 0 {
+		experiment += ", world " + strings.Join(r.World, ",")
+	}
 	if _, err := fmt.Fprintf(w, "%d prefixes, %d h, seed %d, experiment %s\n\n", r.Prefixes, r.Hours, r.Seed, experiment); err != nil {
 		return err
 	}
@@ -165,7 +182,11 @@ func (r CityReport) Write(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	return answer.Table(w, "COST VALUE", costRows(r))
+	if err := answer.Table(w, "COST VALUE", costRows(r)); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return answer.Table(w, "ESTIMATE RATIO 95% TRUTH", append(r.Estimates.rows(""), r.NullEstimates.rows(", in a city without effects")...))
 }
 
 func helpedRows(r CityReport) [][]string {
@@ -191,12 +212,16 @@ func costRows(r CityReport) [][]string {
 		{"promoted without benefit (factor < 1.05)", fmt.Sprint(r.PromotedUseless)},
 		{"promoted although harmed (factor < 1)", fmt.Sprint(r.PromotedHarmed)},
 		{"harmed prefixes tried", fmt.Sprint(r.HarmedTried)},
+		{"of them demoted", fmt.Sprint(r.HarmedDemoted)},
 		{"hours of treatment of each", value(r.HarmedHours, "%.1f h")},
+		{"second looks per promotion", value(r.RetrialsPerTrust, "%.2f")},
 		{"added and released in a round", fmt.Sprintf("%.1f", r.ChangesPerRound)},
 		{"boundary of the slowest fifth", fmt.Sprintf("%.2f Mbit/s", r.BoundaryBytesPerS*8e-6)},
 		{"against a city without effects", percent(r.BoundaryChange)},
 		{"against a city without treatment", percent(r.BoundaryDrift)},
 		{"promoted in a city without effects", fmt.Sprintf("%d of %d tried", r.NullPromoted, r.NullTried)},
+		{"demoted in a city without effects", fmt.Sprint(r.NullDemoted)},
+		{"brake in a city without effects", answer.Or(r.NullBraked, "not pulled")},
 		{"fleet-wide brake", answer.Or(r.Braked, "not pulled")},
 	}
 }

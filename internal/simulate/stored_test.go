@@ -38,7 +38,7 @@ func (s *shelf) Windows(_ context.Context, from, to int64, row func(*record.Wind
 func live(t *testing.T, o CityOptions, windows int64) (s *shelf, selected [][]record.Prefix) {
 	t.Helper()
 	s = &shelf{rows: map[int64][]record.Window{}}
-	c := city.New(o.Seed, o.Prefixes, 300)
+	c := city.New(o.Seed, o.Prefixes, 300, 0)
 	f := newForce(o, c)
 	rules := o.Rules
 	rules.Trial.On = false

@@ -23,9 +23,11 @@ type tally struct {
 	boundary stat.Mean // bytes/s, while late
 	braked   string
 
-	gain   []float64 // by place: ln of what the treatment makes of its rate
-	now    []bool    // by place: treated in the present window
+	now    []bool // by place: treated in the present window
 	worlds [len(worldNames)]rates
+	truth  *truth
+
+	promotions, retrials int // events
 }
 
 // life is what became of one place. Times are in rounds, 0 is never.
@@ -35,6 +37,7 @@ type life struct {
 	selected, trusted    int64 // the first time
 	wait                 int64 // from the selection before it to the first promotion
 	entries, left, given int   // times; windows of treatment
+	demoted              bool
 }
 
 // The worlds whose connections are compared: the loop's, and four that know more or
@@ -50,22 +53,18 @@ const (
 var worldNames = [...]string{worldLoop: "the loop", worldNone: "none", worldOracle: "those helped", worldAll: "all", worldGain: "where it is faster"}
 
 func newTally(o CityOptions, c *city.City, f *force) *tally {
-	t := &tally{o: o, city: c, force: f, lives: make([]life, len(c.Places)), now: make([]bool, len(c.Places))}
+	t := &tally{o: o, city: c, force: f, lives: make([]life, len(c.Places)), now: make([]bool, len(c.Places)), truth: newTruth(o, c, f)}
+	c.Seen = t.seen
 	day := 86400 / o.Rules.WindowSeconds
 	windows := int64(o.Hours) * 3600 / o.Rules.WindowSeconds
 	t.lateFrom = max(windows-day, windows/2)
-	for i := range c.Places {
-		t.gain = append(t.gain, math.Log(c.Places[i].Factor))
-	}
 	return t
 }
 
 // begin is called before window n, from 0.
 func (t *tally) begin(n int64) {
-	if n >= t.lateFrom && !t.late {
-		t.late = true
-		t.city.Seen = t.seen
-	}
+	t.late = n >= t.lateFrom
+	t.truth.begin()
 }
 
 func (t *tally) serve(place int, s city.Served) {
@@ -73,18 +72,25 @@ func (t *tally) serve(place int, s city.Served) {
 	if t.now[place] {
 		t.lives[place].given++
 	}
+	t.truth.serve(place, s)
 }
 
 // seen files one connection in every world.
-func (t *tally) seen(place int, lnRate float64) {
+func (t *tally) seen(place int, c city.Conn) {
+	t.truth.seen(place, c)
+	if !t.late {
+		return
+	}
 	p := &t.city.Places[place]
-	for world, treated := range [...]bool{
-		worldLoop: t.now[place], worldNone: false, worldOracle: p.Helped(), worldAll: true, worldGain: p.Factor > 1} {
-		v := lnRate
-		if treated {
-			v += t.gain[place]
+	t.worlds[worldLoop].add(c.Now)
+	for world, treated := range [...]bool{worldLoop: false, worldNone: false, worldOracle: p.Helped(), worldAll: true, worldGain: p.Factor > 1} {
+		switch {
+		case world == worldLoop:
+		case treated:
+			t.worlds[world].add(c.On)
+		default:
+			t.worlds[world].add(c.Off)
 		}
-		t.worlds[world].add(v)
 	}
 }
 
@@ -96,6 +102,9 @@ func (t *tally) round(n int64, d policy.Decision) {
 	if d.Brake != "" && t.braked == "" {
 		t.braked = d.Brake
 	}
+	for _, e := range d.Events {
+		t.told(e)
+	}
 	changed := 0
 	for i := range t.lives {
 		if t.lives[i].step(n, t.force.in[i]) {
@@ -105,6 +114,22 @@ func (t *tally) round(n int64, d policy.Decision) {
 	if n*t.o.Rules.WindowSeconds > min(86400, int64(t.o.Hours)*1800) {
 		t.changes += changed
 		t.rounds++
+	}
+}
+
+// told counts verdicts.
+func (t *tally) told(e policy.Event) {
+	place, ok := t.force.at[e.Prefix]
+	if !ok {
+		return
+	}
+	switch e.Kind {
+	case policy.EventPromoted:
+		t.promotions++
+	case policy.EventRetrial:
+		t.retrials++
+	case policy.EventDemoted:
+		t.lives[place].demoted = true
 	}
 }
 

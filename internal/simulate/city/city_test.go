@@ -33,7 +33,7 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("shares of kinds sum to %v", share)
 	}
 	for seed := uint64(1); seed <= 3; seed++ {
-		c := New(seed, 2000, 300)
+		c := New(seed, 2000, 300, 0)
 		helped, fifth := 0, 0
 		var conns []float64
 		var mean stat.Mean
@@ -75,10 +75,10 @@ func one(yes bool) int {
 
 // TestDay: load over a day, how often a prefix has five connections, and rates.
 func TestDay(t *testing.T) {
-	c := New(1, 500, 300)
+	c := New(1, 500, 300, 0)
 	var level []float64 // per window, of all connections
 	sum, n := 0.0, 0.0
-	c.Seen = func(_ int, lnRate float64) { sum += lnRate; n++ }
+	c.Seen = func(_ int, x Conn) { sum += x.Now; n++ }
 	var load []float64
 	five := 0
 	for w := range int64(288) {
@@ -102,7 +102,7 @@ func TestDay(t *testing.T) {
 
 // TestDrift: standard deviation and correlation of the level over time.
 func TestDrift(t *testing.T) {
-	c := New(3, 500, 300)
+	c := New(3, 500, 300, 0)
 	c.Window(midnight, untreated, nil)
 	before := slices.Clone(c.drift)
 	for w := range int64(12) { // one hour
@@ -123,9 +123,9 @@ func TestDrift(t *testing.T) {
 // TestRows: a row is what the connections that were seen make of it, and treatment moves
 // rates by the factor and nothing else.
 func TestRows(t *testing.T) {
-	plain, moved := New(5, 100, 300), New(5, 100, 300)
+	plain, moved := New(5, 100, 300, 0), New(5, 100, 300, 0)
 	seen := map[int][]float64{}
-	plain.Seen = func(place int, lnRate float64) { seen[place] = append(seen[place], lnRate) }
+	plain.Seen = func(place int, x Conn) { seen[place] = append(seen[place], x.Now) }
 	a := plain.Window(midnight, untreated, nil)
 	b := moved.Window(midnight, func(i int) Served { return Served{Arm: record.ArmTreatment, Washout: true} }, nil)
 	if len(a) != len(seen) || len(a) != len(b) {
@@ -182,8 +182,8 @@ func alike(a, b record.Window) bool {
 // TestTreatmentMovesNobodyElse: two cities of one seed differ in the rows of who is
 // treated, and nowhere else, ever after.
 func TestTreatmentMovesNobodyElse(t *testing.T) {
-	a := walk(New(9, 100, 300), 30, untreated)
-	b := walk(New(9, 100, 300), 30, func(i int) Served {
+	a := walk(New(9, 100, 300, 0), 30, untreated)
+	b := walk(New(9, 100, 300, 0), 30, func(i int) Served {
 		if i%3 == 0 {
 			return Served{Arm: record.ArmTreatment}
 		}
@@ -208,17 +208,17 @@ func TestTreatmentMovesNobodyElse(t *testing.T) {
 }
 
 func TestSeedsAreApart(t *testing.T) {
-	a, b := walk(New(1, 100, 300), 1, untreated)[0], walk(New(1, 100, 300), 1, untreated)[0]
+	a, b := walk(New(1, 100, 300, 0), 1, untreated)[0], walk(New(1, 100, 300, 0), 1, untreated)[0]
 	if d := cmp.Diff(a, b); d != "" {
 		t.Errorf("one seed, two cities: %s", d)
 	}
-	if cmp.Equal(a, walk(New(2, 100, 300), 1, untreated)[0]) {
+	if cmp.Equal(a, walk(New(2, 100, 300, 0), 1, untreated)[0]) {
 		t.Error("two seeds, one city")
 	}
 }
 
 func BenchmarkWindow(b *testing.B) {
-	c := New(1, 2000, 300)
+	c := New(1, 2000, 300, 0)
 	var rows []record.Window
 	at := int64(midnight)
 	for b.Loop() {

@@ -13,11 +13,15 @@ type draws struct {
 	has   bool
 }
 
-// Streams: the city itself, the drift of its paths, each window of each prefix.
+// Streams: the city itself, the drift of its paths, what nuisances change of both, and each window of
+// each prefix, without and with nuisances. So a nuisance changes no draw of the others.
 const (
-	placesStream = 1
-	driftStream  = 2
-	windowStream = 1000 // and the number of the prefix
+	placesStream   = 1
+	driftStream    = 2
+	changeStream   = 3
+	jumpStream     = 4
+	windowStream   = 1000    // and the number of the prefix
+	nuisanceStream = 1 << 32 // and the number of the prefix
 )
 
 func newDraws(seed, stream uint64) *draws { return &draws{Rand: stat.NewRand(mixed(seed), stream)} }

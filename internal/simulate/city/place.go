@@ -14,7 +14,11 @@ type Place struct {
 	Kind      *Kind
 	BytesPerS float64 // median of its connections under CUBIC, without drift and at no load
 	Factor    float64 // BBR's rate over CUBIC's
+	Drift     float64 // standard deviation of its level over time, ln
 	Conns     float64 // eligible connections in a window, mean over the day
+	Line      int     // networks of one line share a bottleneck, with Neighbours
+	Video     float64 // share of connections that the application limits, with Video
+	Second    float64 // share of connections on a second path, with Paths
 	InFifth   bool    // BytesPerS is among the lowest fifth of all prefixes, type 7
 }
 
@@ -22,7 +26,7 @@ type Place struct {
 const helps = 1.5
 
 // Helped reports whether the policy should help the prefix.
-func (p *Place) Helped() bool { return p.Factor > helps && p.InFifth }
+func (p *Place) Helped() bool { return p.Factor >= helps && p.InFifth }
 
 // Harmed reports whether BBR is slower there.
 func (p *Place) Harmed() bool { return p.Factor < 1 }
@@ -38,7 +42,7 @@ const (
 // places lays out the city: as many prefixes of each kind as its share says, in random order. A
 // kind's values are drawn from even slices of the distribution, so that seeds hardly differ in the
 // mix: with free draws a dozen busy prefixes decide what a city of 2,000 can gain.
-func places(seed uint64, n int) []Place {
+func places(seed uint64, n int, world World) []Place {
 	list := make([]Place, n)
 	r := newDraws(seed, placesStream)
 	order := r.order(n)
@@ -48,12 +52,13 @@ func places(seed uint64, n int) []Place {
 		levels, conns, factors := r.slices(m), r.slices(m), r.slices(m)
 		for j := range m {
 			at := order[until(i, n)+j]
-			list[at] = Place{Prefix: prefixAt(at), Kind: k,
+			list[at] = Place{Prefix: prefixAt(at), Kind: k, Drift: k.Drift, Line: until(i, n) + j/lineNets,
 				BytesPerS: k.MedianMbit * 1e6 / 8 * math.Exp(k.Spread*normalQuantile(levels[j])),
 				Factor:    k.Low + (k.High-k.Low)*factors[j],
 				Conns:     min(medianConns*math.Exp(spreadConns*normalQuantile(conns[j])), maxConns)}
 		}
 	}
+	world.change(seed, list)
 	all := make([]float64, n)
 	for i := range list {
 		all[i] = list[i].BytesPerS
