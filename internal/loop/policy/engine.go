@@ -27,6 +27,7 @@ type Engine struct {
 	cooling map[record.Prefix]Cooling
 	weighed int64        // number of the block at whose start evidence was last weighed
 	noise   effect.Noise // as last estimated
+	loss    effect.Loss  // the same
 }
 
 // round is what a window was for all prefixes.
@@ -53,7 +54,7 @@ func New(r Rules, draws Draws) *Engine {
 		p, _ := record.PrefixOf(l.Net.Addr()) // valid
 		always[p] = l.Reason
 	}
-	return &Engine{rules: r, always: always, draws: draws, cooling: map[record.Prefix]Cooling{}, weighed: math.MinInt64, noise: effect.DefaultNoise}
+	return &Engine{rules: r, always: always, draws: draws, cooling: map[record.Prefix]Cooling{}, weighed: math.MinInt64, noise: effect.DefaultNoise, loss: effect.DefaultLoss}
 }
 
 // Rules returns the rules by which the engine decides.

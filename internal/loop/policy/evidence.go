@@ -39,7 +39,7 @@ func (e *Engine) weigh(round int64) {
 			judged, all = append(judged, t), append(all, t.trial.pairs...)
 		}
 	}
-	e.noise = effect.EstimateNoise(all)
+	e.noise, e.loss = effect.EstimateNoise(all), effect.EstimateLoss(all)
 	for _, t := range judged {
 		t.trial.evidence = effect.Judge(t.trial.pairs, e.noise)
 		t.trial.verdict = e.exit(t, round)
@@ -98,7 +98,7 @@ func (e *Engine) exit(t *track, round int64) verdict {
 	if l.evidence.LogEHarm >= needed {
 		return verdict{EventDemoted, "harm: " + effectText(l.evidence)}
 	}
-	if harm, why := effect.FastHarm(e.costPairs(t), e.noise); harm {
+	if harm, why := effect.FastHarm(e.costPairs(t), e.noise, e.loss); harm {
 		return verdict{EventDemoted, "cost: " + why}
 	}
 	if t.chosen.State != StatePromoted {
@@ -115,11 +115,11 @@ func (e *Engine) exit(t *track, round int64) verdict {
 }
 
 // costPairs returns the pairs that the cost is judged by: all of a trial, since there are
-// few; the last one of a promoted prefix, since the cost may be new.
+// few; the last two of a promoted prefix, since the cost may be new.
 func (e *Engine) costPairs(t *track) []effect.Pair {
 	p := t.trial.pairs
-	if t.chosen.State == StatePromoted && len(p) > 1 {
-		return p[len(p)-1:]
+	if t.chosen.State == StatePromoted && len(p) > 2 {
+		return p[len(p)-2:]
 	}
 	return p
 }

@@ -26,6 +26,7 @@ type triedOracle struct {
 	known    map[record.Prefix][]effect.Pair // as last weighed
 	cooling  map[record.Prefix]Cooling
 	noise    effect.Noise
+	loss     effect.Loss
 	weighed  int64
 	measured map[int64]bool // windows that were measured
 }
@@ -122,7 +123,7 @@ func (o *triedOracle) weigh(round int64) {
 		}
 	}
 	noise := effect.EstimateNoise(all)
-	o.noise = noise
+	o.noise, o.loss = noise, effect.EstimateLoss(all)
 	for _, role := range []record.Arm{record.ArmNone, record.ArmAA} {
 		var trying []record.Prefix
 		var logE []float64
@@ -154,10 +155,10 @@ func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) Eve
 		return ""
 	}
 	cost := pairs
-	if promoted && len(pairs) > 0 {
-		cost = pairs[len(pairs)-1:]
+	if promoted {
+		cost = pairs[max(0, len(pairs)-2):]
 	}
-	costly, _ := effect.FastHarm(cost, noise)
+	costly, _ := effect.FastHarm(cost, noise, o.loss)
 	if costly || effect.Judge(pairs, noise).LogEHarm >= 2.995732273553991 { // ln 20
 		return EventDemoted
 	}
