@@ -111,3 +111,47 @@ func TestCostKeepsItsWord(t *testing.T) {
 		}
 	}
 }
+
+// TestFastHarmWhereLossMovesWithLoad: nothing happens to promoted networks, on a day of six pairs
+// each, but their busy blocks lose more. They are as seldom called costly as where loss moves on its
+// own: which block is control is drawn, whatever moves with what.
+func TestFastHarmWhereLossMovesWithLoad(t *testing.T) {
+	reps := replicates(t, 20)
+	for _, together := range []bool{false, true} {
+		r, called := stat.NewRand(14, 7), rate{}
+		for range reps {
+			var all [40][]Pair
+			var known []Pair
+			for i := range all {
+				for range 6 {
+					var blocks []Block
+					for range 8 {
+						busy, loss := 0.6*gauss(r), gauss(r)
+						if together {
+							loss = busy / 0.6
+						}
+						sent := 1e7 * math.Exp(busy)
+						blocks = append(blocks, Block{N: 20, MeanLog: 10, SentBytes: uint64(sent), RetransBytes: uint64(min(0.9, 0.03*math.Exp(loss)) * sent)})
+					}
+					p := pairOf(blocks[0], blocks[1:]...)
+					p.Prefix = record.Prefix(i + 1)
+					all[i] = append(all[i], p)
+				}
+				known = append(known, all[i]...)
+			}
+			loss := EstimateLoss(known)
+			for _, pairs := range all {
+				harm := false
+				for k := range pairs {
+					now, _ := FastHarm(pairs[max(0, k-1):k+1], Noise{Block: 0.01, Conn: 0.1}, loss)
+					harm = harm || now
+				}
+				called.count(harm)
+			}
+		}
+		t.Logf("loss with load %t: called costly in %v of days", together, called)
+		if called.share() > 0.01+slack(0.01, 40*reps) {
+			t.Errorf("loss with load %t: called costly in %v of days", together, called)
+		}
+	}
+}
