@@ -213,8 +213,7 @@ static __always_inline void on_rtt(struct bpf_sock_ops *ops)
 		return;
 	if (m->flags & MARK_CROSSED && bpf_jiffies64() >= m->until_jiffies)
 		border(ops, tp, m, c);
-	if (m->flags & MARK_COUNTING)
-		count_rate(tp, m);
+	count_rate(tp, m);
 	if (find_response(tp, m))
 		response_over(tp, m);
 	act(ops, tp, m, c);

@@ -90,8 +90,9 @@ struct mark {
 	__u64 counted_acked, counted_sent, counted_retrans; /* bytes, see count.h */
 	__u64 counted_busy_us;
 	char cong[16];         /* of the last switch */
-	__u8 assigned, applied, pad[2]; /* at the last crossing */
-	__s32 error;           /* errno of a refused switch, negative */
+	__u8 assigned, applied; /* at the last crossing */
+	__s16 error;           /* errno of a refused switch, negative */
+	__u32 before;          /* last path-limited rate of the response in progress before its crossing, bytes/s */
 };
 
 /* ring closes: one for each accepted connection of a polled namespace */

@@ -48,16 +48,26 @@ static __always_inline int new_rate(struct tcp_sock *tp, struct mark *m)
 	return 1;
 }
 
+/*
+ * The last sample before the crossing, which no treatment has touched, counts with those
+ * after it: a response of little more than the threshold has all been sent by then, and
+ * what remains is limited by the application. Of a large one it is one in many.
+ */
 static __always_inline void count_rate(struct tcp_sock *tp, struct mark *m)
 {
 	if (!new_rate(tp, m))
 		return;
-	if (BPF_CORE_READ_BITFIELD(tp, rate_app_limited)) {
+	int limited = BPF_CORE_READ_BITFIELD(tp, rate_app_limited);
+	__u64 rate = rate_of(tp, m->last_delivered, m->last_interval_us);
+	if (!(m->flags & MARK_COUNTING)) {
+		if (!limited)
+			m->before = rate > ~0U ? ~0U : rate;
+	} else if (limited) {
 		m->limited_n++;
-		return;
+	} else {
+		m->rate_sum += rate;
+		m->rate_n++;
 	}
-	m->rate_sum += rate_of(tp, m->last_delivered, m->last_interval_us);
-	m->rate_n++;
 }
 
 static __always_inline void turn_counting(struct tcp_sock *tp, struct mark *m)
@@ -71,9 +81,12 @@ static __always_inline void turn_counting(struct tcp_sock *tp, struct mark *m)
 
 static __always_inline void start_counting(struct tcp_sock *tp, struct mark *m)
 {
-	new_rate(tp, m); /* of what was delivered before the crossing: seen, not counted */
 	if (!(m->flags & MARK_COUNTING))
 		turn_counting(tp, m);
+	if (m->before) {
+		m->rate_sum += m->before;
+		m->rate_n++;
+	}
 }
 
 static __always_inline void stop_counting(struct tcp_sock *tp, struct mark *m)

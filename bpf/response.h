@@ -58,6 +58,7 @@ static __always_inline void begin_response(struct tcp_sock *tp, struct mark *m)
 {
 	m->base_acked = tp->bytes_acked;
 	m->responses++;
+	m->before = 0;
 	m->flags &= ~(MARK_CROSSED | MARK_PENDING);
 	m->last_received = tp->bytes_received;
 }

@@ -84,8 +84,8 @@ type Mark struct {
 	Cong                                 inetdiag.Cong
 	Assigned                             record.Arm
 	Applied                              record.Applied
-	_                                    [2]byte
-	Errno                                int32
+	Errno                                int16
+	Before                               uint32
 }
 
 // Close is one record of ring "closes".

@@ -57,8 +57,8 @@ type CongctlMark struct {
 	Cong            [16]int8
 	Assigned        uint8
 	Applied         uint8
-	Pad             [2]uint8
-	Error           int32
+	Error           int16
+	Before          uint32
 }
 
 type CongctlNetnsState struct {

@@ -40,8 +40,8 @@ type SweepMark struct {
 	Cong            [16]int8
 	Assigned        uint8
 	Applied         uint8
-	Pad             [2]uint8
-	Error           int32
+	Error           int16
+	Before          uint32
 }
 
 type SweepSweep struct {
