@@ -54,7 +54,7 @@ type CityReport struct {
 	Braked       string `json:"braked,omitempty"`
 
 	HarmedDemoted    int      `json:"harmed_demoted"` // of the harmed that were tried
-	RetrialsPerTrust *float64 `json:"second_looks_per_promotion"`
+	RetrialsPerTrust *float64 `json:"second_looks_per_promotion,omitempty"`
 
 	Estimates     Estimates `json:"estimates"`
 	NullEstimates Estimates `json:"null_estimates"`

@@ -79,8 +79,8 @@ func (t *truth) rows(rows []record.Window) {
 // Estimates are what `congctl effect` would say of the city, and the truth.
 type Estimates struct {
 	Pairs   int       `json:"pairs"`
-	Overall *Estimate `json:"overall"`
-	P10     *Estimate `json:"p10"`
+	Overall *Estimate `json:"overall,omitempty"`
+	P10     *Estimate `json:"p10,omitempty"`
 	// Networks with bounds of their own at the end; of them, those whose bounds hold their truth.
 	Bounded int `json:"bounded"`
 	Covered int `json:"covered"`
