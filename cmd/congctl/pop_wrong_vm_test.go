@@ -118,14 +118,16 @@ func TestLabPopAA(t *testing.T) {
 		t.Fatalf("no A/A estimate: %+v", v)
 	}
 	for _, e := range v.AA {
+		out := 0
 		for _, q := range e.Ratios {
 			t.Logf("%s: %+v", e.Metric, q)
-			if showsEffect(q) {
-				t.Errorf("%s: x %.2f (%.2f to %.2f)", e.Metric, q.Ratio, q.Low, q.High)
+			if q.Low > 1 || q.High < 1 {
+				out++
 			}
 		}
-		if e.Pairs < 9 {
-			t.Errorf("%d pairs: %+v", e.Pairs, e)
+		// One interval in twenty leaves out the truth, and another binary draws other losses.
+		if e.Pairs < 9 || out > 1 {
+			t.Errorf("%d pairs, %d intervals leave out 1: %+v", e.Pairs, out, e)
 		}
 	}
 }
