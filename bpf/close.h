@@ -3,15 +3,6 @@
 #ifndef CONGCTL_CLOSE_H
 #define CONGCTL_CLOSE_H
 
-/* Two loads, and no helper: the one that reads strings is of kernels with tracing only. */
-static __always_inline void cong_name(struct tcp_sock *tp, char name[16])
-{
-	const __u64 *from = (const __u64 *)tp->inet_conn.icsk_ca_ops->name;
-	__u64 *w = (__u64 *)name;
-	w[0] = from[0];
-	w[1] = from[1];
-}
-
 static __always_inline void close_counters(struct close_record *r, struct tcp_sock *tp)
 {
 	r->bytes_acked = tp->bytes_acked;
@@ -44,16 +35,14 @@ static __always_inline void close_path(struct close_record *r, struct tcp_sock *
 	r->delivery_rate = rate_of(tp, tp->rate_delivered, tp->rate_interval_us);
 
 	/* tcp_get_info_chrono_stats: the running period belongs to its own kind. */
-	__u32 busy = tp->chrono_stat[0], rwnd = tp->chrono_stat[1], sndbuf = tp->chrono_stat[2];
+	__u32 rwnd = tp->chrono_stat[1], sndbuf = tp->chrono_stat[2];
 	__u32 run = (__u32)bpf_jiffies64() - tp->chrono_start;
 	__u8 type = BPF_CORE_READ_BITFIELD(tp, chrono_type);
-	if (type == CHRONO_BUSY)
-		busy += run;
-	else if (type == CHRONO_RWND)
+	if (type == CHRONO_RWND)
 		rwnd += run;
 	else if (type == CHRONO_SNDBUF)
 		sndbuf += run;
-	r->busy_us = (__u64)(busy + rwnd + sndbuf) * jiffy_us;
+	r->busy_us = busy_us(tp);
 	r->rwnd_limited_us = (__u64)rwnd * jiffy_us;
 	r->sndbuf_limited_us = (__u64)sndbuf * jiffy_us;
 	cong_name(tp, r->cong);

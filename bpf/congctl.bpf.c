@@ -4,8 +4,9 @@
  * (which prefix, which arm, when) was made in Go and lies in a map.
  *
  *   PASSIVE_ESTABLISHED  give the connection a mark, arm RTT_CB and STATE_CB
- *   RTT_CB, once an RTT  count the rate sample, see where a response begins, and
- *                        when it reaches min_bytes look the prefix up and act
+ *   RTT_CB, once an RTT  see where a response begins, and when it reaches min_bytes
+ *                        look the prefix up, act, and count from there on
+ *   HDR_OPT_LEN          a write, after a response that crossed: the next one begins
  *   STATE_CB, CLOSE      write one record
  */
 #include "kernel.h"
@@ -15,21 +16,17 @@
 #include "congctl.h"
 #include "maps.h"
 #include "address.h"
+#include "count.h"
 #include "response.h"
+#include "treat.h"
 #include "close.h"
 
-_Static_assert(sizeof(struct control) == 32, "control");
+_Static_assert(sizeof(struct control) == 48, "control");
 _Static_assert(sizeof(struct policy) == 64, "policy");
 _Static_assert(sizeof(struct netns_state) == 24, "netns_state");
-_Static_assert(sizeof(struct mark) == 112, "mark");
-_Static_assert(__builtin_offsetof(struct mark, crossings) == 56, "mark: the part of RTT_CB");
-_Static_assert(sizeof(struct close_record) == 320, "close_record");
-
-static __always_inline int same_name(const char a[16], const char b[16])
-{
-	const __u64 *x = (const __u64 *)a, *y = (const __u64 *)b;
-	return x[0] == y[0] && x[1] == y[1];
-}
+_Static_assert(sizeof(struct mark) == 160, "mark");
+_Static_assert(__builtin_offsetof(struct mark, until_jiffies) == 56, "mark: the part of RTT_CB");
+_Static_assert(sizeof(struct close_record) == 368, "close_record");
 
 static __always_inline struct policy *policy_of(const struct control *c, __u64 key)
 {
@@ -58,42 +55,17 @@ static __always_inline __u8 refusal(const struct control *c, const struct policy
 	return 0;
 }
 
-static __always_inline void do_switch(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
-				      const struct policy *p, __u64 now)
-{
-	char name[16];
-	__builtin_memcpy(name, p->cong, 16);
-	int err = bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name, 16);
-	if (err) {
-		m->applied = APPLIED_FAILED;
-		m->error = err;
-		count(STAT_SWITCH_FAILED);
-		return;
-	}
-	m->applied = APPLIED_T;
-	m->flags |= MARK_SWITCHED;
-	m->flags &= ~MARK_EVICTED;
-	m->switched_ns = now;
-	m->switch_acked = tp->bytes_acked - m->base_acked;
-	count(STAT_SWITCHED);
-	if (p->cap_bytes_per_s) {
-		__u32 cap = p->cap_bytes_per_s > 0xfffffffe ? 0xfffffffe : p->cap_bytes_per_s;
-		if (bpf_setsockopt(ops, SOL_SOCKET, SO_MAX_PACING_RATE, &cap, sizeof(cap)))
-			count(STAT_CAP_FAILED);
-	}
-}
-
 /* Switches now, or notes that it has to wait: a switch in loss recovery would
  * throw the recovery's state away. */
 static __always_inline void try_switch(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
-				       const struct policy *p, __u64 now)
+				       const struct netns_state *ns, const struct policy *p, __u64 now)
 {
 	if (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) != TCP_CA_OPEN) {
 		m->flags |= MARK_PENDING;
 		m->applied = APPLIED_PENDING;
 		return;
 	}
-	do_switch(ops, tp, m, p, now);
+	do_switch(ops, m, ns, p, now);
 }
 
 /* The arm in force for this prefix at now; beyond until_ns it is not known here. */
@@ -121,13 +93,18 @@ static __always_inline void treat(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 		m->applied = APPLIED_DENIED;
 		return;
 	}
+	if (treated(m)) { /* the way back from the response before still waits */
+		m->flags &= ~MARK_RETURN;
+		m->applied = APPLIED_T;
+		return;
+	}
 	char name[16];
 	cong_name(tp, name);
 	if (!same_name(name, ns->default_cong)) {
 		m->applied = APPLIED_APP;
 		return;
 	}
-	try_switch(ops, tp, m, p, now);
+	try_switch(ops, tp, m, ns, p, now);
 }
 
 /* The response in progress has just reached min_bytes. Both arms come here. */
@@ -141,26 +118,55 @@ static __always_inline void crossed(struct bpf_sock_ops *ops, struct tcp_sock *t
 	m->flags |= MARK_CROSSED;
 	m->crossings++;
 	m->crossed_ns = now;
+	m->until_jiffies = block_end(c, now);
 	m->plan = c->plan;
 	m->assigned = ARM_NONE;
+	m->applied = APPLIED_NONE;
+	start_counting(tp, m);
 	count(STAT_CROSSED);
 
 	struct policy *p = policy_of(c, prefix_key(addr));
-	if (!p) {
-		if (!(m->flags & MARK_SWITCHED) || m->flags & MARK_EVICTED)
-			m->applied = APPLIED_NONE;
+	if (!p)
 		return;
-	}
+	__u8 arm = arm_at(p, now);
 	m->plan = p->plan;
-	m->assigned = arm_at(p, now);
-	if (m->flags & MARK_SWITCHED && !(m->flags & MARK_EVICTED))
-		return; /* stays on the treatment: applied keeps saying so */
-	if (m->assigned == ARM_T)
+	m->assigned = p->role == ARM_AA && arm != ARM_UNKNOWN ? ARM_AA : arm;
+	if (arm == ARM_T)
 		treat(ops, tp, m, ns, c, p, addr, now);
-	else if (m->assigned == ARM_UNKNOWN)
+	else if (arm == ARM_UNKNOWN)
 		m->applied = APPLIED_EXPIRED;
-	else
-		m->applied = m->assigned == ARM_C ? APPLIED_C : APPLIED_NONE;
+	else if (arm == ARM_C)
+		m->applied = APPLIED_C;
+}
+
+/*
+ * The block in which the response crossed is over: from here on it counts nowhere. What
+ * is treated leaves a block of another arm; what the plan no longer has, or a stalled
+ * agent no longer knows, goes back when the response is over.
+ */
+static __always_inline void border(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m, const struct control *c)
+{
+	__u64 now = bpf_ktime_get_boot_ns();
+	stop_counting(tp, m);
+	m->flags &= ~MARK_PENDING;
+	m->until_jiffies = block_end(c, now);
+	if (!treated(m))
+		return;
+	__u32 addr[4];
+	remote_addr(ops, addr);
+	struct policy *p = policy_of(c, prefix_key(addr));
+	if (!p)
+		return;
+	__u8 arm = arm_at(p, now);
+	if (arm != ARM_T && arm != ARM_UNKNOWN)
+		m->flags |= MARK_RETURN;
+}
+
+static __always_inline void response_over(struct tcp_sock *tp, struct mark *m)
+{
+	stop_counting(tp, m);
+	if (treated(m))
+		m->flags |= MARK_RETURN;
 }
 
 /* A decided switch that waited for CA_Open: everything may have changed since, the
@@ -177,23 +183,11 @@ static __always_inline void retry(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 		treat(ops, tp, m, ns, c, p, addr, now);
 }
 
-static __always_inline void on_rtt(struct bpf_sock_ops *ops)
+/* Crosses, or tries again what waits. */
+static __always_inline void act(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m, const struct control *c)
 {
-	struct mark *m;
-	struct tcp_sock *tp = followed(ops, &m);
-	if (!tp)
-		return;
-	count(STAT_RTT);
-	m->callbacks++;
-	count_rate(tp, m);
-	find_response(tp, m);
-
-	__u32 zero = 0;
-	struct control *c = bpf_map_lookup_elem(&control, &zero);
-	if (!c)
-		return;
 	int pending = m->flags & MARK_PENDING;
-	if (!pending && (m->flags & MARK_CROSSED || tp->bytes_acked - m->base_acked < c->min_bytes))
+	if (!pending && (m->flags & MARK_CROSSED || response_bytes(tp, m) < c->min_bytes))
 		return;
 	__u64 cookie = bpf_get_netns_cookie(ops);
 	struct netns_state *ns = bpf_map_lookup_elem(&netns, &cookie);
@@ -203,6 +197,42 @@ static __always_inline void on_rtt(struct bpf_sock_ops *ops)
 		retry(ops, tp, m, ns, c);
 	else
 		crossed(ops, tp, m, ns, c);
+}
+
+static __always_inline void on_rtt(struct bpf_sock_ops *ops)
+{
+	struct mark *m;
+	struct tcp_sock *tp = followed(ops, &m);
+	if (!tp)
+		return;
+	count(STAT_RTT);
+	__u32 zero = 0;
+	struct control *c = bpf_map_lookup_elem(&control, &zero);
+	if (!c)
+		return;
+	if (m->flags & MARK_CROSSED && bpf_jiffies64() >= m->until_jiffies)
+		border(ops, tp, m, c);
+	count_rate(tp, m);
+	if (find_response(tp, m))
+		response_over(tp, m);
+	act(ops, tp, m, c);
+	if (m->flags & MARK_RETURN)
+		go_back(ops, tp, m);
+	if (m->flags & (MARK_CROSSED | MARK_WATCHED))
+		watch(ops, tp, m);
+}
+
+/* A write, told before the kernel takes its data. */
+static __always_inline void on_write(struct bpf_sock_ops *ops)
+{
+	struct mark *m;
+	struct tcp_sock *tp = followed(ops, &m);
+	if (!tp || !write_begins(tp, m))
+		return;
+	response_over(tp, m);
+	if (m->flags & MARK_RETURN)
+		go_back(ops, tp, m);
+	watch(ops, tp, m);
 }
 
 static __always_inline void on_established(struct bpf_sock_ops *ops)
@@ -242,6 +272,10 @@ int congctl_sockops(struct bpf_sock_ops *ops)
 	switch (ops->op) {
 	case BPF_SOCK_OPS_RTT_CB:
 		on_rtt(ops);
+		break;
+	case BPF_SOCK_OPS_HDR_OPT_LEN_CB:
+		if (ops->args[0] == BPF_WRITE_HDR_TCP_CURRENT_MSS)
+			on_write(ops);
 		break;
 	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:
 		on_established(ops);

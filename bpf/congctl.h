@@ -23,8 +23,12 @@ enum applied {
 #define MARK_SWITCHED 4  /* on the treatment, at some time in its life */
 #define MARK_PENDING  8  /* treatment decided, waiting for CA_Open */
 #define MARK_PRIMED  16  /* last_* are valid */
-#define MARK_EVICTED 32  /* moved back by the evict iterator */
+#define MARK_EVICTED 32  /* moved back to the default since the last switch */
 #define MARK_DRAINED 64  /* at the last callback all that had been written was acknowledged */
+#define MARK_COUNTING 128 /* the response in progress counts: see count.h */
+#define MARK_RETURN  256 /* has to go back to the default, waiting for CA_Open */
+#define MARK_CAPPED  512 /* the switch set a pacing cap */
+#define MARK_WATCHED 1024 /* called at each write, to see the next response begin */
 
 /* control.stop: any bit set means no new treatment */
 #define STOP_KILLED  1
@@ -37,6 +41,8 @@ struct control {
 	__u64 plan;        /* serial of the plan in force */
 	__u64 min_bytes;   /* threshold per response, bytes acknowledged */
 	__u64 generation;  /* bumped by each Set */
+	__u64 block_ns;    /* length of a block; 0 none */
+	__u64 border_ns;   /* where one block ends and the next begins */
 };
 
 /* maps policy_a, policy_b, HASH: u64 prefix (tcp/record/prefix.go) -> policy */
@@ -46,7 +52,9 @@ struct policy {
 	__u64 expires_ns;  /* no treatment from here on unless renewed */
 	__u64 plan;        /* serial */
 	__u64 cap_bytes_per_s; /* SO_MAX_PACING_RATE set with the switch; 0 none */
-	__u8 arm_now, arm_next, pad[6];
+	__u8 arm_now, arm_next; /* what to do */
+	__u8 role;         /* ARM_AA: assigned for the record, and the treatment is the default itself */
+	__u8 pad[5];
 	char cong[16];
 };
 
@@ -69,18 +77,22 @@ struct mark {
 	__u32 last_delivered, last_interval_us; /* the rate sample already counted */
 	__u64 rate_sum;        /* of non-application-limited samples, bytes/s */
 	__u32 rate_n, limited_n;
-	__u32 callbacks;       /* RTT_CB so far */
+	__u32 before;          /* last path-limited rate of the response in progress before its crossing, bytes/s */
 	__u32 flags;           /* MARK_* */
 
+	__u64 until_jiffies;   /* end of the block, while crossed */
 	__u32 crossings;       /* responses that reached the threshold */
 	__u32 responses;       /* responses begun; the FIN of the client may add one */
 	__u64 established_ns;
 	__u64 crossed_ns;      /* last crossing */
 	__u64 switched_ns;     /* 0: never */
-	__u64 switch_acked;    /* bytes of the response acknowledged at the switch */
 	__u64 plan;            /* serial at the last crossing */
-	__u8 assigned, applied, pad[2]; /* at the last crossing */
-	__s32 error;           /* errno of a refused switch, negative */
+	__u64 counted_acked, counted_sent, counted_retrans; /* bytes, see count.h */
+	__u64 counted_busy_us;
+	char cong[16];         /* of the last switch */
+	__u8 assigned, applied; /* at the last crossing */
+	__s16 error;           /* errno of a refused switch, negative */
+	__u8 pad[4];
 };
 
 /* ring closes: one for each accepted connection of a polled namespace */
@@ -113,6 +125,8 @@ enum stat {
 	STAT_CLOSED,        /* close records written */
 	STAT_RING_FULL,     /* close records lost */
 	STAT_NO_TP,         /* tcp_sock could not be read */
+	STAT_RETURNED,      /* moved back to the default at a response's or a block's end */
+	STAT_RETURN_FAILED,
 	STAT_MAX = 16,
 };
 

@@ -11,6 +11,7 @@
 typedef unsigned char __u8;
 typedef unsigned short __u16;
 typedef unsigned int __u32;
+typedef short __s16;
 typedef int __s32;
 typedef unsigned long long __u64;
 typedef long long __s64;
@@ -40,8 +41,11 @@ enum bpf_map_type_used {
 #define BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB 5
 #define BPF_SOCK_OPS_STATE_CB 10
 #define BPF_SOCK_OPS_RTT_CB 12
+#define BPF_SOCK_OPS_HDR_OPT_LEN_CB 14
+#define BPF_WRITE_HDR_TCP_CURRENT_MSS 1
 #define BPF_SOCK_OPS_STATE_CB_FLAG (1 << 2)
 #define BPF_SOCK_OPS_RTT_CB_FLAG (1 << 3)
+#define BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG (1 << 6)
 #define TCP_BPF_SOCK_OPS_CB_FLAGS 1008
 
 #define AF_INET 2
@@ -119,7 +123,7 @@ struct minmax { struct minmax_sample s[3]; };
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u64 bytes_acked, bytes_received, bytes_sent, bytes_retrans;
-	__u32 snd_una, write_seq, mss_cache;
+	__u32 snd_una, snd_nxt, write_seq, mss_cache;
 	__u32 srtt_us, mdev_us;      /* srtt is 8 x, mdev is 4 x the value in us */
 	struct minmax rtt_min;
 	__u32 snd_cwnd, snd_ssthresh;

@@ -11,38 +11,16 @@
  * The byte base is taken where the new response is noticed, so up to one
  * acknowledgement of it is not counted: the error is on the side of leaving a
  * response alone.
+ *
+ * A response that crossed the threshold ends exactly, since its treatment must end
+ * before the first byte of the next one. A callback comes for the first
+ * acknowledgement beyond what had been sent at the last one, so after a callback
+ * that finds all written data sent there may be none until the next response is on
+ * its way: watch() then asks to be called at writes too. In between, where a sender keeps
+ * data waiting, writes cost nothing.
  */
 #ifndef CONGCTL_RESPONSE_H
 #define CONGCTL_RESPONSE_H
-
-enum { CHRONO_BUSY = 1, CHRONO_RWND, CHRONO_SNDBUF }; /* enum tcp_chrono; chrono_stat[type - 1] */
-
-static __always_inline __u64 rate_of(struct tcp_sock *tp, __u32 delivered, __u32 interval)
-{
-	if (!interval)
-		return 0;
-	return (__u64)delivered * tp->mss_cache * 1000000 / interval;
-}
-
-/*
- * Counts the kernel's delivery-rate sample if it is a new one. tcp_rate_gen keeps
- * an old sample in place of a lower application-limited one, so the same pair
- * (delivered, interval) seen again is the same sample.
- */
-static __always_inline void count_rate(struct tcp_sock *tp, struct mark *m)
-{
-	__u32 delivered = tp->rate_delivered, interval = tp->rate_interval_us;
-	if (!interval || (delivered == m->last_delivered && interval == m->last_interval_us))
-		return;
-	m->last_delivered = delivered;
-	m->last_interval_us = interval;
-	if (BPF_CORE_READ_BITFIELD(tp, rate_app_limited)) {
-		m->limited_n++;
-		return;
-	}
-	m->rate_sum += rate_of(tp, delivered, interval);
-	m->rate_n++;
-}
 
 /*
  * Had all data sent been acknowledged at some time since the last callback?
@@ -76,19 +54,28 @@ static __always_inline int idle_since(struct tcp_sock *tp, struct mark *m)
 	return start != m->last_chrono_start || (__u32)bpf_jiffies64() - start <= 1;
 }
 
-static __always_inline void find_response(struct tcp_sock *tp, struct mark *m)
+static __always_inline void begin_response(struct tcp_sock *tp, struct mark *m)
+{
+	m->base_acked = tp->bytes_acked;
+	m->responses++;
+	m->before = 0;
+	m->flags &= ~(MARK_CROSSED | MARK_PENDING);
+	m->last_received = tp->bytes_received;
+}
+
+/* Reports whether a response has begun since the last callback. */
+static __always_inline int find_response(struct tcp_sock *tp, struct mark *m)
 {
 	__u64 received = tp->bytes_received;
+	int begun = 0;
 
 	if (!(m->flags & MARK_PRIMED)) {
 		m->flags |= MARK_PRIMED;
 		m->responses = received > 0; /* the first callback may be of the handshake */
 		m->last_received = received;
 	} else if (received > m->last_received && idle_since(tp, m)) {
-		m->base_acked = tp->bytes_acked;
-		m->responses++;
-		m->flags &= ~(MARK_CROSSED | MARK_PENDING);
-		m->last_received = received;
+		begin_response(tp, m);
+		begun = 1;
 	}
 	if (tp->snd_una == tp->write_seq)
 		m->flags |= MARK_DRAINED;
@@ -96,6 +83,54 @@ static __always_inline void find_response(struct tcp_sock *tp, struct mark *m)
 		m->flags &= ~MARK_DRAINED;
 	m->last_write_seq = tp->write_seq;
 	m->last_chrono_start = tp->chrono_start;
+	return begun;
+}
+
+/*
+ * Bytes known to belong to the response in progress: what is acknowledged of it, and what is
+ * in flight if nothing waits to be sent. No callback has to come before the end of such a
+ * response, and on a fast path hundreds of kilobytes can be that last flight: without it
+ * only slow paths would have responses that reach the threshold.
+ */
+static __always_inline __u64 response_bytes(struct tcp_sock *tp, const struct mark *m)
+{
+	__u64 n = tp->bytes_acked - m->base_acked;
+	if (tp->snd_nxt == tp->write_seq)
+		n += (__u32)(tp->write_seq - tp->snd_una);
+	return n;
+}
+
+/* Before a write: does it begin the response that follows one that crossed? */
+static __always_inline int write_begins(struct tcp_sock *tp, struct mark *m)
+{
+	if (!(m->flags & MARK_CROSSED) || tp->snd_una != tp->write_seq || tp->bytes_received <= m->last_received)
+		return 0;
+	begin_response(tp, m);
+	/* What it queues now is the busy period that the next callback finds. */
+	m->flags &= ~MARK_DRAINED;
+	m->last_chrono_start = (__u32)bpf_jiffies64();
+	return 1;
+}
+
+/*
+ * Asks to be called at writes, or no longer. The kernel asks a program that may add
+ * header options for their length where it computes the MSS, at the start of each
+ * sendmsg; ours adds none. The call replaces the flags: keep what others have set.
+ */
+static __always_inline void watch(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m)
+{
+	__u32 want = m->flags & MARK_CROSSED && tp->snd_nxt == tp->write_seq ? MARK_WATCHED : 0;
+	if (want == (m->flags & MARK_WATCHED))
+		return;
+	__u32 flags = ops->bpf_sock_ops_cb_flags;
+	if (!want)
+		flags &= ~BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
+	else if (flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG)
+		return; /* another program's, which calls us too */
+	else
+		flags |= BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
+	m->flags ^= MARK_WATCHED;
+	bpf_sock_ops_cb_flags_set(ops, flags);
 }
 
 #endif

@@ -62,6 +62,12 @@ static __always_inline void move_back(struct tcp_sock *tp, struct mark *m, struc
 		return;
 	}
 	m->flags |= MARK_EVICTED;
+	m->flags &= ~MARK_RETURN;
+	if (m->flags & MARK_CAPPED) {
+		__u32 none = ~0U;
+		bpf_setsockopt(tp, SOL_SOCKET, SO_MAX_PACING_RATE, &none, sizeof(none));
+		m->flags &= ~MARK_CAPPED;
+	}
 	s->evicted++;
 }
 

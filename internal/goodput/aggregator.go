@@ -57,15 +57,20 @@ func (a *Aggregator) Response(m *accesslog.Matched, tenant string) {
 	a.add(k, m.BodyBytes, rate, stat.Hash(uint64(m.Netns), uint64(m.Cookie), uint64(m.StartUs)), m.Buffered)
 }
 
-// Conn adds a connection's window, if it moved enough for the path to show.
+// Conn adds a connection's window, if it moved enough for the path to show: what counts of it, or
+// the whole window where nothing followed it.
 func (a *Aggregator) Conn(c *record.Conn, tenant string) {
-	if !c.ClientFacing || !c.Passive || !c.Prefix.Valid() || c.WinBytesAcked < a.cfg.MinBytes || c.WinBusyUs == 0 ||
+	bytes, busyUs := c.WinCountedBytesAcked, c.WinCountedBusyUs
+	if c.RateSource == record.RateLast {
+		bytes, busyUs = c.WinBytesAcked, c.WinBusyUs
+	}
+	if !c.ClientFacing || !c.Passive || !c.Prefix.Valid() || c.WinBytesAcked < a.cfg.MinBytes || bytes == 0 || busyUs == 0 ||
 		c.Assigned == record.ArmUnknown || c.Applied == record.AppliedUnknown {
 		return
 	}
 	k := Key{Window: c.Window, Prefix: c.Prefix, Kind: Acked, Arm: c.Assigned, Carryover: c.Carryover, Tenant: tenant}
-	rate := float64(c.WinBytesAcked) * 1e6 / float64(c.WinBusyUs)
-	a.add(k, c.WinBytesAcked, rate, stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window)), false)
+	rate := float64(bytes) * 1e6 / float64(busyUs)
+	a.add(k, bytes, rate, stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window)), false)
 }
 
 func (a *Aggregator) add(k Key, bytes uint64, rate float64, hash uint32, buffered bool) {

@@ -31,7 +31,7 @@ type Key struct {
 	Prefix    record.Prefix `json:"prefix"`
 	Kind      Kind          `json:"kind"`
 	Arm       record.Arm    `json:"arm"`
-	Carryover bool          `json:"carryover,omitempty"` // on a connection that first crossed in an earlier block: in no estimate
+	Carryover bool          `json:"carryover,omitempty"` // on a connection that last crossed in another block: in no estimate
 	Washout   bool          `json:"washout,omitempty"`   // at the start of a block: in no estimate
 	Tenant    string        `json:"tenant,omitempty"`
 }

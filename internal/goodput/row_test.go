@@ -46,7 +46,7 @@ func TestRows(t *testing.T) {
 	carried.Carryover, carried.Buffered = true, true
 	a.Response(carried, "")
 	a.Conn(&record.Conn{Passive: true, ClientFacing: true, Prefix: p, Window: block + 600, Assigned: record.ArmControl,
-		WinBytesAcked: 300_000, WinBusyUs: 1_500_000}, "")
+		WinBytesAcked: 400_000, WinBusyUs: 2_500_000, WinCountedBytesAcked: 300_000, WinCountedBusyUs: 1_500_000}, "")
 	rows, dropped := a.Flush()
 	want := []Row{
 		{Key: Key{Window: block, Prefix: p}, N: 1, Bytes: 200_000, BytesPerS: []float32{200_000}},
@@ -67,9 +67,9 @@ func TestRows(t *testing.T) {
 // What is not the path's doing is no row.
 func TestConnsThatCountNowhere(t *testing.T) {
 	a := New(config)
-	good := record.Conn{Passive: true, ClientFacing: true, Prefix: prefix(t, "203.0.113.0/24"), WinBytesAcked: 100_000, WinBusyUs: 1}
+	good := record.Conn{Passive: true, ClientFacing: true, Prefix: prefix(t, "203.0.113.0/24"), WinBytesAcked: 100_000, WinCountedBytesAcked: 1, WinCountedBusyUs: 1}
 	for name, change := range map[string]func(*record.Conn){
-		"small": func(c *record.Conn) { c.WinBytesAcked-- }, "idle": func(c *record.Conn) { c.WinBusyUs = 0 },
+		"small": func(c *record.Conn) { c.WinBytesAcked-- }, "idle": func(c *record.Conn) { c.WinCountedBusyUs = 0 }, "nothing counts": func(c *record.Conn) { c.WinCountedBytesAcked = 0 },
 		"outgoing": func(c *record.Conn) { c.Passive = false }, "back office": func(c *record.Conn) { c.ClientFacing = false },
 		"no prefix": func(c *record.Conn) { c.Prefix = 0 }, "arm": func(c *record.Conn) { c.Assigned = record.ArmUnknown },
 		"applied": func(c *record.Conn) { c.Applied = record.AppliedUnknown },

@@ -37,7 +37,7 @@ type Tally struct {
 	Matched       uint64 `json:"matched"`             // responses, each stream counted
 	Bursts        uint64 `json:"bursts,omitempty"`    // of several streams
 	Small         uint64 `json:"small,omitempty"`     // of the matched, counted after joining: below the threshold
-	Carryover     uint64 `json:"carryover,omitempty"` // on a connection that first crossed in an earlier block
+	Carryover     uint64 `json:"carryover,omitempty"` // on a connection that last crossed in another block
 	Buffered      uint64 `json:"buffered,omitempty"`  // at least the threshold, and ended within one round trip
 	Unmatched     Counts `json:"unmatched,omitzero"`
 	ConnsOverflow uint64 `json:"connections_not_followed,omitempty"`

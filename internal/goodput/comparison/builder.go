@@ -123,7 +123,7 @@ func (b *Builder) place(start int64, p record.Prefix, arm record.Arm) (place, bo
 		return place{}, false
 	}
 	n := b.cfg.GroupPromoted
-	if s.state == policy.StateTrial {
+	if s.state == policy.StateTrial || s.role == record.ArmAA {
 		n = b.cfg.GroupTrial
 	}
 	drawn := arm

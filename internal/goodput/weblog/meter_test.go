@@ -75,7 +75,7 @@ func lineOf(client string, at, us int64, bytes uint64) string {
 
 func connOf(client string, window int64, arm record.Arm) *record.Conn {
 	c := &record.Conn{Netns: 1, Cookie: 1, Window: window, Passive: true, ClientFacing: true, Assigned: arm, Remote: netip.MustParseAddrPort(client),
-		Local: netip.MustParseAddrPort("192.0.2.1:443"), WinBytesAcked: 500_000, WinBusyUs: 1_000_000}
+		Local: netip.MustParseAddrPort("192.0.2.1:443"), WinBytesAcked: 600_000, WinCountedBytesAcked: 500_000, WinCountedBusyUs: 1_000_000}
 	c.Prefix, _ = record.PrefixOf(c.Remote.Addr())
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/tcp/abi"
@@ -188,8 +189,10 @@ func sock(cookie uint64, client string, acked uint64) inetdiag.Sock {
 		Family: 2, State: 1, Cookie: cookie,
 		Local: netip.MustParseAddrPort("192.0.2.1:443"), Remote: netip.AddrPortFrom(netip.MustParseAddr(client), 5000),
 		Has: inetdiag.HasInfo | inetdiag.HasCong | inetdiag.HasStorage, Cong: inetdiag.CongOf("cubic"),
-		Storage: make([]byte, abi.MarkSize), // followed by eBPF, no rate sample yet
 	}
+	// Followed by eBPF: all of it counts, a rate sample each 50 kB.
+	m := abi.Mark{Flags: abi.MarkCounting, RateN: uint32(acked / 50_000), RateSum: acked / 50_000 * 1_000_000}
+	s.Storage = unsafe.Slice((*byte)(unsafe.Pointer(&m)), abi.MarkSize)
 	s.Info.Len, s.Info.State = 232, 1
 	s.Info.BytesAcked, s.Info.BytesSent = acked, acked
 	s.Info.DeliveryRate, s.Info.MinRttUs, s.Info.RttUs = 1_000_000, 20_000, 25_000

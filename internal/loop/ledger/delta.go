@@ -28,7 +28,7 @@ func (l *Ledger) observe(ns *netns, e *entry, o *sight, w uint32) {
 		l.st.Returned++
 	}
 	l.turnTo(ns, e, w)
-	l.settleIn(e, o.mark)
+	l.settleIn(e, o.mark != nil)
 	ackedBytes, busy := l.addCounters(e, &o.n)
 	// A connection kept alive between responses is not waiting for its sender: its idle
 	// intervals would make every web client look idle.
@@ -43,7 +43,8 @@ func (l *Ledger) observe(ns *netns, e *entry, o *sight, w uint32) {
 	}
 	e.minRttUs, e.srttUs, e.cong = o.minRttUs, o.srttUs, o.cong
 	if o.mark != nil {
-		e.addMark(o.mark)
+		l.addCounted(e, o.mark, &o.n)
+		l.addMark(e, o.mark)
 	}
 }
 
@@ -122,8 +123,22 @@ func (l *Ledger) addTime(e *entry, i int, now, before uint64) {
 	e.winUs[i] = uint32(sum)
 }
 
+// addCounted books what counts in the experiment. Less than before is a counter read a moment
+// before the mark, or one that was reset.
+func (l *Ledger) addCounted(e *entry, m *abi.Mark, n *counters) {
+	now := [nCounted]uint64{m.Counted(m.CountedAcked, n[acked]), m.Counted(m.CountedSent, n[sent]),
+		m.Counted(m.CountedRetrans, n[retrans]), m.Counted(m.CountedBusyUs, n[busyUs])}
+	for i := range countedBusyUs {
+		e.winCounted[i] += max(now[i], e.counted[i]) - e.counted[i]
+	}
+	l.addTime(e, counting, now[countedBusyUs], e.counted[countedBusyUs])
+	for i := range now {
+		e.counted[i] = max(now[i], e.counted[i])
+	}
+}
+
 // addMark books eBPF's rate samples and takes over the connection's history.
-func (e *entry) addMark(m *abi.Mark) {
+func (l *Ledger) addMark(e *entry, m *abi.Mark) {
 	if m.RateN < e.rateN || m.RateSum < e.rateSum || m.LimitedN < e.limitedN {
 		e.rateN, e.rateSum, e.limitedN = 0, 0, 0
 	}
@@ -134,9 +149,11 @@ func (e *entry) addMark(m *abi.Mark) {
 
 	e.flags |= marked | passive
 	e.set(mptcp, e.is(mptcp) || m.Flags&abi.MarkMPTCP != 0)
-	e.set(switched, m.Flags&abi.MarkSwitched != 0)
 	e.crossings, e.crossedNs, e.switchedNs, e.plan = m.Crossings, m.CrossedNs, m.SwitchedNs, m.Plan
 	e.assigned, e.applied = m.Assigned, m.Applied
+	if m.Applied == record.AppliedTreatment {
+		e.to = l.congs.number(m.Cong)
+	}
 }
 
 // Kernel states (include/net/tcp_states.h).

@@ -3,7 +3,6 @@ package ledger
 import (
 	"net/netip"
 
-	"github.com/congctl/congctl/internal/tcp/abi"
 	"github.com/congctl/congctl/internal/tcp/inetdiag"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -44,6 +43,7 @@ func (e *entry) nextWindow(wasCut bool) {
 	e.flags &^= observed
 	e.set(cut, wasCut)
 	e.winBytes = [nBytes]uint64{}
+	e.winCounted = [countedBusyUs]uint64{}
 	e.winUs = [nTimes]uint32{}
 	e.winRateSum, e.winRateN, e.winLimitN, e.rate = 0, 0, 0, 0
 }
@@ -61,22 +61,24 @@ func (l *Ledger) fill(ns *netns, e *entry, end record.End, atNs int64) {
 		WinBytesRetrans: e.winBytes[retrans], WinBytesReceived: e.winBytes[received],
 		WinElapsedUs: uint64(e.winUs[elapsedUs]), WinBusyUs: uint64(e.winUs[busyUs-nBytes]),
 		WinRwndLimitedUs: uint64(e.winUs[rwndUs-nBytes]), WinSndbufUs: uint64(e.winUs[sndbufUs-nBytes]),
+		WinCountedBytesAcked: e.winCounted[countedAcked], WinCountedBytesSent: e.winCounted[countedSent],
+		WinCountedBytesRetrans: e.winCounted[countedRetrans], WinCountedBusyUs: uint64(e.winUs[counting]),
 		WinRateSamples: e.winRateN, WinLimitedSamples: e.winLimitN,
 	}
 	r := &l.rec
 	r.Prefix, _ = record.PrefixOf(r.Remote.Addr())
 	r.ClientFacing = e.is(passive) && (l.cfg.ClientFacing == nil || l.cfg.ClientFacing(r.Netns, r.Local, r.Remote, r.Passive))
 	r.RateBytesPerS, r.RateSource = e.windowRate()
-	l.fillArms(r, e)
+	l.fillArms(ns, r, e)
 }
 
-// windowRate is the mean of the window's path-limited samples, one a round trip;
-// without any, the kernel's last such sample.
+// windowRate is the mean of the window's path-limited samples, one a round trip and all of what
+// counts; without eBPF, the kernel's last such sample.
 func (e *entry) windowRate() (float64, record.RateSource) {
 	switch {
 	case e.winRateN > 0:
 		return float64(e.winRateSum) / float64(e.winRateN), record.RateMean
-	case e.rate > 0:
+	case e.rate > 0 && !e.is(marked):
 		return float64(e.rate), record.RateLast
 	}
 	return 0, record.RateNone
@@ -94,67 +96,65 @@ func (l *Ledger) unixNs(bootNs uint64) int64 {
 	return int64(bootNs) + l.off
 }
 
-// Which arm does a record carry? The one in force when the last response crossed the
-// threshold; without a crossing since its window began, the prefix's arm in the window. (A
-// late final poll shows crossings from after the window's end, maybe in the next block: the
-// treatment was applied there, so the arm must be that block's too, or the record
-// contradicts itself.) The kernel reports the former except in two cases: past the end of its
-// map value it reports unknown, and it has no entry for prefixes that are never treated. Both
-// are recomputed: arms are a function of (prefix, block, salt).
+// Which block does a response count in? The one in which it crossed the threshold, whatever its
+// arm, from the crossing until that block ends. The kernel counts so for each connection it
+// follows (bpf/count.h), and stops within a round trip of the block's end. So what a record has counted is of the
+// window's own block, and a connection whose last crossing lies in another block has nothing
+// that counts here: its record is a carry-over. (In a block before its first crossing it is
+// none.) This is the only rule on what outlives a block: rows, effects, hold-out, A/A and goodput
+// all read Carryover and what was counted.
 //
-// Applied belongs to that crossing. Without one since the window began, nothing was applied
-// in this window's arm; but a connection on the treatment counts as treated, whenever it was
-// switched.
+// The crossing comes before any treatment, so it takes the same responses from both arms. Were
+// treated ones alone cut, T would hold the old connections and C the fresh ones, and the
+// difference between old and fresh would pass for an effect.
+//
+// Without eBPF no crossing is known, and the first sight stands for it: a route treats a
+// connection from there on, and a pre-start one may have crossed at any time before.
+
+// settleIn notes the first sight of an entry without a mark.
+func (l *Ledger) settleIn(e *entry, hasMark bool) {
+	if e.home != 0 || hasMark || e.is(marked) {
+		return
+	}
+	// The middle of the window: its start may be a block's border, which a step of less than a
+	// second would cross. In boot time, so that a step of the wall clock moves it along.
+	at := l.windowStart(e.win) + l.cfg.WindowSeconds/2
+	e.home = uint32(max(1, at-l.off/1e9))
+}
+
+// carried reports whether a record has nothing that counts in its window's block.
+func (l *Ledger) carried(r *record.Conn, e *entry) bool {
+	at := r.CrossedNs / 1e9
+	if !e.is(marked) {
+		at = int64(e.home) + l.off/1e9
+	}
+	return e.is(passive) && (r.CrossedNs != 0 || !e.is(marked)) && l.block(at) != l.block(r.Window)
+}
+
+// Which arm does a record carry? That of its last crossing if it crossed in this block, else the
+// prefix's arm in the window. The kernel reports the former except in two cases: past the end of
+// its map value it reports unknown, and it has no entry for prefixes that no plan has. Both are
+// recomputed: arms are a function of (prefix, block, salt).
+//
+// Applied belongs to that crossing, and so does the congestion control of a treated response: by
+// the time of the poll the connection may be back on the default. Without a crossing in this
+// block nothing was applied in its arm.
 //
 // If no eBPF follows connections (Config.Unfollowed) the congestion control decides: a
 // connection on its namespace's default was not treated, and is in the prefix's arm of the
 // window; any other may be either.
 
-// Which block does a connection count in? The one in which it first crossed the threshold,
-// whatever its arm was there or is now; in every later one its record is a carry-over. (In a
-// block in which it has not crossed yet it counts, too.) This is the only rule on what outlives
-// a block: rows, effects, hold-out, A/A and goodput all read Carryover.
-//
-// The first crossing, not the last one: a connection that was switched stays on the treatment,
-// so what it brings into a control block cannot count there. Were those left out alone, the
-// treatment arm would have the old connections and the control arm only fresh ones, and the
-// difference between old and fresh would pass for an effect. The first crossing comes before
-// any treatment, so leaving out by it takes the same connections from both arms.
-
-// settleIn notes when an entry first crossed, once m shows a crossing; m is nil without a mark.
-// Without eBPF no crossing is known, and the first sight stands for it: a route treats a
-// connection from there on, and a pre-start one may have crossed at any time before.
-func (l *Ledger) settleIn(e *entry, m *abi.Mark) {
-	// Without a mark the middle of the window: its start may be a block's border, which a step
-	// of less than a second would cross.
-	at := l.windowStart(e.win) + l.cfg.WindowSeconds/2
-	switch {
-	case e.home != 0 || m == nil && e.is(marked) || m != nil && m.Crossings == 0:
-		return
-	case m != nil && m.Crossings == 1:
-		at = l.unixNs(m.CrossedNs) / 1e9
-	case m != nil: // the mark has the time of the last one; the first came after the last observation
-		at = l.unixNs(min(e.lastNs, m.CrossedNs)) / 1e9
-	}
-	// In boot time, so that a step of the wall clock moves it along; whole seconds of the wall
-	// clock, so that none falls to the wrong side of a block's border.
-	e.home = uint32(max(1, at-l.off/1e9))
-}
-
-// carried reports whether a time (Unix seconds) lies in another block than the entry's own.
-func (l *Ledger) carried(e *entry, unix int64) bool {
-	return e.is(passive) && e.home != 0 && l.block(unix) != l.block(int64(e.home)+l.off/1e9)
-}
-
-// fillArms sets Assigned, Applied and Carryover.
-func (l *Ledger) fillArms(r *record.Conn, e *entry) {
-	r.Carryover = l.carried(e, max(r.Window, r.CrossedNs/1e9))
+// fillArms sets Assigned, Applied and Carryover, and Cong of what was treated.
+func (l *Ledger) fillArms(ns *netns, r *record.Conn, e *entry) {
+	r.Carryover = l.carried(r, e)
 	switch {
 	case !e.is(passive): // our own outgoing connections are in no plan
+	case e.is(marked) && (r.CrossedNs == 0 || r.Carryover):
+		r.Assigned = l.armAt(r.Prefix, r.Window)
 	case e.is(marked):
 		r.Assigned, r.Applied = l.assigned(r, e.assigned), e.applied
-		if r.CrossedNs/1e9 < r.Window && !e.is(switched) {
-			r.Applied = record.AppliedNone
+		if e.applied == record.AppliedTreatment {
+			r.Cong, r.DefaultCong = l.congs.name(e.to), l.congs.packed(e.to) == ns.defaultCong
 		}
 	case e.is(foreign):
 		r.Assigned, r.Applied = record.ArmUnknown, record.AppliedUnknown
@@ -172,14 +172,10 @@ func (l *Ledger) fillArms(r *record.Conn, e *entry) {
 }
 
 func (l *Ledger) assigned(r *record.Conn, kernel record.Arm) record.Arm {
-	at := r.CrossedNs / 1e9
-	if at < r.Window {
-		return l.armAt(r.Prefix, r.Window)
-	}
 	if kernel != record.ArmUnknown && kernel != record.ArmNone {
 		return kernel
 	}
-	arm := l.armAt(r.Prefix, at)
+	arm := l.armAt(r.Prefix, r.CrossedNs/1e9)
 	if kernel == record.ArmUnknown || arm == record.ArmHoldout || arm == record.ArmAA {
 		return arm
 	}

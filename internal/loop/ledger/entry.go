@@ -19,21 +19,34 @@ const (
 	nCounters
 	nBytes    = busyUs
 	elapsedUs = nCounters - nBytes // fourth of entry.winUs, after the three kernel times
-	nTimes    = elapsedUs + 1
+	counting  = elapsedUs + 1      // fifth: busy while counting
+	nTimes    = counting + 1
 )
 
 type counters [nCounters]uint64
 
+// What of them counts in the experiment: see Mark.Counted.
+const (
+	countedAcked = iota
+	countedSent
+	countedRetrans
+	countedBusyUs
+
+	nCounted
+)
+
 // entry is what is kept of one connection between two observations. No pointers
-// (the collector never scans 100,000 of them) and 256 bytes, so that a sight touches
-// four cache lines: TestEntrySize holds it.
+// (the collector never scans 100,000 of them) and 320 bytes, so that a sight touches
+// five cache lines: TestEntrySize holds it.
 type entry struct {
 	cookie  uint64
-	last    counters // lifetime, at the last observation
-	rateSum uint64   // Mark.RateSum there
+	last    counters         // lifetime, at the last observation
+	counted [nCounted]uint64 // likewise
+	rateSum uint64           // Mark.RateSum there
 
 	// This window's, so far.
 	winBytes   [nBytes]uint64
+	winCounted [countedBusyUs]uint64 // bytes; the time is in winUs
 	winRateSum uint64
 
 	lastNs                uint64 // boot time of the last observation
@@ -53,7 +66,7 @@ type entry struct {
 	minRttUs  uint32
 	srttUs    uint32
 
-	home       uint32 // boot second in the block in which the connection counts, 0 not known yet: see settleIn
+	home       uint32 // boot second in the block in which a connection without a mark counts, 0 not known yet: see settleIn
 	win        uint32 // window number of win*; while nothing was observed, the first one without a record
 	next, prev uint32 // in the namespace's list; next also chains the free ones
 
@@ -62,7 +75,7 @@ type entry struct {
 	seen                  uint16 // netns.seq of the last dump that had it
 	flags                 flags
 	missed                uint8 // complete dumps in a row without it
-	cong                  uint8 // index of Ledger.congs
+	cong, to              uint8 // indexes of Ledger.congs; to is that of the last switch
 	assigned              record.Arm
 	applied               record.Applied
 }
@@ -77,8 +90,7 @@ const (
 	preStart                   // older than the agent
 	foreign                    // pre-start, not on its namespace's default: treated before, or chosen by the application
 	mptcp
-	switched // to the treatment, whether or not it was moved back
-	gone     // its EndVanished record is out
+	gone // its EndVanished record is out
 )
 
 func (e *entry) is(f flags) bool { return e.flags&f != 0 }
@@ -91,8 +103,8 @@ func (e *entry) set(f flags, on bool) {
 	}
 }
 
-// chunkLen entries are allocated at once: 256 kB, so that growing never copies, and the last,
-// partly used chunk wastes little beside 26 MB at 100,000 entries.
+// chunkLen entries are allocated at once: 320 kB, so that growing never copies, and the last,
+// partly used chunk wastes little beside 32 MB at 100,000 entries.
 const chunkLen = 1024
 
 // none is no entry. Index 0 is never handed out, so that zero means none.

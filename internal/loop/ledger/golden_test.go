@@ -118,7 +118,9 @@ func (c *life) setField(k, v string, n float64) bool {
 		c.mark.CrossedNs = bootNs
 		c.mark.Crossings++
 	case "switched":
-		c.mark.SwitchedNs = bootNs
+		c.mark.SwitchedNs, c.mark.Cong = bootNs, inetdiag.CongOf("bbr")
+	case "counting": // or no longer: acknowledged, sent and sent again, busy us so far
+		c.turn()
 	case "flags":
 		c.mark.Flags = uint32(n)
 	case "assigned":

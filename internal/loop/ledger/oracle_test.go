@@ -15,8 +15,9 @@ type event struct {
 	kind     eventKind
 	w        int64 // window number
 	n        counters
-	atUs     uint64 // boot time
-	baseline bool   // sight: what passed before does not count
+	counted  [nCounted]uint64 // of them, so far
+	atUs     uint64           // boot time
+	baseline bool             // sight: what passed before does not count
 }
 
 type eventKind int
@@ -33,6 +34,7 @@ type row struct {
 	Window    int64
 	End       record.End
 	Bytes     [nBytes]uint64
+	Counted   [nCounted]uint64
 	BusyUs    uint64
 	ElapsedUs uint64
 }
@@ -104,6 +106,13 @@ func sum(history []event, obs []int, bornUs uint64) (r row) {
 		}
 		for c := range nBytes {
 			r.Bytes[c] += now.n[c] - before[c]
+		}
+		for c := range nCounted {
+			most := uint64(0)
+			for _, ev := range history[:i] {
+				most = max(most, ev.counted[c])
+			}
+			r.Counted[c] += max(now.counted[c], most) - most
 		}
 		was := r.BusyUs
 		r.BusyUs += now.n[busyUs] - min(busy, now.n[busyUs])

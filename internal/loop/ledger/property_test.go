@@ -41,6 +41,7 @@ type simConn struct {
 	total    counters // truth, over all lives
 	baseline counters
 	reset    bool
+	counted  [nCounted]uint64 // truth, over all lives
 }
 
 func newSim(t *rapid.T) *sim {
@@ -49,8 +50,9 @@ func newSim(t *rapid.T) *sim {
 	s.l = ledgerOf(Config{WindowSeconds: simWindow, BlockSeconds: 60, Emit: func(r *record.Conn) {
 		k := uint64(r.Cookie)
 		s.emitted[k] = append(s.emitted[k], row{Window: r.Window / simWindow, End: r.End,
-			Bytes:  [nBytes]uint64{r.WinBytesAcked, r.WinBytesSent, r.WinBytesRetrans, r.WinBytesReceived},
-			BusyUs: r.WinBusyUs, ElapsedUs: r.WinElapsedUs})
+			Bytes:   [nBytes]uint64{r.WinBytesAcked, r.WinBytesSent, r.WinBytesRetrans, r.WinBytesReceived},
+			Counted: [nCounted]uint64{r.WinCountedBytesAcked, r.WinCountedBytesSent, r.WinCountedBytesRetrans, r.WinCountedBusyUs},
+			BusyUs:  r.WinBusyUs, ElapsedUs: r.WinElapsedUs})
 	}})
 	return s
 }
@@ -76,7 +78,19 @@ func (s *sim) move(c *simConn) {
 		n := uint64(s.num(1000, "move"))
 		c.n[i] += n
 		c.total[i] += n
+		if j, ok := map[int]int{acked: countedAcked, sent: countedSent, retrans: countedRetrans, busyUs: countedBusyUs}[i]; ok && c.mark.Flags&abi.MarkCounting != 0 {
+			c.counted[j] += n
+		}
 	}
+}
+
+// so far is what a mark says that counts.
+func (c *life) soFar() (n [nCounted]uint64) {
+	if m := &c.mark; c.marked {
+		n = [nCounted]uint64{m.Counted(m.CountedAcked, c.n[acked]), m.Counted(m.CountedSent, c.n[sent]),
+			m.Counted(m.CountedRetrans, c.n[retrans]), m.Counted(m.CountedBusyUs, c.n[busyUs])}
+	}
+	return n
 }
 
 // step lets something happen to one connection.
@@ -91,6 +105,9 @@ func (s *sim) step() {
 		return
 	}
 	s.move(c)
+	if s.num(2, "turn") == 0 {
+		c.turn()
+	}
 	switch s.num(11, "fate") {
 	case 0, 1, 2, 3:
 		c.alive, c.closedNs, c.state = false, s.nowNs, tcpLastAck
@@ -109,7 +126,7 @@ func (s *sim) step() {
 func (s *sim) applyClose(c *simConn) {
 	c.deliver = -2
 	r := c.life.close(c.closedNs)
-	c.history = append(c.history, event{kind: evClose, w: c.closedNs / 1e9 / simWindow, n: c.n, atUs: r.AtNs / 1000})
+	c.history = append(c.history, event{kind: evClose, w: c.closedNs / 1e9 / simWindow, n: c.n, counted: c.soFar(), atUs: r.AtNs / 1000})
 	s.l.Close(r, testOffset)
 }
 
@@ -139,7 +156,7 @@ func (s *sim) dump(final bool, w int64) {
 }
 
 func (s *sim) note(c *simConn, final bool, w int64) {
-	ev := event{kind: evSight, w: w, n: c.n, atUs: s.bootUs()}
+	ev := event{kind: evSight, w: w, n: c.n, counted: c.soFar(), atUs: s.bootUs()}
 	if final {
 		ev.kind = evFinal
 	}
@@ -270,15 +287,20 @@ func (s *sim) conserved(c *simConn, got []row, open row) {
 		s.t.Fatalf("conn %d: closed, and %+v is in no record", c.cookie, open)
 	}
 	var sum [nBytes]uint64
+	var counted [nCounted]uint64
 	var elapsed uint64
 	for _, r := range got {
 		for i := range sum {
 			sum[i] += r.Bytes[i]
+			counted[i] += r.Counted[i]
 		}
 		elapsed += r.ElapsedUs
 	}
 	if truth := [nBytes]uint64(c.total[:nBytes]); sum != truth {
 		s.t.Fatalf("conn %d: records add up to %v, its life was %v", c.cookie, sum, truth)
+	}
+	if counted != c.counted {
+		s.t.Fatalf("conn %d: records count %v, of its life %v counts", c.cookie, counted, c.counted)
 	}
 	// A dump may show it up to a second after its close.
 	life := uint64(c.closedNs-c.bornNs) / 1000
@@ -292,50 +314,4 @@ func showHistory(h []event) (s string) {
 		s += fmt.Sprintf("\n  %s w=%d acked=%d at=%dus", [...]string{"sight", "final", "close", "settle", "vanish"}[ev.kind], ev.w, ev.n[acked], ev.atUs)
 	}
 	return s
-}
-
-// Which records are carry-overs follows from when a connection first crossed, whatever the arms
-// were: with T and C exchanged, and so with other connections switched, they are the same.
-func TestCarryoverDoesNotDependOnArms(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		crossings := map[int64]bool{} // by the number of the poll that shows it
-		for range rapid.IntRange(0, 6).Draw(t, "crossings") {
-			crossings[rapid.Int64Range(1, 40).Draw(t, "at")] = true
-		}
-		first := int64(0)
-		run := func(treated int64) (out []bool) {
-			f := newFlow(Config{WindowSeconds: simWindow, BlockSeconds: 60})
-			f.l.cfg.Emit = func(r *record.Conn) {
-				block := max(r.Window, r.CrossedNs/1e9) / 60
-				if want := first > 0 && block != first/60; r.Carryover != want {
-					t.Fatalf("window %d, first crossing %d: carryover %v", r.Window, first, r.Carryover)
-				}
-				out = append(out, r.Carryover)
-			}
-			c := newLife(1, 1)
-			c.marked, c.mark.EstablishedNs = true, uint64(3000e9-testOffset)
-			first = 0
-			for n := int64(1); n <= 40; n++ {
-				if at := 3000 + 5*n - 2; crossings[n] {
-					first = order.Or(first, at)
-					c.cross(at, record.ArmControl-record.Arm((at/60+treated)%2))
-				}
-				at := 3000 + 5*n
-				f.poll(at, (at-1)/simWindow*simWindow, at%simWindow == 0, c)
-			}
-			return out
-		}
-		if d := cmp.Diff(run(0), run(1)); d != "" {
-			t.Fatalf("arms exchanged:\n%s", d)
-		}
-	})
-}
-
-// cross is what the kernel does where a response reaches the threshold.
-func (c *life) cross(unix int64, arm record.Arm) {
-	c.mark.Crossings++
-	c.mark.CrossedNs, c.mark.Assigned = uint64(unix*1e9-testOffset), arm
-	if arm == record.ArmTreatment && c.mark.SwitchedNs == 0 {
-		c.mark.SwitchedNs, c.mark.Flags, c.mark.Applied = c.mark.CrossedNs, abi.MarkSwitched, record.AppliedTreatment
-	}
 }

@@ -73,6 +73,14 @@ func (c *life) close(atNs int64) *abi.Close {
 	return r
 }
 
+// turn starts or ends counting, as bpf/count.h does.
+func (c *life) turn() {
+	m := &c.mark
+	m.Flags ^= abi.MarkCounting
+	m.CountedAcked, m.CountedSent = c.n[acked]-m.CountedAcked, c.n[sent]-m.CountedSent
+	m.CountedRetrans, m.CountedBusyUs = c.n[retrans]-m.CountedRetrans, c.n[busyUs]-m.CountedBusyUs
+}
+
 func showConn(r *record.Conn) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "conn %d window=%d end=%s at=%g", r.Cookie, r.Window, r.End, float64(r.AtNs)/1e9)
@@ -90,6 +98,10 @@ func showConn(r *record.Conn) string {
 	fmt.Fprintf(&b, "\n  win: acked=%d sent=%d retrans=%d received=%d elapsed=%gs busy=%gs rate=%g (%s, %d+%d samples)",
 		r.WinBytesAcked, r.WinBytesSent, r.WinBytesRetrans, r.WinBytesReceived, float64(r.WinElapsedUs)/1e6, float64(r.WinBusyUs)/1e6,
 		r.RateBytesPerS, [...]string{"none", "mean", "last"}[r.RateSource], r.WinRateSamples, r.WinLimitedSamples)
+	if r.WinCountedBytesSent > 0 {
+		fmt.Fprintf(&b, "\n  counted: acked=%d sent=%d retrans=%d busy=%gs", r.WinCountedBytesAcked, r.WinCountedBytesSent,
+			r.WinCountedBytesRetrans, float64(r.WinCountedBusyUs)/1e6)
+	}
 	fmt.Fprintf(&b, "\n  life: acked=%d len=%d\n", r.Info.BytesAcked, r.Info.Len)
 	return b.String()
 }

@@ -168,7 +168,10 @@ func floorDiv(a, b int64) int64 {
 type Program struct {
 	Plan     record.PlanID
 	MinBytes uint64
-	Entries  []ProgramEntry // by prefix
+	// BlockNs is the length of a block, and BorderNs (boot time) the end of the present one: what
+	// crossed counts until its own block's end, in networks without an entry too.
+	BlockNs, BorderNs uint64
+	Entries           []ProgramEntry // by prefix
 }
 
 // ProgramEntry is one key and value of the policy map.
@@ -192,11 +195,16 @@ func (p *Plan) Program(nowUnixNs, nowBootNs, ttlNs int64) Program {
 		ExpiresNs: clampNs(nowBootNs + min(ttlNs, until(p.Expires))),
 		Plan:      uint64(p.Serial),
 	}
-	prog := Program{Plan: p.Serial, MinBytes: p.MinBytes, Entries: make([]ProgramEntry, 0, len(p.Entries))}
+	prog := Program{Plan: p.Serial, MinBytes: p.MinBytes, BlockNs: uint64(max(p.BlockSeconds, 0)) * second, BorderNs: value.SwitchNs,
+		Entries: make([]ProgramEntry, 0, len(p.Entries))}
 	d := p.draws()
 	for _, e := range p.sorted() {
-		value.CapBytesPerS = e.CapBytesPerS
+		value.CapBytesPerS, value.Role = e.CapBytesPerS, record.ArmNone
 		value.ArmNow, value.ArmNext = p.arm(d, e, block), p.arm(d, e, block+1)
+		if value.ArmNow == record.ArmAA { // its blocks are drawn like all others, and run the default in each
+			value.Role, value.CapBytesPerS = record.ArmAA, 0
+			value.ArmNow, value.ArmNext = d.Arm(e.Prefix, p.GroupTrial, block), d.Arm(e.Prefix, p.GroupTrial, block+1)
+		}
 		value.Cong = inetdiag.CongOf(e.Cong)
 		prog.Entries = append(prog.Entries, ProgramEntry{e.Prefix, value})
 	}

@@ -214,7 +214,8 @@ func (g golden) program(t *testing.T, d *datadriven.TestData) string {
 	rel := func(ns uint64) float64 { return float64(int64(ns)-boot) / second }
 	for _, e := range prog.Entries {
 		v := e.Policy
-		fmt.Fprintf(&s, "%s %s cap %d: %s, in %g s %s, until %g s, expires %g s, plan %d\n", e.Prefix, v.Cong, v.CapBytesPerS,
+		role := map[bool]string{true: " with the default"}[v.Role == record.ArmAA]
+		fmt.Fprintf(&s, "%s %s cap %d%s: %s, in %g s %s, until %g s, expires %g s, plan %d\n", e.Prefix, v.Cong, v.CapBytesPerS, role,
 			v.ArmNow, rel(v.SwitchNs), v.ArmNext, rel(v.UntilNs), rel(v.ExpiresNs), v.Plan)
 	}
 	return s.String()

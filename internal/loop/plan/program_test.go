@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Whatever the moment, the kernel's rule (arm_now before switch_ns, arm_next up
@@ -16,12 +18,19 @@ func TestProgramIsArmAt(t *testing.T) {
 		bootNs := rapid.Int64Range(0, 1<<55).Draw(t, "boot")
 		ttlNs := rapid.Int64Range(0, 7*86400*second).Draw(t, "ttl")
 		prog := p.Program(unixNs, bootNs, ttlNs)
+		if prog.BlockNs != uint64(p.BlockSeconds)*second || len(prog.Entries) > 0 && prog.BorderNs != prog.Entries[0].Policy.SwitchNs {
+			t.Fatalf("blocks of %d ns, border at %d", prog.BlockNs, prog.BorderNs)
+		}
 		if len(prog.Entries) != len(p.Entries) || prog.Plan != p.Serial || prog.MinBytes != p.MinBytes {
 			t.Fatalf("program %d, %d bytes, %d entries", prog.Plan, prog.MinBytes, len(prog.Entries))
 		}
 		for i, e := range prog.Entries {
 			v := e.Policy
-			if e.Prefix != p.Entries[i].Prefix || v.Cong.String() != p.Entries[i].Cong || v.CapBytesPerS != p.Entries[i].CapBytesPerS || v.Plan != uint64(p.Serial) {
+			pace := p.Entries[i].CapBytesPerS
+			if v.Role == record.ArmAA {
+				pace = 0
+			}
+			if e.Prefix != p.Entries[i].Prefix || v.Cong.String() != p.Entries[i].Cong || v.CapBytesPerS != pace || v.Plan != uint64(p.Serial) {
 				t.Fatalf("entry %d is %v", i, e)
 			}
 			until := int64(v.UntilNs) - bootNs
@@ -33,16 +42,23 @@ func TestProgramIsArmAt(t *testing.T) {
 			if uint64(bootNs+later) >= v.SwitchNs {
 				arm = v.ArmNext
 			}
-			if want, _ := p.ArmAt(e.Prefix, (unixNs+later)/second); arm != want {
+			want, _ := p.ArmAt(e.Prefix, (unixNs+later)/second)
+			if want == record.ArmAA { // treated with the default, in the blocks of a trial
+				if v.Role != record.ArmAA {
+					t.Fatalf("%s: A/A, and its role is %s", e.Prefix, v.Role)
+				}
+				want = p.draws().Arm(e.Prefix, p.GroupTrial, (unixNs+later)/second/p.BlockSeconds)
+			}
+			if arm != want {
 				t.Fatalf("%s: the kernel takes %s, the record's is %s", e.Prefix, arm, want)
 			}
 			// Treatment ends with the time to live or with the plan, whichever is first.
-			want := bootNs + ttlNs
+			expires := bootNs + ttlNs
 			if left := p.Expires*second - unixNs; left < ttlNs {
-				want = max(0, bootNs+left)
+				expires = max(0, bootNs+left)
 			}
-			if int64(v.ExpiresNs) != want {
-				t.Fatalf("expires %d, want %d", v.ExpiresNs, want)
+			if int64(v.ExpiresNs) != expires {
+				t.Fatalf("expires %d, want %d", v.ExpiresNs, expires)
 			}
 		}
 	})

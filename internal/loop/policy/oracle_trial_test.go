@@ -48,6 +48,9 @@ func (o *triedOracle) blocks(p record.Prefix) (list []block) {
 			continue
 		}
 		length := map[State]int{StateTrial: t.GroupTrial, StatePromoted: t.GroupPromoted, StateAlways: t.GroupPromoted}[s.State]
+		if s.Role == record.ArmAA && length != 0 {
+			length = t.GroupTrial
+		}
 		b := block{number: number, groupLen: length, arm: o.draws.Arm(p, length, number)}
 		for _, w := range o.rows[p][start] {
 			mine := w.Arm == b.arm

@@ -137,9 +137,10 @@ func (e *Engine) role(p record.Prefix) record.Arm {
 	return e.draws.Role(p)
 }
 
-// GroupLen returns the number of blocks in a chosen prefix's groups.
+// GroupLen returns the number of blocks in a chosen prefix's groups. An A/A prefix keeps those of
+// a trial: the plan says A/A whatever it shows, and its blocks are carried out by the plan.
 func (t Trial) GroupLen(s *Selected) int {
-	if t.On && s.State != StatePromoted && s.State != StateAlways {
+	if t.On && (s.Role == record.ArmAA || s.State != StatePromoted && s.State != StateAlways) {
 		return t.GroupTrial
 	}
 	return t.GroupPromoted

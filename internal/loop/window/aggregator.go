@@ -116,7 +116,8 @@ func (a *Aggregator) counts(c *record.Conn) bool {
 }
 
 // eligible: accepted, enough bytes in this window for the path to show, and a rate set by the
-// path, not the application.
+// path, not the application. Where eBPF follows connections only a response that crossed the
+// threshold in this block has one.
 func eligible(c *record.Conn, minBytes uint64) bool {
 	return c.Passive && c.WinBytesAcked >= minBytes && c.RateSource != record.RateNone
 }
@@ -142,7 +143,7 @@ func (a *Aggregator) paneOf(start int64) *pane {
 func (a *Aggregator) rowOf(p *pane, c *record.Conn) *row {
 	first := p.rows[c.Prefix]
 	for r := first; r != nil; r = r.next {
-		if r.arm == c.Assigned && r.carryover == c.Carryover && r.cong == c.Cong && r.plain == plain(c) {
+		if r.arm == c.Assigned && r.carryover == c.Carryover && r.cong == c.Cong && r.plain == c.DefaultCong {
 			return r
 		}
 	}
@@ -152,7 +153,7 @@ func (a *Aggregator) rowOf(p *pane, c *record.Conn) *row {
 		}
 		a.prefixes++
 	}
-	r := &row{arm: c.Assigned, carryover: c.Carryover, cong: c.Cong, plain: plain(c), next: first}
+	r := &row{arm: c.Assigned, carryover: c.Carryover, cong: c.Cong, plain: c.DefaultCong, next: first}
 	p.rows[c.Prefix] = r
 	return r
 }

@@ -14,7 +14,7 @@ type row struct {
 	cong      string
 	arm       record.Arm
 	carryover bool
-	plain     bool // of connections that can measure the level, see plain
+	plain     bool // what counts ran on its namespace's default
 
 	control, washout bool // set when the window ends
 
@@ -54,11 +54,6 @@ func (r *row) add(c *record.Conn, minBytes uint64) {
 	r.rateSamples += uint64(c.WinRateSamples)
 }
 
-// plain: on its namespace's default, and never switched, since a connection that was moved
-// back still has the rates and round-trip times of the treatment. The others have rows of
-// their own; otherwise a single one would take its prefix out of control.
-func plain(c *record.Conn) bool { return c.DefaultCong && c.SwitchedNs == 0 }
-
 // joinRows joins the rows of a prefix that a row's columns cannot distinguish: in wash-out
 // and treatment blocks it does not matter which connections are plain.
 func (a *Aggregator) joinRows(p *pane) {
@@ -96,11 +91,14 @@ func (r *row) join(o *row) {
 
 func (r *row) addEligible(c *record.Conn) {
 	r.eligible++
-	r.eligibleSent += c.WinBytesSent
-	r.eligibleRetrans += c.WinBytesRetrans
-	if c.RateSource == record.RateMean {
-		r.rateMeans++
+	if c.RateSource != record.RateMean { // nothing followed it: the whole window stands for what counts
+		r.eligibleSent += c.WinBytesSent
+		r.eligibleRetrans += c.WinBytesRetrans
+		return
 	}
+	r.rateMeans++
+	r.eligibleSent += c.WinCountedBytesSent
+	r.eligibleRetrans += c.WinCountedBytesRetrans
 }
 
 // finish computes the row's figures.

@@ -94,6 +94,8 @@ func parseConn(t *testing.T, d *datadriven.TestData, line string, cookie uint64)
 			c.WinBytesRetrans = n
 		case "elapsed":
 			c.WinElapsedUs = n
+		case "counted":
+			fmt.Sscanf(v, "%d/%d", &c.WinCountedBytesSent, &c.WinCountedBytesRetrans)
 		case "busy":
 			c.WinBusyUs = n
 		case "rwnd":
@@ -116,8 +118,6 @@ func parseConn(t *testing.T, d *datadriven.TestData, line string, cookie uint64)
 			err = c.Applied.UnmarshalText([]byte(v))
 		case "carryover":
 			c.Carryover = true
-		case "switched":
-			c.SwitchedNs = int64(n) * 1e9
 		case "other-default":
 			c.DefaultCong = false
 		case "internal":
@@ -128,6 +128,9 @@ func parseConn(t *testing.T, d *datadriven.TestData, line string, cookie uint64)
 		if err != nil {
 			d.Fatalf(t, "%v", err)
 		}
+	}
+	if c.WinCountedBytesSent == 0 { // all of it, unless the line says otherwise
+		c.WinCountedBytesSent, c.WinCountedBytesRetrans = c.WinBytesSent, c.WinBytesRetrans
 	}
 	return c
 }
@@ -163,9 +166,9 @@ func drawConn(t *rapid.T, i int) *record.Conn {
 	c := &record.Conn{
 		Cookie: record.Cookie(i), Window: 300 * int64(u(1, "window")), Passive: u(9, "passive") > 0, ClientFacing: u(9, "facing") > 0,
 		Prefix: record.Prefix(u(2, "prefix")<<8 | 24), Cong: []string{"cubic", "bbr"}[u(1, "cong")], DefaultCong: u(3, "default") > 0,
-		Assigned: record.Arm(u(5, "arm")), Carryover: u(5, "carry") == 0, SwitchedNs: int64(u(5, "switched") / 5),
+		Assigned: record.Arm(u(5, "arm")), Carryover: u(5, "carry") == 0,
 		WinBytesAcked: u(200000, "acked"), WinBytesSent: u(200000, "sent"), WinBytesRetrans: u(20000, "retrans"),
-		WinBusyUs: u(1e6, "busy"), WinElapsedUs: u(1e6, "elapsed"), WinRateSamples: uint32(u(9, "n")),
+		WinCountedBytesSent: u(200000, "counted"), WinCountedBytesRetrans: u(20000, "counted again"), WinBusyUs: u(1e6, "busy"), WinElapsedUs: u(1e6, "elapsed"), WinRateSamples: uint32(u(9, "n")),
 		RateBytesPerS: float64(u(1000, "rate")), RateSource: record.RateSource(u(2, "source")),
 	}
 	c.Info.MinRttUs, c.Info.RttUs = uint32(u(100, "minrtt")), uint32(u(100, "srtt"))
@@ -227,8 +230,14 @@ func slowRow(conns []*record.Conn, minBytes uint64) (w record.Window) {
 		}
 	}
 	for _, c := range elig {
-		w.EligibleSentBytes += c.WinBytesSent
-		w.EligibleRetransBytes += c.WinBytesRetrans
+		switch c.RateSource {
+		case record.RateMean:
+			w.EligibleSentBytes += c.WinCountedBytesSent
+			w.EligibleRetransBytes += c.WinCountedBytesRetrans
+		case record.RateLast:
+			w.EligibleSentBytes += c.WinBytesSent
+			w.EligibleRetransBytes += c.WinBytesRetrans
+		}
 	}
 	var sum, squares float64
 	for _, r := range rates {

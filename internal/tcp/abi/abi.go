@@ -23,8 +23,12 @@ const (
 	MarkSwitched             // on the treatment at some time in its life
 	MarkPending              // treatment decided, waiting for CA_Open
 	MarkPrimed               // the last_* fields are valid
-	MarkEvicted              // moved back by hand
+	MarkEvicted              // moved back to the default since the last switch
 	MarkDrained              // all written data was acknowledged at the last callback
+	MarkCounting             // the response in progress counts, see Mark.Counted
+	MarkReturn               // has to go back to the default, waiting for CA_Open
+	MarkCapped               // the switch set a pacing cap
+	MarkWatched              // called at each write, to see the next response begin
 )
 
 // Bits of Control.Stop.
@@ -40,6 +44,8 @@ type Control struct {
 	Plan       uint64
 	MinBytes   uint64
 	Generation uint64
+	BlockNs    uint64
+	BorderNs   uint64
 }
 
 // Policy is the value of maps "policy_a" and "policy_b"; the key is a record.Prefix.
@@ -47,8 +53,9 @@ type Policy struct {
 	SwitchNs, UntilNs, ExpiresNs uint64
 	Plan                         uint64
 	CapBytesPerS                 uint64
-	ArmNow, ArmNext              record.Arm
-	_                            [6]byte
+	ArmNow, ArmNext              record.Arm // what to do
+	Role                         record.Arm // ArmAA: assigned for the record, and the treatment is the default itself
+	_                            [5]byte
 	Cong                         inetdiag.Cong
 }
 
@@ -66,16 +73,19 @@ type Mark struct {
 	LastDelivered, LastIntervalUs uint32
 	RateSum                       uint64
 	RateN, LimitedN               uint32
-	Callbacks, Flags              uint32
+	Before, Flags                 uint32
 
+	UntilJiffies                         uint64
 	Crossings, Responses                 uint32
 	EstablishedNs, CrossedNs, SwitchedNs uint64
-	SwitchAcked                          uint64
 	Plan                                 uint64
+	CountedAcked, CountedSent            uint64
+	CountedRetrans, CountedBusyUs        uint64
+	Cong                                 inetdiag.Cong
 	Assigned                             record.Arm
 	Applied                              record.Applied
-	_                                    [2]byte
-	Errno                                int32
+	Errno                                int16
+	_                                    [4]byte
 }
 
 // Close is one record of ring "closes".
@@ -110,6 +120,8 @@ const (
 	StatClosed
 	StatRingFull
 	StatNoTP
+	StatReturned
+	StatReturnFailed
 	StatMax = 16
 )
 
@@ -118,6 +130,16 @@ const (
 	MarkSize  = int(unsafe.Sizeof(Mark{}))
 	CloseSize = int(unsafe.Sizeof(Close{}))
 )
+
+// Counted returns what counts of a connection whose kernel counter is now; word is the mark's,
+// as it stands. bpf/count.h has the rule. Less than nothing is a counter that was read a moment
+// before the mark, or that tcp_disconnect reset while counting.
+func (m *Mark) Counted(word, now uint64) uint64 {
+	if m.Flags&MarkCounting != 0 {
+		word = now - word
+	}
+	return uint64(max(0, int64(word)))
+}
 
 // DecodeMark copies a Mark out of an sk_storage value. Host byte order.
 func DecodeMark(b []byte, m *Mark) error {

@@ -11,7 +11,7 @@ const (
 	ArmTreatment            // move responses past the threshold to the plan's congestion control
 	ArmControl              // record the same crossing, do nothing
 	ArmHoldout              // in the global hold-out: never treated
-	ArmAA                   // assigned like a treated prefix, never treated: must show no effect
+	ArmAA                   // treated with the default itself, in blocks drawn like all others: must show no effect
 	ArmUnknown              // unknown (treated before a restart, or the map value was past its end)
 )
 
@@ -32,7 +32,7 @@ type Applied uint8
 
 const (
 	AppliedNone        Applied = iota // no crossing, or the prefix is in no plan
-	AppliedTreatment                  // switched
+	AppliedTreatment                  // switched (A/A: to the default)
 	AppliedControl                    // crossed in the control arm
 	AppliedNoneExpired                // the map value had expired: a stalled agent treats nothing
 	AppliedNoneKilled                 // the kill switch was on

@@ -43,7 +43,7 @@ type RateSource uint8
 
 const (
 	RateNone RateSource = iota // no sample limited by the path rather than the application
-	RateMean                   // mean of the window's non-application-limited samples, one a round trip (eBPF)
+	RateMean                   // mean of the window's counted, path-limited samples, one a round trip (eBPF)
 	RateLast                   // the kernel's last sample (no eBPF on this connection)
 )
 
@@ -72,34 +72,40 @@ type Conn struct {
 	Local, Remote netip.AddrPort // unmapped
 	Prefix        Prefix         // of Remote; zero if it has none
 
-	Passive      bool // accepted by this host
-	ClientFacing bool // passive, and its remote is a client by the configured lists
-	PreStart     bool // older than the agent: eBPF has no history of it
-	MPTCP        bool // a subflow: counted as a connection of its own remote prefix, never treated
-	Cong         string
-	DefaultCong  bool // Cong is its namespace's default
+	Passive      bool   // accepted by this host
+	ClientFacing bool   // passive, and its remote is a client by the configured lists
+	PreStart     bool   // older than the agent: eBPF has no history of it
+	MPTCP        bool   // a subflow: counted as a connection of its own remote prefix, never treated
+	Cong         string // of what counts: of a treated response the treatment's, also after the way back
+	DefaultCong  bool   // Cong is its namespace's default
 
 	Assigned  Arm     // recomputable from prefix, block and salt
-	Applied   Applied // at the last crossing since the window began; a switched connection keeps its value
-	Carryover bool    // first crossed in an earlier block, in whichever arm: it counts in no estimate (loop/ledger has the rule)
-	Plan      PlanID  // in force at that crossing
+	Applied   Applied // at the last crossing, if that lies in the window's block
+	Carryover bool    // last crossed in another block, in whichever arm: it counts in no estimate (loop/ledger has the rule)
+	Plan      PlanID  // in force at the last crossing
 	Crossings uint32  // responses that reached the threshold, lifetime
 	// CrossedNs and SwitchedNs are Unix nanoseconds; 0 is never.
 	CrossedNs, SwitchedNs int64
 
 	// Deltas of this window.
-	WinBytesAcked     uint64
-	WinBytesSent      uint64 // first transmissions and retransmissions
-	WinBytesRetrans   uint64
-	WinBytesReceived  uint64
-	WinElapsedUs      uint64 // time observed in this window, without intervals in which nothing moved
-	WinBusyUs         uint64
-	WinRwndLimitedUs  uint64
-	WinSndbufUs       uint64
-	WinRateSamples    uint32 // non-application-limited samples
-	WinLimitedSamples uint32 // application-limited samples
-	RateBytesPerS     float64
-	RateSource        RateSource
+	WinBytesAcked    uint64
+	WinBytesSent     uint64 // first transmissions and retransmissions
+	WinBytesRetrans  uint64
+	WinBytesReceived uint64
+	WinElapsedUs     uint64 // time observed in this window, without intervals in which nothing moved
+	WinBusyUs        uint64
+	WinRwndLimitedUs uint64
+	WinSndbufUs      uint64
+	// Of them, what counts in the experiment: responses from their crossing until their block's end
+	// (eBPF only; bpf/count.h has the rule). Rate samples are of nothing else.
+	WinCountedBytesAcked   uint64
+	WinCountedBytesSent    uint64
+	WinCountedBytesRetrans uint64
+	WinCountedBusyUs       uint64
+	WinRateSamples         uint32 // non-application-limited samples
+	WinLimitedSamples      uint32 // application-limited samples
+	RateBytesPerS          float64
+	RateSource             RateSource
 
 	// Info is the kernel's tcp_info at AtNs (lifetime counters, kernel names). A close record
 	// fills only the fields that eBPF carries: see InfoFromClose.

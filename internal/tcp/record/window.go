@@ -21,10 +21,9 @@ type Window struct {
 	Cong   string
 
 	// Control: these connections measure the level under the default congestion control: an
-	// untreated prefix or a control block, the default cong, never switched, no carry-over, not
-	// in the wash-out.
+	// untreated prefix or a control block, the default cong, no carry-over, not in the wash-out.
 	Control   bool
-	Carryover bool // connections that first crossed in an earlier block, in whichever arm: in no estimate
+	Carryover bool // connections that last crossed in another block, in whichever arm: in no estimate
 	Washout   bool // the first window of a block: in no estimate
 
 	Conns     uint32 // client-facing connections seen
@@ -39,7 +38,7 @@ type Window struct {
 	// For pairs of blocks. Rates multiply, so means are of logarithms: of ln(rate in bytes/s)
 	// over the eligible, the variance by N.
 	LogRateMean, LogRateVar                 float64 // 0 and 0 if Eligible is 0, and in rows from before schema 4
-	EligibleSentBytes, EligibleRetransBytes uint64  // of the eligible; sent includes retransmitted
+	EligibleSentBytes, EligibleRetransBytes uint64  // what counts of the eligible; sent includes retransmitted
 
 	// Shares, 0..1, pooled over the row's connections that moved >= the threshold
 	// (over all of them when none did).

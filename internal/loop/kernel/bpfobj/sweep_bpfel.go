@@ -24,19 +24,24 @@ type SweepMark struct {
 	RateSum         uint64
 	RateN           uint32
 	LimitedN        uint32
-	Callbacks       uint32
+	Before          uint32
 	Flags           uint32
+	UntilJiffies    uint64
 	Crossings       uint32
 	Responses       uint32
 	EstablishedNs   uint64
 	CrossedNs       uint64
 	SwitchedNs      uint64
-	SwitchAcked     uint64
 	Plan            uint64
+	CountedAcked    uint64
+	CountedSent     uint64
+	CountedRetrans  uint64
+	CountedBusyUs   uint64
+	Cong            [16]int8
 	Assigned        uint8
 	Applied         uint8
-	Pad             [2]uint8
-	Error           int32
+	Error           int16
+	Pad             [4]uint8
 }
 
 type SweepSweep struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/tcp/abi"
 )
 
@@ -31,9 +32,11 @@ func mapControl(m *ebpf.Map) (*control, error) {
 func (c *control) unmap() error { return unix.Munmap(c.page) }
 
 // flip puts the newly filled policy map in force.
-func (c *control) flip(active uint32, plan, minBytes uint64) {
-	atomic.StoreUint64(&c.v.Plan, plan)
-	atomic.StoreUint64(&c.v.MinBytes, minBytes)
+func (c *control) flip(active uint32, prog *plan.Program) {
+	atomic.StoreUint64(&c.v.Plan, uint64(prog.Plan))
+	atomic.StoreUint64(&c.v.MinBytes, prog.MinBytes)
+	atomic.StoreUint64(&c.v.BlockNs, prog.BlockNs)
+	atomic.StoreUint64(&c.v.BorderNs, prog.BorderNs)
 	atomic.AddUint64(&c.v.Generation, 1)
 	atomic.StoreUint32(&c.v.Active, active)
 }

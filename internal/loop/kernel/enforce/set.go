@@ -31,7 +31,7 @@ func (e *Enforcer) Set(prog plan.Program) (int, error) {
 	if err := fill(idle, want); err != nil {
 		return 0, fmt.Errorf("set plan %d, the previous plan stays: %w", prog.Plan, err)
 	}
-	e.control.flip(next, uint64(prog.Plan), prog.MinBytes)
+	e.control.flip(next, &prog)
 	return len(want), nil
 }
 

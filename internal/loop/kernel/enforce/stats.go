@@ -20,6 +20,8 @@ type Stats struct {
 	Closed       uint64 `json:"closed"`    // close records written
 	RingFull     uint64 `json:"ring_full"` // close records lost
 	NoTCPSock    uint64 `json:"no_tcp_sock"`
+	Returned     uint64 `json:"returned"` // moved back to the default at a response's or a block's end
+	ReturnFailed uint64 `json:"return_failed"`
 }
 
 // Stats reads the counters.
@@ -39,5 +41,6 @@ func (e *Enforcer) Stats() (Stats, error) {
 		NoFlags: sum[abi.StatNoFlags], Callbacks: sum[abi.StatRTT], Crossed: sum[abi.StatCrossed],
 		Switched: sum[abi.StatSwitched], SwitchFailed: sum[abi.StatSwitchFailed], CapFailed: sum[abi.StatCapFailed],
 		Closed: sum[abi.StatClosed], RingFull: sum[abi.StatRingFull], NoTCPSock: sum[abi.StatNoTP],
+		Returned: sum[abi.StatReturned], ReturnFailed: sum[abi.StatReturnFailed],
 	}, nil
 }

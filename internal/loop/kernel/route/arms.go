@@ -31,6 +31,8 @@ func armAt(p *abi.Policy, nowNs int64) record.Arm {
 	switch {
 	case now >= p.ExpiresNs:
 		return record.ArmNone
+	case p.Role != record.ArmNone: // A/A: its treatment is the default, and so is no route
+		return p.Role
 	case now < p.SwitchNs:
 		return p.ArmNow
 	case now < p.UntilNs:

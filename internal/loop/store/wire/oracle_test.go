@@ -29,6 +29,8 @@ func asMessage(c *record.Conn) *congctlv1.Conn {
 		WinBytesReceived: c.WinBytesReceived, WinElapsedUs: c.WinElapsedUs, WinBusyUs: c.WinBusyUs,
 		WinRwndLimitedUs: c.WinRwndLimitedUs, WinSndbufUs: c.WinSndbufUs,
 		WinRateSamples: c.WinRateSamples, WinLimitedSamples: c.WinLimitedSamples,
+		WinCountedBytesAcked: c.WinCountedBytesAcked, WinCountedBytesSent: c.WinCountedBytesSent,
+		WinCountedBytesRetrans: c.WinCountedBytesRetrans, WinCountedBusyUs: c.WinCountedBusyUs,
 	}
 }
 

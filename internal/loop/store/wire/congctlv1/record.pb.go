@@ -379,7 +379,7 @@ type Conn struct {
 	DefaultCong       bool                   `protobuf:"varint,20,opt,name=default_cong,json=defaultCong,proto3" json:"default_cong,omitempty"`    // cong is its namespace's default
 	HasBbr            bool                   `protobuf:"varint,21,opt,name=has_bbr,json=hasBbr,proto3" json:"has_bbr,omitempty"`
 	InfoFromClose     bool                   `protobuf:"varint,22,opt,name=info_from_close,json=infoFromClose,proto3" json:"info_from_close,omitempty"` // info holds only the fields that the close record carries
-	Carryover         bool                   `protobuf:"varint,23,opt,name=carryover,proto3" json:"carryover,omitempty"`                                // first crossed in an earlier block; in older files: switched in one
+	Carryover         bool                   `protobuf:"varint,23,opt,name=carryover,proto3" json:"carryover,omitempty"`                                // last crossed in another block; in older files: first crossed, or switched, in an earlier one
 	Assigned          Arm                    `protobuf:"varint,24,opt,name=assigned,proto3,enum=congctl.v1.Arm" json:"assigned,omitempty"`
 	Applied           Applied                `protobuf:"varint,25,opt,name=applied,proto3,enum=congctl.v1.Applied" json:"applied,omitempty"`
 	Plan              uint64                 `protobuf:"varint,26,opt,name=plan,proto3" json:"plan,omitempty"`                                // serial of the plan in force at the last crossing; 0 is none
@@ -396,8 +396,13 @@ type Conn struct {
 	WinSndbufUs       uint64                 `protobuf:"varint,37,opt,name=win_sndbuf_us,json=winSndbufUs,proto3" json:"win_sndbuf_us,omitempty"`
 	WinRateSamples    uint32                 `protobuf:"varint,38,opt,name=win_rate_samples,json=winRateSamples,proto3" json:"win_rate_samples,omitempty"`          // non-application-limited
 	WinLimitedSamples uint32                 `protobuf:"varint,39,opt,name=win_limited_samples,json=winLimitedSamples,proto3" json:"win_limited_samples,omitempty"` // application-limited
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Of these, what counts in the experiment: responses from their crossing until their block's end.
+	WinCountedBytesAcked   uint64 `protobuf:"varint,40,opt,name=win_counted_bytes_acked,json=winCountedBytesAcked,proto3" json:"win_counted_bytes_acked,omitempty"`
+	WinCountedBytesSent    uint64 `protobuf:"varint,41,opt,name=win_counted_bytes_sent,json=winCountedBytesSent,proto3" json:"win_counted_bytes_sent,omitempty"`
+	WinCountedBytesRetrans uint64 `protobuf:"varint,42,opt,name=win_counted_bytes_retrans,json=winCountedBytesRetrans,proto3" json:"win_counted_bytes_retrans,omitempty"`
+	WinCountedBusyUs       uint64 `protobuf:"varint,43,opt,name=win_counted_busy_us,json=winCountedBusyUs,proto3" json:"win_counted_busy_us,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *Conn) Reset() {
@@ -699,6 +704,34 @@ func (x *Conn) GetWinRateSamples() uint32 {
 func (x *Conn) GetWinLimitedSamples() uint32 {
 	if x != nil {
 		return x.WinLimitedSamples
+	}
+	return 0
+}
+
+func (x *Conn) GetWinCountedBytesAcked() uint64 {
+	if x != nil {
+		return x.WinCountedBytesAcked
+	}
+	return 0
+}
+
+func (x *Conn) GetWinCountedBytesSent() uint64 {
+	if x != nil {
+		return x.WinCountedBytesSent
+	}
+	return 0
+}
+
+func (x *Conn) GetWinCountedBytesRetrans() uint64 {
+	if x != nil {
+		return x.WinCountedBytesRetrans
+	}
+	return 0
+}
+
+func (x *Conn) GetWinCountedBusyUs() uint64 {
+	if x != nil {
+		return x.WinCountedBusyUs
 	}
 	return 0
 }
@@ -1390,8 +1423,7 @@ const file_congctl_v1_record_proto_rawDesc = "" +
 	"\x03pop\x18\x03 \x01(\tR\x03pop\x12\x1a\n" +
 	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12'\n" +
 	"\x0fcongctl_version\x18\x05 \x01(\tR\x0econgctlVersion\x12&\n" +
-	"\x05conns\x18\x06 \x03(\v2\x10.congctl.v1.ConnR\x05conns\"\xad\n" +
-	"\n" +
+	"\x05conns\x18\x06 \x03(\v2\x10.congctl.v1.ConnR\x05conns\"\x83\f\n" +
 	"\x04Conn\x12\x14\n" +
 	"\x05netns\x18\x01 \x01(\x04R\x05netns\x12\x16\n" +
 	"\x06cookie\x18\x02 \x01(\x04R\x06cookie\x12\x16\n" +
@@ -1437,7 +1469,11 @@ const file_congctl_v1_record_proto_rawDesc = "" +
 	"\x13win_rwnd_limited_us\x18$ \x01(\x04R\x10winRwndLimitedUs\x12\"\n" +
 	"\rwin_sndbuf_us\x18% \x01(\x04R\vwinSndbufUs\x12(\n" +
 	"\x10win_rate_samples\x18& \x01(\rR\x0ewinRateSamples\x12.\n" +
-	"\x13win_limited_samples\x18' \x01(\rR\x11winLimitedSamples\"\xd1\x14\n" +
+	"\x13win_limited_samples\x18' \x01(\rR\x11winLimitedSamples\x125\n" +
+	"\x17win_counted_bytes_acked\x18( \x01(\x04R\x14winCountedBytesAcked\x123\n" +
+	"\x16win_counted_bytes_sent\x18) \x01(\x04R\x13winCountedBytesSent\x129\n" +
+	"\x19win_counted_bytes_retrans\x18* \x01(\x04R\x16winCountedBytesRetrans\x12-\n" +
+	"\x13win_counted_busy_us\x18+ \x01(\x04R\x10winCountedBusyUs\"\xd1\x14\n" +
 	"\aTcpInfo\x12\x1b\n" +
 	"\tlen_bytes\x18\x01 \x01(\rR\blenBytes\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\rR\x05state\x12\x19\n" +

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 */
+/*
+ * To the treatment and back. A response is treated from its crossing on and goes
+ * back to the default when it is over, so that the next one begins untreated
+ * whatever came before it.
+ *
+ * The treatment of an A/A prefix is the default itself, by the same calls. The
+ * kernel does nothing for a name that a socket already has
+ * (tcp_set_congestion_control), so what is left for A/A to show is all but that.
+ */
+#ifndef CONGCTL_TREAT_H
+#define CONGCTL_TREAT_H
+
+static __always_inline int same_name(const char a[16], const char b[16])
+{
+	const __u64 *x = (const __u64 *)a, *y = (const __u64 *)b;
+	return x[0] == y[0] && x[1] == y[1];
+}
+
+/* Two loads, and no helper: the one that reads strings is of kernels with tracing only. */
+static __always_inline void cong_name(struct tcp_sock *tp, char name[16])
+{
+	const __u64 *from = (const __u64 *)tp->inet_conn.icsk_ca_ops->name;
+	__u64 *w = (__u64 *)name;
+	w[0] = from[0];
+	w[1] = from[1];
+}
+
+static __always_inline int treated(const struct mark *m)
+{
+	return (m->flags & (MARK_SWITCHED | MARK_EVICTED)) == MARK_SWITCHED;
+}
+
+static __always_inline void do_switch(struct bpf_sock_ops *ops, struct mark *m, const struct netns_state *ns,
+				      const struct policy *p, __u64 now)
+{
+	char name[16];
+	__builtin_memcpy(name, p->role == ARM_AA ? ns->default_cong : p->cong, 16);
+	int err = bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name, 16);
+	if (err) {
+		m->applied = APPLIED_FAILED;
+		m->error = err;
+		count(STAT_SWITCH_FAILED);
+		return;
+	}
+	m->applied = APPLIED_T;
+	m->flags |= MARK_SWITCHED;
+	m->flags &= ~MARK_EVICTED;
+	m->switched_ns = now;
+	__builtin_memcpy(m->cong, name, 16);
+	count(STAT_SWITCHED);
+	if (p->cap_bytes_per_s) {
+		__u32 cap = p->cap_bytes_per_s > 0xfffffffe ? 0xfffffffe : p->cap_bytes_per_s;
+		if (bpf_setsockopt(ops, SOL_SOCKET, SO_MAX_PACING_RATE, &cap, sizeof(cap)))
+			count(STAT_CAP_FAILED);
+		else
+			m->flags |= MARK_CAPPED;
+	}
+}
+
+/*
+ * Back to the default, now or in the first callback in which nothing is lost: like the
+ * way in, it must not throw a recovery's state away. With nothing in flight there is
+ * none. What the application has chosen since stays.
+ */
+static __always_inline void go_back(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m)
+{
+	if (tp->snd_una != tp->write_seq && BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) != TCP_CA_OPEN)
+		return;
+	__u64 cookie = bpf_get_netns_cookie(ops);
+	struct netns_state *ns = bpf_map_lookup_elem(&netns, &cookie);
+	if (!ns)
+		return;
+	m->flags &= ~MARK_RETURN;
+	char name[16];
+	cong_name(tp, name);
+	if (same_name(name, m->cong)) {
+		__builtin_memcpy(name, ns->default_cong, 16);
+		if (bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name, 16)) {
+			count(STAT_RETURN_FAILED);
+			return;
+		}
+		count(STAT_RETURNED);
+	}
+	m->flags |= MARK_EVICTED;
+	if (m->flags & MARK_CAPPED) {
+		__u32 none = ~0U;
+		bpf_setsockopt(ops, SOL_SOCKET, SO_MAX_PACING_RATE, &none, sizeof(none));
+		m->flags &= ~MARK_CAPPED;
+	}
+}
+
+#endif
