@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/linux/instance"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/control"
@@ -57,7 +58,6 @@ type stopper struct {
 }
 
 func (g stopper) stop(cmd *cobra.Command, evict bool) error {
-	what := noneTreated
 	running, err := g.carryStop(cmd.Context(), evict)
 	var silent *control.NoAnswer
 	switch {
@@ -67,13 +67,18 @@ func (g stopper) stop(cmd *cobra.Command, evict bool) error {
 		return failed("again in a moment, or sudo congctl stop --force", err)
 	case err != nil:
 		return err
+	}
+	what, err := g.withoutRoutes()
+	switch {
+	case err != nil:
+		return err
 	case !running && !g.whole:
 		return failed("correct the configuration, then congctl stop", fmt.Errorf("no process listens on %s; the stop is recorded in %s, "+
 			"but a congctl with another socket or state_dir goes on treating", g.cfg.Socket, g.cfg.StateDir))
 	case !running && evict:
-		return failed("", errors.New("no congctl is running here, so no connection was moved back; the stop is recorded: "+withoutProcess()+nothingRuns))
+		return failed("", errors.New("no congctl is running here, so no connection was moved back; the stop is recorded: "+what+nothingRuns))
 	case !running:
-		what = withoutProcess() + nothingRuns
+		what += nothingRuns
 	case evict:
 		what += "; connections that this run treated were moved back (congctl events says how many)"
 	}
@@ -93,7 +98,7 @@ func goesOn(cfg config.Config, taken bool) string {
 		goes = "may go on"
 	}
 	if routesLeft() > 0 {
-		return "treatment by routes " + goes + " until the process runs again or a new one starts"
+		return "treatment by routes " + goes + " until the process runs again or --force ends it"
 	}
 	return fmt.Sprintf("treatment %s, and ends at %s at the latest unless the process renews it",
 		goes, time.Now().Add(cfg.Treatment.Expiry).UTC().Format("15:04:05Z"))
@@ -110,12 +115,22 @@ func routesLeft() int {
 
 const noneTreated = "no new connection is treated from now on"
 
-// withoutProcess says what holds once no process runs.
-func withoutProcess() string {
-	if n := routesLeft(); n > 0 {
-		return fmt.Sprintf("routes of the ended congctl (%d) still treat new connections until the next `congctl up` removes them", n)
+// withoutRoutes removes the routes that a stopped congctl cannot have, and says what holds then.
+func (g stopper) withoutRoutes() (what string, err error) {
+	n, err := route.Clear()
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "", failed("use sudo", fmt.Errorf("the stop is recorded, but routes still treat new connections: %w", err))
+	case err != nil:
+		return "", fmt.Errorf("the stop is recorded, but routes still treat new connections: %w", err)
+	case n > 0:
+		return noneTreated + "; " + routesRemoved(n), nil
 	}
-	return noneTreated
+	return noneTreated, nil
+}
+
+func routesRemoved(n int) string {
+	return answer.Count(n, "route") + " that an ended congctl left were removed"
 }
 
 const (
@@ -139,15 +154,18 @@ func (g stopper) byForce(cmd *cobra.Command) error {
 	} else if err != nil {
 		return failed("sudo congctl stop --force, again once the process has gone", fmt.Errorf("%w; the stop is not recorded", err))
 	}
+	holds, left := g.withoutRoutes()
 	again, err := g.record(cmd.Context())
 	var silent *control.NoAnswer
 	switch {
 	case errors.Is(err, instance.ErrRunning), errors.As(err, &silent):
 		return failed("congctl stop", fmt.Errorf("congctl (pid %d) was ended; another congctl was started and has not taken the stop: treatment may go on: %w", h.PID, err))
 	case err != nil:
-		return fmt.Errorf("congctl (pid %d) was ended: %s, but the next start will not know of the stop: %w", h.PID, withoutProcess(), err)
+		return fmt.Errorf("congctl (pid %d) was ended: %s, but the next start will not know of the stop: %w", h.PID, noneTreated, errors.Join(left, err))
+	case left != nil:
+		return left
 	}
-	what := fmt.Sprintf("congctl (pid %d) was ended, and the stop is recorded for the next start: %s", h.PID, withoutProcess())
+	what := fmt.Sprintf("congctl (pid %d) was ended, and the stop is recorded for the next start: %s", h.PID, holds)
 	if again {
 		what = fmt.Sprintf("congctl (pid %d) was ended; another was started meanwhile: it treats no new connection either", h.PID)
 	}

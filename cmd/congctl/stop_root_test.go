@@ -15,6 +15,7 @@ import (
 
 	"github.com/congctl/congctl/internal/linux/netns"
 	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/kernel/route"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -233,15 +234,15 @@ func TestStatusWaits(t *testing.T) {
 	e.stop()
 }
 
-// TestForceTellsOfRoutes: routes outlive their process, and the next start removes them.
-func TestForceTellsOfRoutes(t *testing.T) {
+// newRouteEdge is an edge at tier route whose plan has one network with a route of its own.
+func newRouteEdge(t *testing.T) *edge {
 	cfg := quickSettings()
 	cfg.More = "tier: route"
 	e := newEdge(t, cfg)
 	prefix := prefixOf(t, client(e.networksIn(record.ArmTreatment, 1)[0], 1))
 	ns, err := netns.Current()
 	check(t, err)
-	defer ns.Close()
+	t.Cleanup(func() { ns.Close() })
 	check(t, errors.Join(netns.Veth(ns, "route0", ns, "route1"), ns.Up("route0"), ns.Up("route1"),
 		ns.AddRoute("route0", netns.Route{To: prefix.Netip()}))) // for the treatment's route to copy
 	t.Cleanup(func() {
@@ -249,21 +250,61 @@ func TestForceTellsOfRoutes(t *testing.T) {
 		check(t, errors.Join(err, netlink.LinkDel(link)))
 	})
 	e.keepPlan(e.planFor(prefix))
+	return e
+}
+
+func wantRoutes(t *testing.T, when string, want bool) {
+	t.Helper()
+	n, err := route.Left()
+	check(t, err)
+	if (n > 0) != want {
+		t.Errorf("%s: %d routes of congctl", when, n)
+	}
+}
+
+// TestForceRemovesRoutes: routes outlive their process; a stop by force ends them with it,
+// and any later stop ends those that a killed process left.
+func TestForceRemovesRoutes(t *testing.T) {
+	e := newRouteEdge(t)
 	e.start()
 	e.pause()
 	if _, errs, _ := e.verbWithin(100*time.Millisecond, "stop"); !strings.Contains(errs, "by routes goes on until the process runs again") {
 		t.Errorf("stop: %s", errs)
 	}
-	if out, errs, code := e.verb("stop", "--force"); code != exitOK || !strings.Contains(out, "routes of the ended congctl (2) still treat") {
+	wantRoutes(t, "paused", true)
+	if out, errs, code := e.verb("stop", "--force"); code != exitOK || !strings.Contains(out, "no new connection is treated from now on; 2 routes that an ended congctl left were removed") {
 		t.Errorf("--force: exit code %d: %s%s", code, out, errs)
 	}
 	e.ended()
-	if out := e.must("stop"); !strings.Contains(out, "routes of the ended congctl (2)") {
-		t.Errorf("stop of a dead process: %s", out)
+	wantRoutes(t, "after stop --force", false)
+	for _, verb := range [][]string{{"stop", "--force"}, {"stop"}} {
+		e.must("resume")
+		e.start()
+		wantRoutes(t, "started", true)
+		e.kill()
+		wantRoutes(t, "after kill -9", true)
+		if out := e.must(verb...); !strings.Contains(out, "2 routes that an ended congctl left were removed") {
+			t.Errorf("%v of a dead process: %s", verb, out)
+		}
+		wantRoutes(t, strings.Join(verb, " ")+" without a process", false)
 	}
-	e.start()
-	e.stop()
-	if out := e.must("stop"); strings.Contains(out, "routes") {
-		t.Errorf("after the next start: %s", out)
+}
+
+// TestEachStartRemovesRoutes: a start at a tier that makes no routes removes those of a
+// killed process too, before anything else decides what is treated.
+func TestEachStartRemovesRoutes(t *testing.T) {
+	e := newRouteEdge(t)
+	for _, tier := range []string{"observe", `""`} {
+		e.cfg.More = "tier: route"
+		e.writeConfig()
+		e.start()
+		wantRoutes(t, "tier route", true)
+		e.kill()
+		wantRoutes(t, "after kill -9", true)
+		e.cfg.More = "tier: " + tier
+		e.writeConfig()
+		e.start()
+		wantRoutes(t, "tier "+tier, false)
+		e.kill()
 	}
 }

@@ -18,6 +18,12 @@ func (u *up) openKernel(ctx context.Context) error {
 	}
 	u.probe = p.HeldTo(u.cfg.Tier)
 	u.log.Info(u.tierText())
+	// Whatever this tier treats by: what is left of an earlier one would treat on, unseen.
+	if n, err := route.Clear(); err != nil {
+		return err
+	} else if n > 0 {
+		u.log.Warn(routesRemoved(n))
+	}
 	storage, err := u.openTier(ctx)
 	if err != nil {
 		return err

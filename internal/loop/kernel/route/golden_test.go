@@ -64,7 +64,7 @@ func (w *world) run(d *datadriven.TestData, out *strings.Builder) (err error) {
 		w.tab.all = slices.DeleteFunc(w.tab.all, func(e entry) bool { return e.dst.String() == d.Input && e.proto == Proto })
 	case "open":
 		w.r = newRouter(w.tab, func() int64 { return w.nowS * 1e9 })
-		err = w.r.clear()
+		_, err = clearOf(w.tab)
 	case "refuse":
 		w.tab.refuse = map[string]error{}
 		if d.Input != "" {

@@ -27,13 +27,12 @@ func (h head) ours() bool { return h.proto == Proto && h.metric == metric }
 
 // Report is the result of the last Set, Stop or renewal, with totals since Open.
 type Report struct {
-	Plan     uint64 `json:"plan"`
-	InForce  int    `json:"in_force"` // prefixes that the kernel confirms
-	Routes   int    `json:"routes"`   // routes of ours; a prefix with a route of its own has two
-	Added    int    `json:"added"`
-	Removed  int    `json:"removed"`
-	Skipped  []Skip `json:"skipped,omitempty"`
-	Leftover int    `json:"leftover"` // routes of an earlier process that Open removed
+	Plan    uint64 `json:"plan"`
+	InForce int    `json:"in_force"` // prefixes that the kernel confirms
+	Routes  int    `json:"routes"`   // routes of ours; a prefix with a route of its own has two
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+	Skipped []Skip `json:"skipped,omitempty"`
 	// Drift counts copies whose original had changed, Lost those that something else had
 	// removed or altered, since Open.
 	Drift uint64 `json:"drift"`
@@ -61,8 +60,7 @@ type Router struct {
 	news     *nl.NetlinkSocket    // nil once Follow has it
 }
 
-// Open serves the network namespace of the calling thread and removes what an earlier
-// process left there: routes outlive their process, so the table itself is the journal. It
+// Open serves the network namespace of the calling thread, which [Clear] has cleared. It
 // treats nothing until Set. The caller must Close it. Needs CAP_NET_ADMIN there; Linux
 // 4.0.
 func Open() (*Router, error) {
@@ -77,9 +75,6 @@ func open(bootNs func() int64) (*Router, error) {
 	r := newRouter(s, bootNs)
 	r.close = s.nl.Close
 	if err = s.permitted(); err == nil {
-		err = r.clear()
-	}
-	if err == nil {
 		r.news, err = subscribe()
 	}
 	if err != nil {
@@ -94,13 +89,32 @@ func newRouter(t table, bootNs func() int64) *Router {
 		targeted: map[uint8]*originals{unix.AF_INET: newOriginals(nil), unix.AF_INET6: newOriginals(nil)}}
 }
 
-// clear removes the routes of an earlier process.
-func (r *Router) clear() error {
-	if err := r.retreat(); err != nil {
-		return fmt.Errorf("remove routes of an earlier process: %w", err)
+// Clear removes the routes that an ended process left in the network namespace of the
+// calling thread, and returns how many: routes outlive their process, so the table itself
+// is the journal. Listing needs no privilege, removing CAP_NET_ADMIN.
+func Clear() (removed int, err error) {
+	s, err := dial()
+	if err != nil {
+		return 0, fmt.Errorf("remove routes of an ended congctl: %w", err)
 	}
-	r.report.Leftover, r.report.Removed = r.report.Removed, 0
-	return nil
+	defer s.nl.Close()
+	return clearOf(s)
+}
+
+func clearOf(t table) (removed int, err error) {
+	left, err := own(t)
+	errs := []error{err}
+	for _, e := range left {
+		if err := t.do(step{false, e}); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", step{false, e}, err))
+			continue
+		}
+		removed++
+	}
+	if err = errors.Join(errs...); err != nil {
+		err = fmt.Errorf("remove routes of an ended congctl: %w; by hand: ip route flush proto %d; ip -6 route flush proto %d", err, Proto, Proto)
+	}
+	return removed, err
 }
 
 // Left counts the routes of ours in the network namespace of the calling thread,
