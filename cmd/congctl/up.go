@@ -24,6 +24,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/controller"
+	"github.com/congctl/congctl/internal/loop/journal"
 	"github.com/congctl/congctl/internal/loop/kernel/cpu"
 	"github.com/congctl/congctl/internal/loop/kernel/enforce"
 	"github.com/congctl/congctl/internal/loop/kernel/route"
@@ -208,7 +209,9 @@ func (u *up) onWindow(ctx context.Context, w agent.ClosedWindow) {
 	if u.meter != nil {
 		u.meter.Window(w.Start)
 	}
-	u.prune(ctx)
+	if w.Unknown == "" {
+		u.prune(ctx, time.Now().Unix())
+	}
 }
 
 // alarm is an event that begins or ends an alarm.
@@ -270,13 +273,19 @@ func (u *up) tellWaiting(ctx context.Context) {
 	}
 }
 
-// prune deletes what is older than the configuration keeps. Once a window is often
-// enough: each call deletes one window's worth.
-func (u *up) prune(ctx context.Context) {
-	now := time.Now()
-	err := u.store.Prune(ctx, u.keep.Load().Before(now.Unix()))
-	if u.meter != nil {
-		err = errors.Join(err, goodputDir(u.cfg).Prune(now.Add(-u.cfg.Goodput.Keep).Unix()))
+// prune deletes what is older than the configuration keeps, once a window and by a clock
+// that is believed: the window that has become too old, and one more, which works off what
+// a pause or a shorter time to keep has left.
+func (u *up) prune(ctx context.Context, now int64) {
+	window := int64(u.cfg.Window / time.Second)
+	believed, err := journal.Believed(ctx, u.store, now, window)
+	if err == nil && believed {
+		before := u.keep.Load().Before(now)
+		before.Span = 2 * window
+		err = u.store.Prune(ctx, before)
+		if u.meter != nil {
+			err = errors.Join(err, goodputDir(u.cfg).Prune(now-int64(u.cfg.Goodput.Keep/time.Second)))
+		}
 	}
 	if err != nil && ctx.Err() == nil {
 		u.log.Error("drop what is older than store.keep_* and goodput.keep", "err", err)

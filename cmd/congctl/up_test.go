@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -77,6 +78,43 @@ func TestAFailingRoundIsAnAlarmOfTheStatus(t *testing.T) {
 	}
 	if want := []string{"alarm-round", "alarm-over"}; !reflect.DeepEqual(kinds, want) {
 		t.Errorf("events %q, want %q", kinds, want)
+	}
+}
+
+// A clock that jumps ahead deletes nothing, whether its windows are known or not; one that has
+// been at work for a day deletes what is due.
+func TestWrongClockPrunesNothing(t *testing.T) {
+	u, _ := newLoop(t)
+	window := int64(u.cfg.Window / time.Second)
+	const day, year = 86400, 365 * 86400
+	start := int64(1_800_000_000) / window * window
+	commit := func(at int64) {
+		check(t, u.store.CommitRound(t.Context(), &journal.Commit{Closed: true, Start: at}))
+	}
+	kept := func() int {
+		heads, err := u.store.Heads(t.Context(), 0, math.MaxInt64)
+		check(t, err)
+		return len(heads)
+	}
+	for i := range int64(45) {
+		commit(start + i*window)
+	}
+	ahead := start + 45*window + year
+	for i := range int64(3) { // each a round of the wrong clock
+		commit(ahead + i*window)
+		u.prune(t.Context(), ahead+(i+1)*window)
+	}
+	if n := kept(); n != 48 {
+		t.Errorf("%d of 48 windows are left after a step of a year", n)
+	}
+	last := start + int64(u.cfg.Store.KeepWindows/time.Second) + 10*window
+	for at := last - day; at < last; at += window {
+		commit(at)
+	}
+	was := kept()
+	u.prune(t.Context(), last) // ten are due
+	if n := kept(); n != was-2 {
+		t.Errorf("%d windows deleted by a clock that is believed, want 2", was-n)
 	}
 }
 

@@ -96,7 +96,9 @@ func Inputs(ctx context.Context, r Recorded, from, to, windowSeconds int64, each
 }
 
 // Before is, in Unix seconds, from when on each part of a store is kept; 0 keeps all.
-type Before struct{ Windows, Rounds, Events, Plans int64 }
+// Span bounds what one pruning deletes of each part: what lies within so many seconds
+// of its oldest; 0 deletes all that is due.
+type Before struct{ Windows, Rounds, Events, Plans, Span int64 }
 
 // Keys of the settings that congctl keeps.
 const (

@@ -144,17 +144,15 @@ func readFile(path string, fn func(*goodput.Row, *goodput.Batch)) (torn int, err
 	return torn, nil
 }
 
-// Prune deletes the files of days that ended before unix.
+// Prune deletes the oldest file, if its day ended before unix: one a call, so that a clock
+// that is wrong for a moment costs no more.
 func (d Dir) Prune(unix int64) error {
 	names, err := d.names()
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, n := range names {
-		if n < filepath.Base(d.file(unix)) {
-			errs = append(errs, os.Remove(filepath.Join(string(d), n)))
-		}
+	if len(names) == 0 || names[0] >= filepath.Base(d.file(unix)) {
+		return nil
 	}
-	return errors.Join(errs...)
+	return os.Remove(filepath.Join(string(d), names[0]))
 }

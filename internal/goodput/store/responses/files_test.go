@@ -135,11 +135,13 @@ func TestPrune(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := d.Prune(noon + 2*day); err != nil {
-		t.Fatal(err)
-	}
-	if names, _ := d.names(); strings.Join(names, " ") != "goodput-2026-11-22.jsonl goodput-2026-11-23.jsonl" {
-		t.Error(names)
+	for _, want := range []string{"goodput-2026-11-21.jsonl ", "", ""} { // one a call
+		if err := d.Prune(noon + 2*day); err != nil {
+			t.Fatal(err)
+		}
+		if names, _ := d.names(); strings.Join(names, " ") != want+"goodput-2026-11-22.jsonl goodput-2026-11-23.jsonl" {
+			t.Error(names)
+		}
 	}
 }
 

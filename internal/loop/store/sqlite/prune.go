@@ -16,20 +16,39 @@ func (s *Store) Prune(ctx context.Context, b Before) error {
 	if s.write == nil {
 		return s.refuseWrite("prune")
 	}
-	err := s.pruneWindows(ctx, b.Windows)
+	before, err := s.within(ctx, b.Windows, b.Span, "window_heads", "start")
+	if err == nil {
+		err = s.pruneWindows(ctx, before)
+	}
 	for _, t := range []struct {
-		before            int64
-		table, key, where string
+		before               int64
+		table, key, at, stay string
 	}{
-		{b.Rounds, "rounds", "round_start", "round_start < ?"},
-		{b.Events, "events", "id", "at < ?"},
-		{b.Plans, "plans", "serial", "created < ? AND serial < (SELECT max(serial) FROM plans)"},
+		{b.Rounds, "rounds", "round_start", "round_start", ""},
+		{b.Events, "events", "id", "at", ""},
+		{b.Plans, "plans", "serial", "created", " AND serial < (SELECT max(serial) FROM plans)"},
 	} {
 		if err == nil {
-			err = s.pruneTable(ctx, t.before, t.table, t.key, t.where)
+			before, err = s.within(ctx, t.before, b.Span, t.table, t.at)
+		}
+		if err == nil {
+			err = s.pruneTable(ctx, before, t.table, t.key, t.at+" < ?"+t.stay)
 		}
 	}
 	return explain(s.path, "prune", err)
+}
+
+// within holds before down to what is at most span older than the oldest.
+func (s *Store) within(ctx context.Context, before, span int64, table, at string) (int64, error) {
+	if span == 0 {
+		return before, nil
+	}
+	var oldest sql.NullInt64
+	err := s.read.QueryRowContext(ctx, "SELECT min("+at+") FROM "+table).Scan(&oldest)
+	if !oldest.Valid {
+		return before, err
+	}
+	return min(before, oldest.Int64+span), err
 }
 
 func (s *Store) pruneTable(ctx context.Context, before int64, table, key, where string) error {

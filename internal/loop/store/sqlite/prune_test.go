@@ -38,6 +38,30 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// However late the clock, one pruning deletes only what its span allows of each part.
+func TestPruneWithinItsSpan(t *testing.T) {
+	s := newStore(t)
+	rng := rand.New(rand.NewPCG(8, 10))
+	const n = 45
+	for i := range n {
+		if err := s.CommitRound(bg, sampleCommit(rng, i, 3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late := first + int64(365*86400)
+	for i := range 3 {
+		if err := s.Prune(bg, Before{Windows: late, Rounds: late, Events: late, Plans: late, Span: 600}); err != nil {
+			t.Fatal(err)
+		}
+		c, err := readAll(s)
+		heads, herr := s.Heads(bg, 0, math.MaxInt64)
+		want := n - 2*(i+1)
+		if err != nil || herr != nil || len(heads) != want || len(c.Rounds) != want || len(c.Plans) < want || len(c.Events) < want {
+			t.Errorf("after %d: %d windows, %d rounds, %d plans, %d events (%v, %v), want %d", i+1, len(heads), len(c.Rounds), len(c.Plans), len(c.Events), err, herr, want)
+		}
+	}
+}
+
 func TestPruneBatchesHoldWholeWindows(t *testing.T) {
 	heads := []Head{{Start: 0, Rows: pruneBatch + 5, Note: ""}, {Start: 1, Rows: 10, Note: ""}, {Start: 2, Rows: pruneBatch - 10, Note: ""}, {Start: 3, Rows: 1, Note: ""}}
 	var sizes []int
