@@ -81,13 +81,28 @@ func (e *Enforcer) Sweep(req abi.SweepRequest) (abi.Sweep, error) {
 		return abi.Sweep{}, fmt.Errorf("open iterator: %w", err)
 	}
 	defer it.Close()
-	if _, err := io.Copy(io.Discard, it); err != nil {
+	if err := walk(it); err != nil {
 		return abi.Sweep{}, fmt.Errorf("walk sockets: %w", err)
 	}
 	if err := s.objs.Sweep.Lookup(uint32(0), &v); err != nil {
 		return abi.Sweep{}, fmt.Errorf("read sweep: %w", err)
 	}
 	return v.Sweep, nil
+}
+
+// maxRests of a walk: a thousand million sockets, more than a host can have.
+const maxRests = 1000
+
+// walk reads an iterator to its end. The kernel rests after a million sockets for which the
+// program printed nothing (bpf_seq_read, MAX_ITER_OBJECTS): EAGAIN, and the next read goes
+// on where it stopped.
+func walk(it io.Reader) (err error) {
+	for range maxRests {
+		if _, err = io.Copy(io.Discard, it); !errors.Is(err, unix.EAGAIN) {
+			return err
+		}
+	}
+	return err
 }
 
 func (s *sweeper) Close() error {
