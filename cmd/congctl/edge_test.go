@@ -31,6 +31,8 @@ type edge struct {
 	cmd  *exec.Cmd
 	log  *lockedBuffer
 	done chan error
+	// program makes the process of `up`.
+	program func(args ...string) *exec.Cmd
 }
 
 // settings are the keys that tests change.
@@ -70,7 +72,7 @@ func newEdge(t testing.TB, cfg settings) *edge {
 	check(t, prepareLoopback())
 	dir, err := os.MkdirTemp("", "edge") // short: a unix socket's path is
 	check(t, err)
-	e := &edge{t: t, dir: dir, cfg: cfg}
+	e := &edge{t: t, dir: dir, cfg: cfg, program: program}
 	t.Cleanup(func() {
 		e.kill()
 		if t.Failed() && e.log != nil {
@@ -114,7 +116,7 @@ func (e *edge) launch(env ...string) {
 
 func (e *edge) launchTo(stderr io.Writer, env ...string) {
 	e.t.Helper()
-	e.cmd = program("up", "-c", e.configPath())
+	e.cmd = e.program("up", "-c", e.configPath())
 	e.cmd.Env = append(e.cmd.Env, env...)
 	e.cmd.Stderr = stderr
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -44,6 +44,22 @@ func attachThief(t testing.TB) {
 	})
 }
 
+// attachAlone attaches a sock_ops program that excludes a second one.
+func attachAlone(t testing.TB) {
+	t.Helper()
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: thiefName, Type: ebpf.SockOps, License: "GPL",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 1), asm.Return()}})
+	check(t, err)
+	cg, err := os.Open(os.Getenv(cgroupEnv))
+	check(t, err)
+	check(t, link.RawAttachProgram(link.RawAttachProgramOptions{Target: int(cg.Fd()), Program: prog, Attach: ebpf.AttachCGroupSockOps}))
+	t.Cleanup(func() {
+		check(t, link.RawDetachProgram(link.RawDetachProgramOptions{Target: int(cg.Fd()), Program: prog, Attach: ebpf.AttachCGroupSockOps}))
+		cg.Close()
+		prog.Close()
+	})
+}
+
 // TestTheftIsAlarmedWithinAMinute lets another program take the callbacks of ten
 // connections. The agent sleeps meanwhile: a sweep that comes just then would give
 // them back before anything is seen of the theft.

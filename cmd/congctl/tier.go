@@ -54,6 +54,7 @@ func (u *up) openTier(ctx context.Context) (storage int, err error) {
 			return storage, err
 		}
 		u.probe.Tier, u.probe.Reasons = enforce.TierRoute, []string{err.Error()}
+		u.probe = u.probe.HeldTo(u.cfg.Tier)
 		u.log.Warn(u.tierText())
 	}
 	if u.probe.Tier >= enforce.TierRoute {

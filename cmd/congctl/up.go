@@ -42,7 +42,7 @@ func newUp(g *global) *cobra.Command {
 		Long: `up measures this host's TCP connections, decides once per window which client
 networks to treat, and treats them, until SIGTERM or SIGINT. SIGHUP reloads the
 configuration. It needs root (or CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN, and
-CAP_SYS_ADMIN for other namespaces) and Linux 5.15 to treat single connections;
+CAP_SYS_ADMIN for other namespaces) and Linux 5.15 to treat;
 the first lines of the log say what this kernel can do.`,
 		Example: "  sudo congctl up\n  sudo congctl up -c /etc/congctl/congctl.yml",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -80,7 +80,7 @@ const ourProgram = "congctl_sockops"
 func checkCgroup(f *Facts) Finding {
 	if f.System.Cgroup2 == "" {
 		return warn("no cgroup2 is mounted").
-			because("congctl up attaches its eBPF program to it; without it, it treats by routes").
+			because("congctl up attaches its eBPF program to it; without it, it only observes").
 			fix("sudo mkdir -p /sys/fs/cgroup/unified && sudo mount -t cgroup2 none /sys/fs/cgroup/unified", "sudo umount /sys/fs/cgroup/unified")
 	}
 	return ok("cgroup2 is mounted at %s", f.System.Cgroup2)
@@ -91,7 +91,7 @@ func checkBTF(f *Facts) Finding {
 		return ok("the kernel has BTF (/sys/kernel/btf/vmlinux)")
 	}
 	return warn("the kernel has no BTF (/sys/kernel/btf/vmlinux)").
-		because("congctl up needs it to load its eBPF program, and treats by routes without it; host check and host enable do not need it").
+		because("congctl up needs it to load its eBPF program, and only observes without it; host check and host enable do not need it").
 		fix("use a kernel with CONFIG_DEBUG_INFO_BTF: "+first(f.newerKernel()), "")
 }
 

@@ -26,6 +26,7 @@ func (local) Tier() (string, []string, error) {
 	if err != nil {
 		return "", nil, err
 	}
+	p = p.HeldTo("")
 	return p.Tier.String(), p.Reasons, nil
 }
 

@@ -46,8 +46,15 @@ type Probe struct {
 	Available []string `json:"available_congestion_control"`
 }
 
-// HeldTo lowers the kernel's abilities to a configured tier; "" is the best.
+// byRoutes: routes treat whole connections, from the first byte, which is another experiment
+// than eBPF's. So they are for those who ask.
+const byRoutes = "congctl treats by routes only where `tier: route` asks for it"
+
+// HeldTo lowers the kernel's abilities to a configured tier; "" is the best by eBPF.
 func (p Probe) HeldTo(tier string) Probe {
+	if tier == "" && (p.Tier == TierRoute || p.Tier == TierBasic) {
+		p.Tier, p.Reasons = TierObserve, append(slices.Clone(p.Reasons), byRoutes)
+	}
 	for t, name := range tierNames {
 		if name == tier && Tier(t) < p.Tier {
 			p.Reasons = []string{"limited to it by the configuration; this kernel allows " + p.Tier.String()}
@@ -99,6 +106,14 @@ func (p *Probe) probeBPF(code uint32) error {
 		}
 		p.Cgroup = root
 	}
+	have, err := capabilities()
+	if err != nil {
+		return err
+	}
+	if lacks := lacking(have); len(lacks) > 0 {
+		p.say(TierRoute, "no eBPF without %s: run as root, or grant it (kernel %s was not asked further)", strings.Join(lacks, ", "), p.Kernel)
+		return nil
+	}
 	for _, h := range []struct {
 		fn          asm.BuiltinFunc
 		name, since string
@@ -109,7 +124,7 @@ func (p *Probe) probeBPF(code uint32) error {
 		switch err := features.HaveProgramHelper(ebpf.SockOps, h.fn); {
 		case err == nil:
 		case errors.Is(err, os.ErrPermission):
-			p.say(TierObserve, "no permission to load eBPF; run as root or grant CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN")
+			p.say(TierRoute, "no permission to load eBPF, for all its capabilities: a user namespace, a security module or seccomp forbids it")
 			return nil
 		case errors.Is(err, ebpf.ErrNotSupported):
 			tier := TierBasic

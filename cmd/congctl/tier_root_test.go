@@ -1,0 +1,49 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/congctl/congctl/internal/loop/control"
+)
+
+// TestMissingCapabilityIsNamed: without CAP_PERFMON the kernel answers as an old one would. congctl
+// names the capability and treats nothing, rather than by routes from the first byte.
+func TestMissingCapabilityIsNamed(t *testing.T) {
+	e := newEdge(t, quickSettings())
+	self, err := os.Executable()
+	check(t, err)
+	e.program = func(args ...string) *exec.Cmd {
+		cmd := program(args...)
+		cmd.Args = append([]string{"setpriv", "--bounding-set=-perfmon,-sys_admin", self}, args...)
+		cmd.Path, err = exec.LookPath("setpriv")
+		check(t, err)
+		return cmd
+	}
+	e.start()
+	s, err := e.status()
+	check(t, err)
+	for _, want := range []string{"CAP_PERFMON", "`tier: route`"} {
+		if !strings.Contains(s.TierReason, want) {
+			t.Errorf("the reason %q does not say %q", s.TierReason, want)
+		}
+	}
+	if s.Tier != "observe" || strings.Contains(s.TierReason, "Linux 5.") || strings.Contains(s.TierReason, "CAP_BPF,") {
+		t.Errorf("tier %s: %s", s.Tier, s.TierReason)
+	}
+	e.stop()
+}
+
+// TestTakenCgroupIsObserved: a foreign program that excludes ours makes congctl watch, not treat
+// by routes unasked.
+func TestTakenCgroupIsObserved(t *testing.T) {
+	e := newEdge(t, quickSettings())
+	attachAlone(t)
+	e.launch()
+	e.awaitStatus("tier observe", func(s control.Status) bool {
+		return s.Tier == "observe" && strings.Contains(s.TierReason, "BPF_F_ALLOW_MULTI") && strings.Contains(s.TierReason, "`tier: route`")
+	})
+	e.stop()
+}
