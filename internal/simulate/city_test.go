@@ -69,6 +69,32 @@ func TestTownWithoutExperiment(t *testing.T) {
 	}
 }
 
+// TestTownOfSmallEffects: 1.5 x with three connections a window is found, kept, and seldom doubted. Of
+// 20 such cities 87 % of the helped are promoted after three days, with 0.05 second looks a promotion.
+func TestTownOfSmallEffects(t *testing.T) {
+	var inForce, helped, promotions, retrials, vain int
+	for seed := uint64(1); seed <= 3; seed++ {
+		o := town(seed, true)
+		o.Hours, o.World = 72, city.Three
+		w, err := walk(t.Context(), o, true, func(float64) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		promotions, retrials = promotions+w.promotions, retrials+w.retrials
+		for i, l := range w.lives {
+			if p := &w.city.Places[i]; w.force.treatable(i) {
+				helped += one(p.Helped())
+				inForce += one(p.Helped() && l.promoted)
+				vain += one(p.Factor < useless && l.trusted > 0)
+			}
+		}
+	}
+	t.Logf("%d of %d helped promoted, %d promotions, %d second looks, %d useless", inForce, helped, promotions, retrials, vain)
+	if 4*inForce < 3*helped || 10*retrials > promotions || vain > 0 {
+		t.Errorf("%d of %d helped promoted, %d promotions, %d second looks, %d useless", inForce, helped, promotions, retrials, vain)
+	}
+}
+
 // TestTownIsOne: the same seed gives the same report, another one another, and knowing
 // the truth is worth more than not.
 func TestTownIsOne(t *testing.T) {

@@ -148,7 +148,7 @@ func TestRules(t *testing.T) {
 	want.WindowSeconds, want.LookbackSeconds, want.MaxAgeSeconds = 120, 12*60, 12*3600
 	want.SelectDuty, want.MaxNewPerRound, want.MaxSelected, want.MaxTracked = 0.7, 4, 40, 9000
 	w := &want.Trial
-	w.BlockSeconds, w.WashoutSeconds, w.SecondLookSeconds = 12*60, 120, 108*60
+	w.BlockSeconds, w.WashoutSeconds = 12*60, 120
 	w.BudgetSeconds, w.EvidenceSeconds, w.CooldownSeconds, w.MaxCooldownSeconds = 144*60, 576*60, 576*60, 8*576*60
 	want.Guards.Allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	want.Guards.Never = []policy.Listed{{Net: netip.MustParsePrefix("198.18.0.0/15")}, {Net: netip.MustParsePrefix("203.0.113.0/24")}}

@@ -18,7 +18,7 @@ func triedRules() Rules {
 	r := cityRules()
 	r.MaxSelected, r.MaxNewPerRound = 12, 3
 	r.Trial = Trial{On: true, BlockSeconds: 600, WashoutSeconds: 300, GroupTrial: 2, GroupPromoted: 4, FalseShare: 0.2,
-		BudgetSeconds: 6000, CooldownSeconds: 4500, MaxCooldownSeconds: 12000, EvidenceSeconds: 12000, SecondLookSeconds: 2400}
+		BudgetSeconds: 6000, CooldownSeconds: 4500, MaxCooldownSeconds: 12000, EvidenceSeconds: 12000}
 	return r
 }
 

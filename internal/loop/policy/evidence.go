@@ -42,7 +42,7 @@ func (e *Engine) weigh(round int64) {
 	e.noise, e.loss = effect.EstimateNoise(all), effect.EstimateLoss(all)
 	for _, t := range judged {
 		t.trial.evidence = effect.Judge(t.trial.pairs, e.noise)
-		t.trial.verdict = e.exit(t, round)
+		t.trial.verdict = e.exit(t)
 	}
 	e.promotions(judged, record.ArmNone, round)
 	e.promotions(judged, record.ArmAA, round)
@@ -90,7 +90,7 @@ func (b block) group() (groupLen int, number int64) {
 var needed = -math.Log(effect.Alpha)
 
 // exit reports whether the evidence ends the present state of a prefix.
-func (e *Engine) exit(t *track, round int64) verdict {
+func (e *Engine) exit(t *track) verdict {
 	l := t.trial
 	if t.chosen.State == StateAlways {
 		return verdict{}
@@ -104,11 +104,10 @@ func (e *Engine) exit(t *track, round int64) verdict {
 	if t.chosen.State != StatePromoted {
 		return verdict{}
 	}
-	if !evident(l.pairs, e.noise) {
-		return verdict{EventRetired, fmt.Sprintf("benefit not evident in the last %s: %s",
-			durationText(e.rules.Trial.EvidenceSeconds), effectText(l.evidence))}
+	if len(l.pairs) == 0 {
+		return verdict{EventRetired, fmt.Sprintf("no pair in the last %s to show a benefit", durationText(e.rules.Trial.EvidenceSeconds))}
 	}
-	if slower, why := e.secondLook(t, round); slower {
+	if faded, why := effect.Faded(l.pairs, e.noise); faded {
 		return verdict{EventRetrial, why}
 	}
 	return verdict{}
@@ -122,41 +121,6 @@ func (e *Engine) costPairs(t *track) []effect.Pair {
 		return p[len(p)-2:]
 	}
 	return p
-}
-
-// evident reports whether benefit was shown at any pair. Evidence once above the bound
-// stays evidence; otherwise a prefix that just passed would leave with its next dull pair.
-func evident(pairs []effect.Pair, n effect.Noise) bool {
-	for k := range pairs {
-		if effect.Judge(pairs[:k+1], n).LogEBenefit >= needed {
-			return true
-		}
-	}
-	return false
-}
-
-// secondLook compares the control block that has just ended with the treated blocks of
-// the last SecondLookSeconds. Evidence of a day is slow to turn; this is not, and it
-// costs only a new trial, not the treatment.
-func (e *Engine) secondLook(t *track, round int64) (slower bool, why string) {
-	ended := e.blockOf(round) - 1
-	first := ended + 1 - e.rules.Trial.SecondLookSeconds/e.rules.Trial.BlockSeconds
-	var p effect.Pair
-	for _, b := range t.trial.blocks {
-		switch {
-		case b.groupLen == 0 || b.number < first || b.number > ended:
-		case b.arm != record.ArmControl:
-			p.T = append(p.T, b.Block)
-		case b.number == ended:
-			p.C = b.Block
-		}
-	}
-	treated := p.Treated().N
-	if min(treated, p.C.N) < e.rules.MinSamples || p.LogRatio() > 0 {
-		return false, ""
-	}
-	return true, fmt.Sprintf("treated blocks of the last %s not faster than the control block just ended: rate x %.2f, %d and %d connections",
-		durationText(e.rules.Trial.SecondLookSeconds), math.Exp(p.LogRatio()), treated, p.C.N)
 }
 
 // promotions judges all prefixes on trial in one role together. A/A prefixes are judged

@@ -134,13 +134,13 @@ func (o *triedOracle) weigh(round int64) {
 			if o.plan[p].Role != role {
 				continue
 			}
-			o.due[p] = o.exit(p, noise, round)
+			o.due[p] = o.exit(p, noise)
 			if o.plan[p].State == StateTrial {
 				trying, logE = append(trying, p), append(logE, effect.Judge(o.known[p], noise).LogEBenefit)
 			}
 		}
 		for p, c := range o.cooling {
-			if c.Until-o.wait(c.Row)+2*o.rules.Trial.BudgetSeconds > round && o.draws.Role(p) == role {
+			if c.Until-o.wait(c.Row)+o.rules.Trial.EvidenceSeconds > round && o.draws.Role(p) == role {
 				logE = append(logE, -1000)
 			}
 		}
@@ -152,7 +152,7 @@ func (o *triedOracle) weigh(round int64) {
 	}
 }
 
-func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) EventKind {
+func (o *triedOracle) exit(p record.Prefix, noise effect.Noise) EventKind {
 	pairs, promoted := o.known[p], o.plan[p].State == StatePromoted
 	if o.plan[p].State == StateAlways {
 		return ""
@@ -168,35 +168,13 @@ func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) Eve
 	if !promoted {
 		return ""
 	}
-	shown := false
-	for k := range pairs {
-		shown = shown || effect.Judge(pairs[:k+1], noise).LogEBenefit >= 2.995732273553991
-	}
-	switch {
-	case !shown:
+	if len(pairs) == 0 {
 		return EventRetired
-	case o.slower(p, round):
+	}
+	if faded, _ := effect.Faded(pairs, noise); faded {
 		return EventRetrial
 	}
 	return ""
-}
-
-// slower is the second look.
-func (o *triedOracle) slower(p record.Prefix, round int64) bool {
-	t := o.rules.Trial
-	var control effect.Block
-	var sum, blocks, conns float64
-	for _, b := range o.blocks(p) {
-		end := (b.number + 1) * t.BlockSeconds
-		recent := end <= round/t.BlockSeconds*t.BlockSeconds && end > round/t.BlockSeconds*t.BlockSeconds-t.SecondLookSeconds
-		switch {
-		case b.arm == record.ArmTreatment && recent:
-			sum, blocks, conns = sum+b.MeanLog, blocks+1, conns+float64(b.N)
-		case b.arm == record.ArmControl && end == round/t.BlockSeconds*t.BlockSeconds:
-			control = b.Block
-		}
-	}
-	return conns >= float64(o.rules.MinSamples) && control.N >= o.rules.MinSamples && sum/blocks <= control.MeanLog
 }
 
 func (o *triedOracle) wait(row int) int64 {
@@ -232,10 +210,10 @@ func (o *triedOracle) missed(since, round int64) (n int64) {
 	return n
 }
 
-// budget: a trial whose evidence of benefit is 10 already has twice the time.
+// budget: a trial whose evidence of benefit is 3 has all the time that evidence counts.
 func (o *triedOracle) budget(p record.Prefix) int64 {
-	if effect.Judge(o.known[p], o.noise).LogEBenefit >= 2.302585092994046 { // ln 10
-		return 2 * o.rules.Trial.BudgetSeconds
+	if effect.Judge(o.known[p], o.noise).LogEBenefit >= 1.0986122886681098 { // ln 3
+		return o.rules.Trial.EvidenceSeconds
 	}
 	return o.rules.Trial.BudgetSeconds
 }

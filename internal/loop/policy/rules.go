@@ -56,7 +56,6 @@ type Trial struct {
 	CooldownSeconds    int64   `yaml:"cooldown_seconds" json:"cooldown_seconds"`         // after the first retirement; doubled at each one in a row
 	MaxCooldownSeconds int64   `yaml:"max_cooldown_seconds" json:"max_cooldown_seconds"` // and at most this
 	EvidenceSeconds    int64   `yaml:"evidence_seconds" json:"evidence_seconds"`         // older pairs no longer count
-	SecondLookSeconds  int64   `yaml:"second_look_seconds" json:"second_look_seconds"`   // treated blocks this far back against the control block just ended
 }
 
 // Guards are the conditions under which a slow prefix is still not treated.
@@ -133,7 +132,6 @@ func DefaultTrial() Trial {
 		CooldownSeconds:    24 * 3600,     // s: another day, the same hour of it
 		MaxCooldownSeconds: 8 * 24 * 3600, // s: a treatment that does not help is tried once a week, since paths do change
 		EvidenceSeconds:    24 * 3600,     // s: with all of the history, an effect that turns is not seen within a day
-		SecondLookSeconds:  9 * 30 * 60,   // s: nine blocks, a whole group and one more
 	}
 }
 

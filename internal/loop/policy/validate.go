@@ -140,8 +140,6 @@ func (t Trial) check(f *faults, w int64) {
 	f.want(t.CooldownSeconds >= 0, "trial.cooldown_seconds", t.CooldownSeconds, "write 0 or more seconds")
 	f.want(t.MaxCooldownSeconds >= t.CooldownSeconds && t.MaxCooldownSeconds >= 0 && t.MaxCooldownSeconds <= maxCooldown,
 		"trial.max_cooldown_seconds", t.MaxCooldownSeconds, fmt.Sprintf("write at least trial.cooldown_seconds, %d, and at most a year", t.CooldownSeconds))
-	f.want(t.SecondLookSeconds >= 2*b && t.SecondLookSeconds <= maxCooldown, "trial.second_look_seconds", t.SecondLookSeconds,
-		fmt.Sprintf("write at least two blocks, %d s", 2*b))
 }
 
 // checkNamed: a range that holds no whole client prefix would never take effect, and a
