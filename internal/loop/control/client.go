@@ -40,6 +40,10 @@ func NewClient(path string) *Client {
 func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", c.path)
+	for errors.Is(err, syscall.EAGAIN) && ctx.Err() == nil { // a flood fills the queue, which a server that runs empties
+		time.Sleep(10 * time.Millisecond)
+		conn, err = d.DialContext(ctx, "unix", c.path)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -23,11 +23,10 @@ func PeerOf(ctx context.Context) (Peer, bool) {
 }
 
 func withPeer(ctx context.Context, c net.Conn) context.Context {
-	p, ok := peer(c)
-	if !ok {
-		return ctx
+	if s, ok := c.(*slot); ok && s.known {
+		return context.WithValue(ctx, peerKey{}, s.peer)
 	}
-	return context.WithValue(ctx, peerKey{}, p)
+	return ctx
 }
 
 func peer(c net.Conn) (Peer, bool) {

@@ -89,7 +89,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		ErrorLog:          slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- hs.Serve(s.listen) }()
+	go func() { ended <- hs.Serve(&slots{Listener: s.listen, max: maxConns}) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve %s: %w", s.opt.Path, err)
