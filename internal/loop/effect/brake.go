@@ -149,20 +149,12 @@ func (p Pair) bet(m float64) float64 {
 	return float64(len(p.T)+1) / sum
 }
 
-// A site is what one customer of an address registry usually has at most: a /48 of IPv6, a /20 of
-// IPv4. Its networks count together as one, so that 256 of them cannot outvote everybody else.
-const siteBitsV6, siteBitsV4 = 48, 20
-
-// sites returns each prefix's site. An edge whose networks lie in fewer than fewestSites, as one of
+// sites returns each prefix's site, whose networks count together as one. An edge whose networks lie in fewer than fewestSites, as one of
 // a single town may, could never brake: there each /24 counts for itself.
 func sites(pairs []Pair) map[record.Prefix]record.Prefix {
 	site, all := map[record.Prefix]record.Prefix{}, map[record.Prefix]bool{}
 	for _, p := range pairs {
-		bits := 64 - siteBitsV6
-		if p.Prefix>>32 == 0 {
-			bits = 32 - siteBitsV4
-		}
-		s := p.Prefix >> bits << bits
+		s := p.Prefix.Site()
 		site[p.Prefix], all[s] = s, true
 	}
 	if len(all) < fewestSites {

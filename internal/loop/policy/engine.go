@@ -14,13 +14,14 @@ import (
 
 // Engine holds one PoP's prefixes. It is not safe for concurrent use.
 type Engine struct {
-	rules   Rules
-	started bool
-	now     uint32                   // number of the last window taken
-	tracks  []*track                 // by prefix
-	rounds  []round                  // oldest first, at most MaxAgeSeconds of them
-	in      Input                    // of the last round, without rows
-	always  map[record.Prefix]string // the reasons of Rules.Always
+	rules     Rules
+	started   bool
+	now       uint32                   // number of the last window taken
+	tracks    []*track                 // by prefix
+	rounds    []round                  // oldest first, at most MaxAgeSeconds of them
+	siteShare float64                  // share that one site may have, in this window
+	in        Input                    // of the last round, without rows
+	always    map[record.Prefix]string // the reasons of Rules.Always
 
 	// With the experiment only.
 	draws   Draws

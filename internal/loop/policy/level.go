@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/congctl/congctl/internal/tcp/record"
 	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
@@ -13,7 +15,8 @@ import (
 //	              than MinSamples, sum(n m) / sum(n) over this and earlier windows
 //	              of the lookback, newest first and each taken whole, until there
 //	              are enough; unknown if there never are
-//	boundary    = type-7 quantile GroupShare of the performances that are ranked
+//	boundary    = type-7 quantile GroupShare of the performances that are ranked,
+//	              weighted so that no site outvotes the others
 //	in the group = performance <= boundary
 //
 // A selected prefix has few control rows. Without it, each selection would raise the
@@ -63,38 +66,50 @@ func (t *track) ranksOnly(now uint32, r Rules) bool {
 	return n >= r.MinSamples
 }
 
+// rounding: a performance can be a mean of equal ones, and be off from them in the last bit.
+const rounding = 1e-9
+
+// ranked is a prefix that draws the boundary.
+type ranked struct {
+	perf float64 // bytes/s
+	site record.Prefix
+}
+
 // levels computes the level of all prefixes at window e.now, draws the boundary and extends
 // the histories.
 func (e *Engine) levels(d *Decision) {
 	levels := make([]level, len(e.tracks))
-	perfs := make([]float64, 0, len(e.tracks))
+	list := make([]ranked, 0, len(e.tracks))
 	for i, t := range e.tracks {
 		l := t.level(e.now, e.rules)
+		levels[i] = l
 		switch {
 		case l.known:
 			d.Known++
-			perfs = append(perfs, l.perf)
+			list = append(list, ranked{l.perf, t.prefix.Site()})
 		case t.ranksOnly(e.now, e.rules):
-			perfs = append(perfs, t.last)
+			list = append(list, ranked{t.last, t.prefix.Site()})
 		}
-		levels[i] = l
 	}
-	slices.Sort(perfs)
-	d.Ranked = len(perfs)
+	slices.SortFunc(list, func(a, b ranked) int { return cmp.Compare(a.perf, b.perf) })
+	d.Ranked = len(list)
+	sizes := siteSizes(list)
+	e.siteShare = e.rules.siteShare(len(sizes))
 	drawn := d.Ranked >= e.rules.MinRanked
 	if drawn {
-		d.BoundaryBytesPerS = stat.Sorted(perfs, e.rules.GroupShare)
+		d.BoundaryBytesPerS = boundary(list, sizes, e.siteShare, e.rules.GroupShare)
 	}
 	for i, t := range e.tracks {
 		l := levels[i]
 		if !l.known {
 			continue
 		}
-		in := drawn && l.perf <= d.BoundaryBytesPerS
+		in := drawn && l.perf <= d.BoundaryBytesPerS*(1+rounding)
 		if in {
 			d.InGroup++
 		}
-		below, _ := slices.BinarySearch(perfs, l.perf) // 1 is the slowest; equals share the lower rank
+		// 1 is the slowest; equals share the lower rank.
+		below, _ := slices.BinarySearchFunc(list, l.perf, func(r ranked, perf float64) int { return cmp.Compare(r.perf, perf) })
 		t.push(newEntry(e.now, l, below+1, in), e.rules.HistoryWindows)
 		t.last, t.lastAt, t.lastN = l.perf, e.now, l.own+l.borrowed
 		e.remember(t)

@@ -27,11 +27,13 @@ type oracle struct {
 	perf  map[record.Prefix]map[int64]float64 // of known windows
 	in    map[record.Prefix]map[int64]bool
 	plan  map[record.Prefix]Selected
+
+	siteShare float64 // in this round
 }
 
 func newOracle(r Rules) *oracle {
 	return &oracle{r, map[record.Prefix]map[int64][]record.Window{}, map[int64][]record.Window{},
-		map[record.Prefix]map[int64]float64{}, map[record.Prefix]map[int64]bool{}, map[record.Prefix]Selected{}}
+		map[record.Prefix]map[int64]float64{}, map[record.Prefix]map[int64]bool{}, map[record.Prefix]Selected{}, 0}
 }
 
 type oracleRound struct {
@@ -241,25 +243,26 @@ func (o *oracle) observe(in Input, r *oracleRound) {
 		}
 		o.rows[w.Prefix][in.Start] = append(o.rows[w.Prefix][in.Start], w)
 	}
-	var ranked []float64
+	ranked := map[record.Prefix]float64{}
 	known := map[record.Prefix]float64{}
 	for p := range o.rows {
 		_, treated := o.plan[p]
 		last, remembered := o.lastKnown(p, in.RoundStart)
 		if v, ok := o.performance(p, in.RoundStart); ok {
 			known[p] = v
-			ranked = append(ranked, v)
+			ranked[p] = v
 		} else if treated && remembered && o.eligibleOfAnyArm(p, in.RoundStart) >= o.rules.MinSamples {
-			ranked = append(ranked, last)
+			ranked[p] = last
 		}
 	}
 	r.known, r.ranked = len(known), len(ranked)
+	o.siteShare = o.mostShare(len(o.sizes(ranked)))
 	if len(ranked) >= o.rules.MinRanked {
-		r.boundary = percentile(ranked, o.rules.GroupShare)
+		r.boundary = o.boundary(ranked)
 	}
 	for p, v := range known {
 		o.perf[p][in.Start] = v
-		o.in[p][in.Start] = len(ranked) >= o.rules.MinRanked && v <= r.boundary
+		o.in[p][in.Start] = len(ranked) >= o.rules.MinRanked && v <= r.boundary*(1+1e-9)
 		if o.in[p][in.Start] {
 			r.inGroup++
 		}

@@ -361,7 +361,13 @@ func (o *triedOracle) choose(in Input, r *oracleRound) (told []string) {
 		return cmp.Or(-cmp.Compare(a.Duty, b.Duty), cmp.Compare(a.PerfBytesPerS, b.PerfBytesPerS), cmp.Compare(a.Prefix, b.Prefix))
 	})
 	for _, s := range free {
-		if r.fresh < o.rules.MaxNewPerRound && len(o.plan) < o.rules.MaxSelected {
+		trying := 0.0 // of the same site
+		for q, t := range o.plan {
+			if t.State == StateTrial && site(q) == site(s.Prefix) {
+				trying++
+			}
+		}
+		if r.fresh < o.rules.MaxNewPerRound && len(o.plan) < o.rules.MaxSelected && trying < o.siteShare*float64(o.rules.MaxSelected) {
 			o.plan[s.Prefix] = s
 			delete(o.cooling, s.Prefix)
 			r.fresh++

@@ -16,6 +16,7 @@ type Rules struct {
 	MinSamples      int     `yaml:"min_samples" json:"min_samples"`           // eligible control connections that make a performance
 	LookbackSeconds int64   `yaml:"lookback_seconds" json:"lookback_seconds"` // how far a short window borrows, and how far guards look
 	GroupShare      float64 `yaml:"group_share" json:"group_share"`           // the group: performance up to this quantile of the ranked
+	SiteShare       float64 `yaml:"site_share" json:"site_share"`             // of what is ranked, or on trial: at most this much in one site, or twice an even share
 	MinRanked       int     `yaml:"min_ranked" json:"min_ranked"`             // prefixes; with fewer to rank, none is in the group
 
 	// History.
@@ -87,6 +88,7 @@ func DefaultRules() Rules {
 		MinSamples:      5,         // connections: below it a median is one connection's luck; more would leave most prefixes unknown
 		LookbackSeconds: 30 * 60,   // s: six windows; raises the prefixes that reach MinKnown from 43 to 87 % in simulation
 		GroupShare:      0.20,      // the slowest fifth
+		SiteShare:       0.02,      // a tenth of the group: one site cannot push another network across the boundary
 		MinRanked:       20,        // prefixes: the fifth of fewer than 20 is three or none
 		HistoryWindows:  36,        // windows: three hours of a prefix that is always known
 		MaxAgeSeconds:   24 * 3600, // s: a day back the hour, and so the load, is the same

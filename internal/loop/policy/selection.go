@@ -13,7 +13,8 @@ import (
 //
 //	in:  known >= MinKnown, duty >= SelectDuty, flap <= SelectFlap, no guard;
 //	     by duty (highest first), performance (lowest first), prefix;
-//	     at most MaxNewPerRound in a round and MaxSelected in all
+//	     at most MaxNewPerRound in a round and MaxSelected in all, of which one site
+//	     may try as much as it may weigh (site.go)
 //	out: known >= MinKnown and duty < ReleaseDuty; or denied; or silent for
 //	     MaxAgeSeconds, when no evidence is left that it is in use at all
 //
@@ -34,10 +35,13 @@ type candidate struct {
 func (e *Engine) decide(d *Decision) {
 	e.include(d)
 	e.crop(d)
-	chosen := 0
+	chosen, trying := 0, map[record.Prefix]int{} // trying: by site
 	for _, t := range e.tracks {
 		if t.chosen != nil {
 			chosen++
+			if t.chosen.State == StateTrial {
+				trying[t.prefix.Site()]++
+			}
 		}
 	}
 	room := d.New + min(e.rules.MaxNewPerRound-d.New, e.rules.MaxSelected-chosen)
@@ -45,6 +49,11 @@ func (e *Engine) decide(d *Decision) {
 		if d.New >= room {
 			return
 		}
+		site := c.t.prefix.Site()
+		if e.rules.Trial.On && float64(trying[site]) >= e.siteShare*float64(e.rules.MaxSelected) {
+			continue // waits until others of its site have been tried
+		}
+		trying[site]++
 		e.choose(c, d)
 	}
 }

@@ -37,6 +37,7 @@ func (r Rules) Validate() error {
 	r.checkTime(&f)
 	f.want(r.MinSamples >= 1, "min_samples", r.MinSamples, "write at least 1 connection")
 	f.want(r.GroupShare > 0 && r.GroupShare < 1, "group_share", r.GroupShare, "write a share above 0 and below 1")
+	f.want(r.SiteShare > 0 && r.SiteShare <= 1, "site_share", r.SiteShare, "write a share above 0 and at most 1, which bounds nothing")
 	f.want(r.MinRanked >= 1, "min_ranked", r.MinRanked, "write at least 1 prefix")
 	f.want(r.MinKnown >= 1, "min_known", r.MinKnown, "write at least 1 window")
 	f.want(r.HistoryWindows >= r.MinKnown && r.HistoryWindows <= maxHistoryWindows, "history_windows", r.HistoryWindows,

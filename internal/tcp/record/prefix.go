@@ -127,3 +127,15 @@ func (p *Prefix) UnmarshalText(b []byte) error {
 	}
 	return err
 }
+
+// Site returns what one customer of an address registry usually has at most, of which p is
+// part: a /48 of IPv6, a /20 of IPv4, as the number of its first network. Rules that count
+// networks bound what one site can do to the others: 256 /56 of one /48 cost nothing.
+func (p Prefix) Site() Prefix {
+	if p>>32 == 0 {
+		return p >> (32 - siteBitsV4) << (32 - siteBitsV4)
+	}
+	return p >> (64 - siteBitsV6) << (64 - siteBitsV6)
+}
+
+const siteBitsV6, siteBitsV4 = 48, 20

@@ -15,6 +15,9 @@ import (
 // Equal weights give Sorted. Source: Akinshin, "Weighted quantile estimators",
 // arXiv:2304.07265 (2023), section 3.
 
+// rounding: a part of the sum this small is none, or a step that ends where the interval begins would count.
+const rounding = 1e-12
+
 // Running returns the running sums of weights, for Weighted.
 func Running(w []float64) []float64 {
 	sums, sum := make([]float64, len(w)), 0.0
@@ -39,18 +42,23 @@ func Weighted(x, sums []float64, n, q float64) float64 {
 	high := low + total/n
 	i, _ := slices.BinarySearch(sums, low)
 	var sum, taken float64
+	first, last := math.NaN(), 0.0
 	for ; i < len(sums); i++ {
 		begin := low
 		if i > 0 {
 			begin = max(low, sums[i-1])
 		}
-		if part := min(high, sums[i]) - begin; part > 0 {
+		if part := min(high, sums[i]) - begin; part > rounding*total {
 			sum += part * x[i]
 			taken += part
+			if math.IsNaN(first) {
+				first = x[i]
+			}
+			last = x[i]
 		}
 		if sums[i] >= high {
 			break
 		}
 	}
-	return sum / taken
+	return min(max(sum/taken, first), last) // of equal values it is that value, whatever the rounding
 }

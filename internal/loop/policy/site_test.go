@@ -1,0 +1,76 @@
+package policy
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// An edge with 15 slow and 85 healthy networks of a site each, and an attacker with one /48, which
+// is 256 networks and costs nothing. Whatever the attacker's level, the slow ones are tried and the
+// healthy ones are not. With each network counted alike, 30 slow ones left none of the 15 selected,
+// and 256 fast ones had 48 healthy ones selected.
+func TestOneSiteMovesNothing(t *testing.T) {
+	slow := func(i int) record.Prefix { return record.Prefix(0x2001_0db8_0000_0000|uint64(i)<<16) | 56 }
+	for _, attack := range []struct {
+		name  string
+		n     int
+		level float64 // bytes/s
+		most  int     // of its networks on trial at once
+	}{{"none", 0, 0, 0}, {"30 slow", 30, 1e4, 10}, {"256 slow", 256, 1e4, 10}, {"256 fast", 256, 1e8, 0}, {"256 as slow", 256, 1e5, 10}} {
+		r, rng := DefaultRules(), rand.New(rand.NewPCG(1, 9))
+		draws := drawn{plan.NewDraws([]byte("an edge under attack, by its salt"), 0, 0)}
+		e := New(r, draws)
+		slowTried, healthyTried, attackers := map[record.Prefix]bool{}, map[record.Prefix]bool{}, 0
+		for start := int64(noon); start < noon+6*3600; start += r.WindowSeconds {
+			var rows []record.Window
+			for i := range 100 {
+				level := 1e6 * (1 + rng.Float64())
+				if i < 15 {
+					level = 1e5 * (1 + rng.Float64())
+				}
+				rows = append(rows, quiet(start, slow(i), 6, level))
+			}
+			for i := range attack.n {
+				rows = append(rows, quiet(start, 0x2001_0db8_ffff_0000|record.Prefix(i)<<8|56, 6, attack.level*(1+rng.Float64())))
+			}
+			d, now := e.Round(Input{Start: start, RoundStart: start + r.WindowSeconds, Rows: rows}), 0
+			for _, s := range d.Selection {
+				switch {
+				case s.Prefix.Site() == slow(0xffff).Site():
+					now++
+				case s.Prefix < slow(15):
+					slowTried[s.Prefix] = true
+				default:
+					healthyTried[s.Prefix] = true
+				}
+			}
+			attackers = max(attackers, now)
+		}
+		t.Logf("%s: %d of 15 slow, %d of 85 healthy, %d of the attacker's at once", attack.name, len(slowTried), len(healthyTried), attackers)
+		if len(slowTried) < 13 || len(healthyTried) > 0 || attackers > attack.most {
+			t.Errorf("%s: %d of 15 slow networks tried, %d of 85 healthy ones, %d of the attacker's at once", attack.name, len(slowTried), len(healthyTried), attackers)
+		}
+	}
+}
+
+// The weights that the rule gives, by hand: c, and the most that a site may weigh.
+func TestMostOfSite(t *testing.T) {
+	for _, c := range []struct {
+		sizes []int
+		c     float64
+		want  float64
+	}{
+		{[]int{1, 1, 1, 1}, 0.5, 2},
+		{[]int{16, 1, 1, 1}, 0.5, 3},               // 3 of 6
+		{[]int{20, 30, 5, 5, 5, 5}, 1. / 3, 20},    // 20 of 60 each: the first is just not capped
+		{[]int{100, 10, 10, 10, 10}, 0.4, 80. / 3}, // of 66.7
+		{[]int{9}, 2, 18},
+	} {
+		if got := mostOfSite(c.sizes, c.c); got < c.want*(1-1e-12) || got > c.want*(1+1e-12) {
+			t.Errorf("%v at %v: %v, want %v", c.sizes, c.c, got, c.want)
+		}
+	}
+}
