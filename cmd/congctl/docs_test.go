@@ -51,6 +51,7 @@ var answers = map[string][]reflect.Type{
 	"version":      {reflect.TypeFor[Version]()},
 	"host-check":   {reflect.TypeFor[advise.Report](), reflect.TypeFor[advise.Evidence]()},
 	"host-enable":  {reflect.TypeFor[enable.View]()},
+	"change":       {reflect.TypeFor[ChangeRow](), reflect.TypeFor[ChangeForgotten]()},
 	"host-disable": {reflect.TypeFor[enable.UndoView]()},
 }
 

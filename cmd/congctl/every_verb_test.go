@@ -29,7 +29,7 @@ import (
 // answers' types are walked (TestAnswersKeepTheConvention), and their own tests run them.
 var elsewhere = map[string]reflect.Type{
 	"host disable": reflect.TypeFor[enable.UndoView](), "shape set": reflect.TypeFor[ShapeSet](), "shape clear": reflect.TypeFor[ShapeCleared](),
-	"shape confirm": reflect.TypeFor[ShapeSet](), "lab run": reflect.TypeFor[outcome.Summary](), "lab report": reflect.TypeFor[outcome.Summary](),
+	"change forget": reflect.TypeFor[ChangeForgotten](), "shape confirm": reflect.TypeFor[ShapeSet](), "lab run": reflect.TypeFor[outcome.Summary](), "lab report": reflect.TypeFor[outcome.Summary](),
 	"lab compare": reflect.TypeFor[report.Comparison](), "lab pop": reflect.TypeFor[popday.Report](), "lab pop-report": reflect.TypeFor[popday.Report](),
 	"lab verify-kernel": reflect.TypeFor[proof.Report](), "lab kernel build": reflect.TypeFor[builtKernel](),
 }

@@ -44,6 +44,7 @@ var answering = []struct{ words, rows string }{
 	{"simulate", "round_start_unix_s"},
 	{"lab list", "name"},
 	{"shape show", ""},
+	{"change list --changes nosuch", ""},
 	{"version", ""},
 	{"host check", ""},
 	{"host check --evidence", ""},

@@ -83,8 +83,8 @@ var wanted = []change.Step{
 }
 
 func (h *fakeHost) plan(e *Engine, want []change.Step) (change.Plan, error) {
-	list, err := e.list()
-	p := change.Plan{Header: change.Header{ID: fmt.Sprintf("j%03d", len(list)), Subject: "host", Verb: "enable",
+	list, err := e.All()
+	p := change.Plan{Header: change.Header{ID: fmt.Sprintf("%06d-host", len(list)), Subject: "host", Verb: "enable",
 		At: time.Unix(1_795_000_000, 0).UTC(), Boot: e.boot, Machine: "m"}}
 	for _, s := range want {
 		now, e := e.Read(s.Kind, s.Target)

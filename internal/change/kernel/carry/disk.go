@@ -6,10 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // OpKind names one system call, or a pair that cannot be told apart after a crash.
@@ -43,6 +45,10 @@ type Disk interface {
 	Do(Op) error
 	// Read returns a file with mode and owner, or a directory without text.
 	Read(path string) (change.Value, error)
+	// ReadOwn returns the text of a file of congctl's own, if nobody else could have written it.
+	ReadOwn(path string) ([]byte, error)
+	// Own checks that nobody else may change what is in a directory of congctl's own.
+	Own(dir string) error
 	// List returns the names in a directory; none if it does not exist.
 	List(path string) ([]string, error)
 }
@@ -70,7 +76,7 @@ func (d HostDisk) Do(op Op) error {
 	case OpCut:
 		return os.Truncate(p, op.Size)
 	case OpSync:
-		return onFile(p, os.O_RDONLY, (*os.File).Sync)
+		return onFile(p, os.O_RDONLY|unix.O_NONBLOCK, (*os.File).Sync)
 	case OpRename:
 		to, err := d.path(op.To, false)
 		if err != nil {
@@ -162,6 +168,27 @@ func read(p, path string) (v change.Value, err error) {
 	v.Text = string(b)
 	return v, err
 }
+
+// ReadOwn is [plainfile.ReadOwned].
+func (d HostDisk) ReadOwn(path string) ([]byte, error) {
+	at, err := d.below(path, false)
+	if err != nil {
+		return nil, err
+	}
+	return plainfile.ReadOwned(d.root(), at, maxFile)
+}
+
+// Own is [plainfile.OwnedDir].
+func (d HostDisk) Own(dir string) error {
+	at, err := d.below(dir, true)
+	if err != nil {
+		return err
+	}
+	return plainfile.OwnedDir(d.root(), at)
+}
+
+// root is what absolute paths follow.
+func (d HostDisk) root() string { return strings.TrimSuffix(d.Root, "/") }
 
 // List lists a directory.
 func (d HostDisk) List(path string) (names []string, err error) {

@@ -30,6 +30,9 @@ func (s journals) path(id string) string { return path.Join(s.dir, id+suffix) }
 // one may be from a process that was killed right before it did that, and a later power
 // cut would remove it with all journals.
 func (s journals) prepare() error {
+	if err := s.disk.Own(s.dir); err != nil {
+		return fmt.Errorf("keep a journal: %w", err)
+	}
 	var levels []string
 	for d := s.dir; d != "/" && d != "."; d = path.Dir(d) {
 		levels = append(levels, d)
@@ -116,60 +119,19 @@ func (s journals) add(j *change.Journal, l change.Line) error {
 	return nil
 }
 
-// list reads all journals, oldest first. It skips one without its plan.
-func (s journals) list() (list []*change.Journal, err error) {
-	names, err := s.disk.List(s.dir)
-	if err != nil {
-		return nil, fmt.Errorf("list journals: %w", err)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		id, ok := strings.CutSuffix(name, suffix)
-		if !ok || strings.HasPrefix(name, ".") {
-			continue
-		}
-		v, err := s.disk.Read(s.path(id))
-		if err != nil {
-			return nil, fmt.Errorf("list journals: %w", err)
-		}
-		j, err := change.Parse([]byte(v.Text))
-		if errors.Is(err, change.ErrTorn) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("list journals: %s: %w", s.path(id), err)
-		}
-		list = append(list, j)
-	}
-	return list, nil
-}
-
 // mend cuts a torn line off, behind which nothing could be read again, and syncs what
 // an interrupted process may have left to chance.
 func (s journals) mend(j *change.Journal) error {
-	v, err := s.disk.Read(s.path(j.ID))
+	text, err := s.disk.ReadOwn(s.path(j.ID))
 	if err == nil {
 		err = s.prepare()
 	}
-	if err != nil || len(v.Text) == j.Whole {
+	if err != nil || len(text) == j.Whole {
 		return errors.Join(err, s.disk.Do(Op{Kind: OpSync, Path: s.path(j.ID)}))
 	}
 	return inOrder(s.disk,
 		Op{Kind: OpCut, Path: s.path(j.ID), Size: int64(j.Whole)},
 		Op{Kind: OpSync, Path: s.path(j.ID)})
-}
-
-// Open returns the changes of a subject that are in force or unfinished, oldest first.
-// Each but the last is applied; there are several if a later plan found that the host had
-// changed and wrote what was missing.
-func (e *Engine) Open(subject string) (open []*change.Journal, err error) {
-	list, err := e.list()
-	for _, j := range list {
-		if j.Subject == subject && j.Phase != change.Gone {
-			open = append(open, j)
-		}
-	}
-	return open, err
 }
 
 // Header makes the header of a new plan. Journals are counted and not named by the
@@ -183,7 +145,7 @@ func (e *Engine) Header(subject, verb, machine string, now time.Time) (h change.
 			last = max(last, n)
 		}
 	}
-	return change.Header{ID: fmt.Sprintf("%06d-%s", last+1, strings.ReplaceAll(subject, " ", "-")), Subject: subject,
+	return change.Header{ID: fmt.Sprintf("%06d-%s", last+1, nameOf(subject)), Subject: subject,
 		Verb: verb, At: now.UTC().Truncate(time.Second), Boot: e.boot, Machine: machine}, err
 }
 

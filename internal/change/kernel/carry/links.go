@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // maxLinks on one path, as the kernel has it.
@@ -30,6 +32,12 @@ type walk struct {
 // path returns where a path of the host is on this machine. It follows the last name only
 // on request: a file that is a link is no target.
 func (d HostDisk) path(name string, last bool) (string, error) {
+	at, err := d.below(name, last)
+	return filepath.Join(d.Root, at), err
+}
+
+// below is path without the root.
+func (d HostDisk) below(name string, last bool) (string, error) {
 	w := &walk{root: d.Root, at: "/", rest: names(name)}
 	for len(w.rest) > 0 {
 		if err := w.step(last); err != nil {
@@ -41,7 +49,7 @@ func (d HostDisk) path(name string, last bool) (string, error) {
 			return "", err
 		}
 	}
-	return filepath.Join(d.Root, w.at), nil
+	return w.at, nil
 }
 
 func names(p string) []string {
@@ -77,7 +85,7 @@ func (w *walk) follow(at string, owner uint32) error {
 	if w.links++; w.links > maxLinks {
 		return fmt.Errorf("%s: too many links", w.link)
 	}
-	if !ownedByUs(owner) {
+	if !plainfile.Owned(owner) {
 		return fmt.Errorf("%s: it belongs to user %d: chown -h root %s", w.link, owner, at)
 	}
 	if err := w.trusted(w.at); err != nil {
@@ -90,25 +98,10 @@ func (w *walk) follow(at string, owner uint32) error {
 	return nil
 }
 
-// trusted: only root may rename what is in a directory, or in one above it. It does not
-// check above the root directory.
+// trusted adds the link to what is wrong with where it leads.
 func (w *walk) trusted(dir string) error {
-	for d := dir; ; d = path.Dir(d) {
-		var st unix.Stat_t
-		switch err := unix.Stat(w.root+d, &st); {
-		case errors.Is(err, unix.ENOENT): // it is to be made
-		case err != nil:
-			return fmt.Errorf("%s: look at %s: %w", w.link, d, err)
-		case !ownedByUs(st.Uid):
-			return fmt.Errorf("%s: %s belongs to user %d, who could redirect it: chown root %s", w.link, d, st.Uid, d)
-		case st.Mode&0o022 != 0:
-			return fmt.Errorf("%s: %s has mode %o: others could redirect it: chmod go-w %s", w.link, d, st.Mode&0o7777, d)
-		}
-		if d == "/" {
-			return nil
-		}
+	if err := plainfile.OwnedDir(w.root, dir); err != nil {
+		return fmt.Errorf("%s: %w", w.link, err)
 	}
+	return nil
 }
-
-// ownedByUs: owned by root, or in a test of another user by that user.
-func ownedByUs(uid uint32) bool { return uid == 0 || int(uid) == os.Geteuid() }

@@ -120,6 +120,16 @@ func (d *memDisk) Read(p string) (change.Value, error) {
 	return n.now, nil
 }
 
+func (d *memDisk) ReadOwn(p string) ([]byte, error) {
+	v, err := d.Read(p)
+	if err == nil && !v.Present {
+		err = unix.ENOENT
+	}
+	return []byte(v.Text), err
+}
+
+func (d *memDisk) Own(string) error { return nil }
+
 func (d *memDisk) List(p string) (names []string, err error) {
 	for _, c := range d.children(p) {
 		names = append(names, path.Base(c))

@@ -1,6 +1,7 @@
 package carry
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -43,16 +44,18 @@ func (e *Engine) endUndo(open []*change.Journal) (done []*change.Journal, err er
 var ErrNothing = errors.New("nothing to undo: no change of congctl is in force")
 
 // Clear undoes all changes of a subject, the newest first. It tries older ones even if a
-// newer one could not restore a value, except for that value.
+// newer one could not restore a value, except for that value; and the others if the journal
+// of one is damaged.
 func (e *Engine) Clear(subject string, force bool, why string) (r Report, err error) {
 	open, err := e.Open(subject)
-	if err != nil {
+	if err != nil && !errors.As(err, new(DamagedError)) {
 		return r, err
 	}
 	if len(open) == 0 {
-		return r, ErrNothing
+		return r, cmp.Or(err, ErrNothing)
 	}
-	return e.takeAllBack(open, force, why)
+	r, undo := e.takeAllBack(open, force, why)
+	return r, errors.Join(undo, err)
 }
 
 func (e *Engine) takeAllBack(open []*change.Journal, force bool, why string) (r Report, err error) {

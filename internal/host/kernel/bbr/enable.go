@@ -9,6 +9,7 @@
 package bbr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -169,11 +170,11 @@ func (h *Host) prove() ([]loopback.Proof, error) {
 // Disable takes back what enable changed.
 func (h *Host) Disable(force bool) (r carry.Report, err error) {
 	open, err := h.Engine.Open(Subject)
-	if err != nil {
+	if err != nil && !errors.As(err, new(carry.DamagedError)) {
 		return r, err
 	}
 	if len(open) == 0 {
-		return r, carry.ErrNothing // and no lock is left behind
+		return r, cmp.Or(err, carry.ErrNothing) // and no lock is left behind
 	}
 	lock, err := instance.Acquire(h.Lock)
 	if err != nil {

@@ -127,7 +127,7 @@ func (h *Host) bare(link string) (p Proposal, err error) {
 func (h *Host) revert(link, id string) error {
 	open, err := h.engine.Open(subject(link))
 	i := slices.IndexFunc(open, func(j *change.Journal) bool { return j.ID == id })
-	if err != nil || i < 0 {
+	if i < 0 {
 		return err
 	}
 	r, err := h.engine.Undo(open[i], false, "not confirmed in time")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"time"
 
@@ -40,8 +41,10 @@ var ErrNoneWaits = errors.New("no limit waits for confirmation")
 const grace = 10 * time.Second
 
 func (h *Host) pendingPath(link string) string {
-	return filepath.Join(h.Root, h.dir, "pending-"+link+".json")
+	return filepath.Join(h.Root, h.dir, pendingName(link))
 }
+
+func pendingName(link string) string { return "pending-" + link + ".json" }
 
 // sinceBoot returns CLOCK_BOOTTIME, which runs while a host sleeps and is never set.
 func sinceBoot() time.Duration {
@@ -86,7 +89,7 @@ func (h *Host) free(link string) error {
 // note returns what this boot noted of a link, however long ago: a late child must not take
 // that for a confirmation.
 func (h *Host) note(link string) (*Pending, error) {
-	b, err := os.ReadFile(h.pendingPath(link))
+	b, err := h.disk.ReadOwn(path.Join(h.dir, pendingName(link)))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
