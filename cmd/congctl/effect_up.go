@@ -13,7 +13,7 @@ import (
 
 // openMeter follows the access logs that the configuration names. Without any it opens
 // nothing, and goodput is not measured.
-func (u *up) openMeter(ctx context.Context) error {
+func (u *up) openMeter(context.Context) error {
 	if f := metricsFinding(); f != nil {
 		u.log.Warn(f.Text + "; fix: " + f.Fix)
 	}
@@ -33,9 +33,24 @@ func (u *up) openMeter(ctx context.Context) error {
 	u.meter = weblog.New(weblog.Options{
 		Logs: u.cfg.Goodput.AccessLogs, Format: format, Window: u.cfg.Window, Block: u.cfg.Experiment.Block, Washout: u.cfg.Experiment.Washout,
 		MinBytes: u.cfg.Treatment.MinBytes, ShowLines: u.cfg.Store.Addresses == record.AddressesFull,
-	}, goodputDir(u.cfg), tenants, u.onAlarm, u.log)
-	u.beside(context.WithoutCancel(ctx), func(ctx context.Context) error { return u.meter.Run(ctx.Done()) })
+	}, goodputDir(u.cfg), tenants, u.onMeter, u.log)
 	return nil
+}
+
+// runMeter comes after the agent, which holds the meter's alarms.
+func (u *up) runMeter(ctx context.Context) error {
+	if u.meter != nil {
+		u.beside(context.WithoutCancel(ctx), func(ctx context.Context) error { return u.meter.Run(ctx.Done()) })
+	}
+	return nil
+}
+
+func (u *up) onMeter(kind, text string) {
+	if text == "" {
+		u.agent.ClearAlarm(kind)
+	} else {
+		u.agent.RaiseAlarm(kind, text)
+	}
 }
 
 // metered also passes records to the meter; others may be nil.

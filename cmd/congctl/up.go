@@ -94,7 +94,7 @@ func runUp(ctx context.Context, g *global, cfg config.Config, rules policy.Rules
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, unix.SIGHUP)
 	defer signal.Stop(hup)
-	for _, step := range []func(context.Context) error{u.lock, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.serve} {
+	for _, step := range []func(context.Context) error{u.lock, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.runMeter, u.serve} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (u *up) onClear(kind string)       { u.onEvent(controller.KindAlarmOver, ki
 func (u *up) onEvent(kind, text string) {
 	select {
 	case u.alarms <- alarm{kind, text}:
-	default:
+	default: // the alarm itself stands in the status
 		u.log.Error("not kept in the store, too many events wait: " + kind + ": " + text)
 	}
 }
@@ -254,7 +254,7 @@ func (u *up) attend(ctx context.Context, hup <-chan os.Signal) {
 		case <-ctx.Done():
 			return
 		case a := <-u.alarms:
-			_ = u.controller.Tell(context.WithoutCancel(ctx), a.kind, a.text) // the log has it at least
+			u.keepEvent(ctx, a)
 		case <-hup:
 			_ = u.reload(ctx) // an event, refused or not
 		}
@@ -266,10 +266,21 @@ func (u *up) tellWaiting(ctx context.Context) {
 	for {
 		select {
 		case a := <-u.alarms:
-			_ = u.controller.Tell(context.WithoutCancel(ctx), a.kind, a.text) // the log has it at least
+			u.keepEvent(ctx, a)
 		default:
 			return
 		}
+	}
+}
+
+// keepEvent stores an event. What the store cannot take is in the log, and an alarm of the
+// status says so; that alarm's own event is not tried again.
+func (u *up) keepEvent(ctx context.Context, a alarm) {
+	err := u.controller.Tell(context.WithoutCancel(ctx), a.kind, a.text)
+	if err == nil {
+		u.agent.ClearAlarm("events")
+	} else if a.kind != controller.KindAlarm+"events" {
+		u.agent.RaiseAlarm("events", fmt.Sprintf("the store does not take events, the last was %s: %v", a.kind, err))
 	}
 }
 

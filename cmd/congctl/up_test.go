@@ -135,3 +135,26 @@ func TestAlarmsOfTheShutdownAreKept(t *testing.T) {
 		t.Errorf("%d events of %d are in the store, %v", len(events), n, err)
 	}
 }
+
+// An event that the store cannot take, the meter's alarms among them, stands in the status.
+func TestAlarmsOfAStoreThatTakesNone(t *testing.T) {
+	u, store := newLoop(t)
+	settle := func() {
+		for len(u.alarms) > 0 {
+			u.keepEvent(t.Context(), <-u.alarms)
+		}
+	}
+	store.full = true
+	u.onMeter("goodput", "goodput of window not stored: disk full")
+	settle()
+	want := []string{"events: the store does not take events, the last was alarm-goodput: no space left on device", "goodput: goodput of window not stored: disk full"}
+	if got := u.agent.Status().Alarms; !reflect.DeepEqual(got, want) {
+		t.Errorf("alarms %q", got)
+	}
+	store.full = false
+	u.onMeter("goodput", "")
+	settle()
+	if got := u.agent.Status().Alarms; len(got) > 0 {
+		t.Errorf("over, and alarms %q", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,7 +53,8 @@ type Meter struct {
 	told    map[string]string
 }
 
-// New makes a meter; Run starts it.
+// New makes a meter; Run starts it. It calls alarm from Run: with a text when something is
+// wrong, with "" when it is over.
 func New(o Options, s Sink, t Tenants, alarm func(kind, text string), log *slog.Logger) *Meter {
 	m := &Meter{
 		opt: o, sink: s, tenants: t, alarm: alarm, log: log, windows: make(chan int64, 4), told: map[string]string{},
@@ -116,16 +118,19 @@ func (m *Meter) close() error {
 }
 
 func (m *Meter) read() {
+	var wrong []string
 	for _, t := range m.tails {
 		missing, err := t.Read(func(n int64, line []byte) { m.line(t.path, n, line) })
-		switch {
-		case err != nil:
-			m.tell("access-log", err.Error())
-		case missing:
-			m.tell("access-log", "access log "+t.path+" does not exist; goodput is not measured until it does")
-		default:
-			m.clear("access-log")
+		if err != nil {
+			wrong = append(wrong, err.Error())
+		} else if missing {
+			wrong = append(wrong, "access log "+t.path+" does not exist; goodput is not measured until it does")
 		}
+	}
+	if len(wrong) > 0 {
+		m.tell("access-log", strings.Join(wrong, "; "))
+	} else {
+		m.clear("access-log")
 	}
 }
 
@@ -212,4 +217,9 @@ func (m *Meter) tell(kind, text string) {
 	m.alarm(kind, text)
 }
 
-func (m *Meter) clear(kind string) { delete(m.told, kind) }
+func (m *Meter) clear(kind string) {
+	if _, told := m.told[kind]; told {
+		delete(m.told, kind)
+		m.alarm(kind, "")
+	}
+}

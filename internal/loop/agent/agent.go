@@ -84,6 +84,7 @@ type Agent struct {
 	closing     []closing
 	lastSweepNs int64
 	coverage    coverage
+	losses      losses
 	asked       chan func() // by other goroutines, for the loop to do
 
 	// mu guards what other goroutines read or set: the plan and the status.

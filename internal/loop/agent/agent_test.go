@@ -385,9 +385,14 @@ func TestStatusHasTheKernelsCounts(t *testing.T) {
 		d.KernelCounts = func() (KernelCounts, error) { return KernelCounts{RingFull: 3}, fault }
 	}
 	runIn(t, counts, func(_ *host, a *Agent) {
-		if s := a.Status(); s.RingFull != 3 || len(s.Alarms) != 0 {
+		if s := a.Status(); s.RingFull != 3 || len(s.Alarms) != 1 || !strings.HasPrefix(s.Alarms[0], "losses: 3 close records were lost since the last poll") {
 			t.Errorf("counts: %+v, alarms %q", s.KernelCounts, s.Alarms)
 		}
+		time.Sleep(4 * time.Minute)
+		if s := a.Status(); len(s.Alarms) != 1 {
+			t.Errorf("lost in this window: alarms %q", s.Alarms)
+		}
+		time.Sleep(2 * time.Minute)
 		fault = errors.New("no map")
 		if s := a.Status(); s.RingFull != 0 || !slices.Equal(s.Alarms, []string{"counters: no map"}) {
 			t.Errorf("counts that cannot be read: %+v, alarms %q", s.KernelCounts, s.Alarms)

@@ -112,6 +112,12 @@ func (h *host) Stop(bit uint32, on bool) {
 	}
 }
 
+func (h *host) Stops() uint32 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stop
+}
+
 func (h *host) Sweep(record.NetnsID, abi.SweepRequest) (abi.Sweep, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -40,6 +40,7 @@ func (a *Agent) poll() error {
 	a.turnTo(a.floor(now))
 	a.renew(now, boot)
 	a.sweepIfDue(spaces, boot)
+	a.watchLosses(boot)
 	a.publish(spaces)
 	return errors.Join(errs...)
 }

@@ -55,6 +55,8 @@ type Treater interface {
 	Set(plan.Program) (int, error)
 	// Stop sets or clears a stop bit of abi.
 	Stop(bit uint32, on bool)
+	// Stops returns the stop bits that are in force.
+	Stops() uint32
 }
 
 // Sweeper walks live sockets inside the kernel.

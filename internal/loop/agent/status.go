@@ -27,7 +27,7 @@ type Status struct {
 	Evicted    uint64   `json:"evicted"`
 	Plan       uint64   `json:"plan"`
 	InForce    int      `json:"prefixes_in_force"`
-	Stopped    bool     `json:"stopped"`
+	Stopped    bool     `json:"stopped"` // by the kill switch, as the kernel has it
 	Starved    string   `json:"starved,omitempty"`
 	Unknown    string   `json:"window_unknown,omitempty"`
 	Alarms     []string `json:"alarms"`
@@ -50,6 +50,9 @@ func (a *Agent) Status() Status {
 	defer a.mu.Unlock()
 	s := a.status
 	s.Stopped = a.killed
+	if a.deps.Treater != nil {
+		s.Stopped = a.deps.Treater.Stops()&stopKilled != 0
+	}
 	s.DroppedCloses = a.closes.lost()
 	if a.deps.KernelCounts != nil {
 		if n, err := a.deps.KernelCounts(); err == nil {

@@ -99,6 +99,29 @@ func (a *Agent) watchCoverage(spaces []Namespace) {
 		s.ebpf, s.kernel, 100*s.share(), 100*a.opt.CoverageLimit, a.suspects()))
 }
 
+// watchLosses alarms while close records are lost, until a window passes without.
+func (a *Agent) watchLosses(boot int64) {
+	n := a.closes.lost()
+	if a.deps.KernelCounts != nil {
+		if k, err := a.deps.KernelCounts(); err == nil {
+			n += k.RingFull
+		}
+	}
+	switch more := n - a.losses.count; {
+	case n > a.losses.count:
+		a.losses = losses{n, boot}
+		a.RaiseAlarm("losses", fmt.Sprintf("%d close records were lost since the last poll: short connections are missing; raise ring_bytes if status counts them as ring full", more))
+	case boot-a.losses.lastNs > int64(a.opt.Window):
+		a.ClearAlarm("losses")
+	}
+}
+
+// losses are the close records lost so far, and when the last were (boot ns).
+type losses struct {
+	count  uint64
+	lastNs int64
+}
+
 func (a *Agent) suspects() string {
 	if s := a.deps.Follower.Suspects(); len(s) > 0 {
 		return strings.Join(s, "; ")

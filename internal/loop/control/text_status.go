@@ -23,7 +23,7 @@ func WriteStatus(w io.Writer, s Status) error {
 		line("running", "no; the store has the following")
 	}
 	line("pop", "%s", s.PoP)
-	line("stopped", "%s", answer.Yes(s.Stopped))
+	line("stopped", "%s", stoppedText(s))
 	line("frozen", "%s", answer.Yes(s.Frozen))
 	line("plan", "%d", s.Plan)
 	line("last round", "%s", answer.Stamp(s.RoundUnixS))
@@ -39,6 +39,16 @@ func WriteStatus(w io.Writer, s Status) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func stoppedText(s Status) string {
+	switch {
+	case s.Stopped == s.StoppedNext:
+		return answer.Yes(s.Stopped)
+	case s.Stopped:
+		return "yes, but the store does not say so: the next start treats"
+	}
+	return "no, but the store says yes: the next start treats nothing"
 }
 
 func rankedText(s Status) string {

@@ -63,7 +63,7 @@ func TestRoundsAndEvents(t *testing.T) {
 
 func TestStatusShowsEveryLossAndAlarm(t *testing.T) {
 	var b strings.Builder
-	s := Status{Running: true, PID: 7, Tier: "full", Stopped: true, Agent: &agent.Status{
+	s := Status{Running: true, PID: 7, Tier: "full", Stopped: true, StoppedNext: true, Agent: &agent.Status{
 		DroppedCloses: 3, InterruptedDumps: 5, LeftOut: window.LeftOut{Late: 1, Unplaced: 2, SetBack: 3, Unknown: 4, EvictedPrefixes: 5, EvictedConns: 6}, CoverageOf: 200, Coverage: 0.985, Alarms: []string{"theft: by \"x\""},
 	}}
 	if err := WriteStatus(&b, s); err != nil {

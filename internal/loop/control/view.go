@@ -65,7 +65,8 @@ type Status struct {
 	StartedUnixS int64         `json:"started_unix_s,omitempty"`
 	Tier         string        `json:"tier,omitempty"` // full, good, basic, route, observe
 	TierReason   string        `json:"tier_reason,omitempty"`
-	Stopped      bool          `json:"stopped"` // by the operator's kill switch
+	Stopped      bool          `json:"stopped"`               // by the kill switch: what the kernel does; in a replay what the store says
+	StoppedNext  bool          `json:"stopped_at_next_start"` // what the store says; it differs where the store could not be written
 	Frozen       bool          `json:"frozen"`
 	Plan         record.PlanID `json:"plan"`                   // serial of the latest; 0: none
 	RoundUnixS   int64         `json:"round_unix_s,omitempty"` // the last round

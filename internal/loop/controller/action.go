@@ -43,7 +43,7 @@ func (c *Controller) Resume(ctx context.Context, by string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.commit(ctx, Resumed.By(by, c.now())); err != nil {
-		return err
+		return fmt.Errorf("treatment stays as it is, since the next start would not know of the resume: %w", err)
 	}
 	c.killed = false
 	c.host.Kill(false)

@@ -136,22 +136,39 @@ func (v *View) Status(ctx context.Context) (s control.Status, err error) {
 		s.Running, s.Agent = true, &a
 	}
 	v.foresee(&s)
-	if s.Stopped, err = flag(ctx, v.store, journal.SettingKilled); err != nil {
+	err = v.recorded(ctx, &s)
+	if !s.Running {
+		s.Stopped = s.StoppedNext
 		return s, err
 	}
+	s.Stopped = s.Agent.Stopped
+	switch {
+	case err != nil: // what runs is known all the same
+		s.Agent.Alarms = append(s.Agent.Alarms, "store: cannot be read: "+err.Error())
+	case s.Stopped != s.StoppedNext:
+		s.Agent.Alarms = append(s.Agent.Alarms, "store: it does not know whether treatment is stopped: see stopped; repeat congctl stop or resume once it can be written")
+	}
+	return s, nil
+}
+
+// recorded fills in what the store says.
+func (v *View) recorded(ctx context.Context, s *control.Status) (err error) {
+	if s.StoppedNext, err = flag(ctx, v.store, journal.SettingKilled); err != nil {
+		return err
+	}
 	if s.Frozen, err = flag(ctx, v.store, journal.SettingFrozen); err != nil {
-		return s, err
+		return err
 	}
 	f, _, err := v.store.LatestPlan(ctx)
 	if err != nil {
-		return s, err
+		return err
 	}
 	s.Plan = f.Serial
 	rounds, err := v.store.Rounds(ctx, 1)
 	if len(rounds) == 1 {
 		s.RoundUnixS, s.Ranked = rounds[0].RoundStart, rounds[0].Ranked
 	}
-	return s, err
+	return err
 }
 
 // foresee says when something can be decided for the first time: at the end of the open

@@ -28,3 +28,37 @@ func TestViewsAgreeOnARefusedPlan(t *testing.T) {
 		t.Errorf("%v, %v: %+v\nwant\n%+v", err1, err2, got, want)
 	}
 }
+
+// TestStatusTellsWhatTheKernelDoes: on a full disk a stop holds in the kernel and not in the store,
+// and a resume is refused; the status says both.
+func TestStatusTellsWhatTheKernelDoes(t *testing.T) {
+	s, m := fresh(), &machine{}
+	b := newBench(t, s, m, t0)
+	live := &View{Controller: b.Controller, Agent: func() agent.Status { return agent.Status{Stopped: m.killed} }}
+	want := func(when string, stopped, next bool) {
+		t.Helper()
+		got, err := live.Status(t.Context())
+		if err != nil || got.Stopped != stopped || got.StoppedNext != next || (len(got.Agent.Alarms) > 0) != (stopped != next) {
+			t.Errorf("%s: stopped %t, at the next start %t, alarms %q, %v", when, got.Stopped, got.StoppedNext, got.Agent.Alarms, err)
+		}
+	}
+	want("running", false, false)
+	s.full = true
+	if err := b.Stop(t.Context(), false, "test"); !errors.Is(err, errFull) {
+		t.Error(err)
+	}
+	want("stop on a full disk", true, false)
+	if err := b.Resume(t.Context(), "test"); !errors.Is(err, errFull) || !m.killed {
+		t.Errorf("%v, %+v", err, m)
+	}
+	want("resume on a full disk", true, false)
+	s.full = false
+	if err := b.Stop(t.Context(), false, "test"); err != nil {
+		t.Error(err)
+	}
+	want("stop again", true, true)
+	if err := b.Resume(t.Context(), "test"); err != nil {
+		t.Error(err)
+	}
+	want("resume", false, false)
+}

@@ -41,6 +41,9 @@ func (c *control) flip(active uint32, prog *plan.Program) {
 	atomic.StoreUint32(&c.v.Active, active)
 }
 
+// Stops returns the stop bits as the kernel program reads them.
+func (e *Enforcer) Stops() uint32 { return atomic.LoadUint32(&e.control.v.Stop) }
+
 // Stop sets or clears one of abi.StopKilled and abi.StopStarved. From the next
 // callback on, while any is set, no connection is newly treated.
 func (e *Enforcer) Stop(bit uint32, on bool) {

@@ -171,6 +171,13 @@ func (r *Router) Stop(bit uint32, on bool) {
 	r.note(r.retreat())
 }
 
+// Stops returns the stop bits in force.
+func (r *Router) Stops() uint32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stop
+}
+
 // note keeps the last error for Report: a switch returns none.
 func (r *Router) note(err error) {
 	r.report.Trouble = ""
