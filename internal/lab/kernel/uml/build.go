@@ -110,9 +110,15 @@ func build(ctx context.Context, cache string, say func(string)) (Kernel, error) 
 // could not. A build holds a lock on its own as long as it lives.
 func workFolder(cache string) (dir string, done func(), err error) {
 	const prefix = ".uml-"
+	// Between making a folder and locking it another build could take it for a killed one's.
+	all, err := lock(cache, syscall.LOCK_EX)
+	if err != nil {
+		return "", nil, fmt.Errorf("lock %s: %w", cache, err)
+	}
+	defer all.Close()
 	old, _ := filepath.Glob(filepath.Join(cache, prefix+"*"))
 	for _, left := range old {
-		if f, err := lock(left); err == nil {
+		if f, err := lock(left, syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
 			os.RemoveAll(left)
 			f.Close()
 		}
@@ -120,7 +126,7 @@ func workFolder(cache string) (dir string, done func(), err error) {
 	if dir, err = os.MkdirTemp(cache, prefix); err != nil {
 		return "", nil, err
 	}
-	f, err := lock(dir)
+	f, err := lock(dir, syscall.LOCK_EX)
 	if err != nil {
 		return "", nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
@@ -128,12 +134,12 @@ func workFolder(cache string) (dir string, done func(), err error) {
 }
 
 // lock locks a folder until the returned file is closed or this process ends.
-func lock(dir string) (*os.File, error) {
+func lock(dir string, how int) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := syscall.Flock(int(f.Fd()), how); err != nil {
 		f.Close()
 		return nil, err
 	}

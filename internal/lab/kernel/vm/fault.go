@@ -22,6 +22,8 @@ func explain(ctx context.Context, m *Machine, taken, ran error, console string) 
 		return cause
 	case strings.Contains(console, panicText):
 		return fmt.Errorf("%w: its last lines:\n%s", ErrPanic, lastLines(console))
+	case ran != nil && m.Kernel.Program: // says why on its console: a host that forbids ptrace, for example
+		return fmt.Errorf("%w; its last lines:\n%s", ran, lastLines(console))
 	case ran != nil:
 		return ran
 	case errors.Is(taken, mailbox.ErrEmpty):

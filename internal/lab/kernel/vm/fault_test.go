@@ -11,6 +11,10 @@ import (
 	"github.com/congctl/congctl/internal/lab/kernel/vm/mailbox"
 )
 
+// noPtrace is what the program says where seccomp answers ptrace(2) with EPERM.
+const noPtrace = "Checking that ptrace can change system call numbers...ptrace: Operation not permitted\r\n" +
+	"check_ptrace : expected SIGSTOP, got status = 9\r\n"
+
 func TestLastLinesEndAtThePanic(t *testing.T) {
 	var console strings.Builder
 	for i := range 40 {
@@ -49,10 +53,12 @@ func TestExplainSaysWhatCameFirst(t *testing.T) {
 		{"stopped", stopped, mailbox.ErrEmpty, exit, "", context.Canceled, "canceled"},
 		{"panic", live, mailbox.ErrEmpty, nil, panicText + ": x", ErrPanic, panicText},
 		{"QEMU", live, mailbox.ErrEmpty, exit, "", exit, "exit status 1"},
+		{"a program", live, mailbox.ErrEmpty, exit, noPtrace, exit, "exit status 1; its last lines:\n  Checking that ptrace can change system call numbers...ptrace: Operation not permitted\n"},
 		{"nothing", live, mailbox.ErrEmpty, nil, "bye", nil, "turned itself off without a report; its last lines:\n  bye"},
 		{"broken message", live, errors.New("checksum"), nil, "", nil, "checksum"},
 	} {
-		err := explain(c.ctx, &Machine{Wall: 3 * time.Second}, c.taken, c.ran, c.console)
+		m := &Machine{Wall: 3 * time.Second, Kernel: Kernel{Program: c.console == noPtrace}}
+		err := explain(c.ctx, m, c.taken, c.ran, c.console)
 		if c.taken == nil {
 			if err != nil {
 				t.Errorf("%s: %v", c.name, err)
