@@ -63,7 +63,7 @@ func TestSecondInstanceIsRefused(t *testing.T) {
 	// Another state directory and the same socket: refused too, and the first still answers.
 	other := filepath.Join(e.dir, "other.yml")
 	text := strings.Replace(e.cfg.yaml(e.dir), "state_dir: "+e.dir+"/state", "state_dir: "+e.dir+"/other", 1)
-	check(t, os.WriteFile(other, []byte(text), 0o600))
+	check(t, os.WriteFile(other, []byte(text+"tier: observe\n"), 0o600))
 	out, err := program("up", "-c", other).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "another congctl answers on this socket") {
 		t.Errorf("same socket: %v: %s", err, out)

@@ -75,6 +75,7 @@ type up struct {
 	router     *route.Router // nil except on tiers route and basic
 	probe      enforce.Probe
 	store      *sqlite.Store
+	instance   *instance.Lock
 	controller *controller.Controller
 	agent      *agent.Agent
 	meter      *weblog.Meter // nil if no access log is followed
@@ -131,6 +132,7 @@ func (u *up) lock(context.Context) error {
 	} else if err != nil {
 		return err
 	}
+	u.instance = l
 	u.later(l.Release)
 	return nil
 }
@@ -201,7 +203,7 @@ func (u *up) clientFacing(ns record.NetnsID, local, remote netip.AddrPort, passi
 
 func (u *up) onWindow(ctx context.Context, w agent.ClosedWindow) {
 	// A window being stored must be stored whole, even while we stop.
-	if err := u.controller.Round(context.WithoutCancel(ctx), w); err != nil {
+	if err := u.round(context.WithoutCancel(ctx), w); err != nil {
 		u.agent.RaiseAlarm("round", err.Error())
 	} else {
 		u.agent.ClearAlarm("round")
@@ -212,6 +214,17 @@ func (u *up) onWindow(ctx context.Context, w agent.ClosedWindow) {
 	if w.Unknown == "" {
 		u.prune(ctx, time.Now().Unix())
 	}
+}
+
+// round decides, unless what it decides would be lost: with the store or the lock gone from
+// their paths, a stop would be forgotten and a second congctl could start. Then nothing is
+// treated until an operator resumes or restarts.
+func (u *up) round(ctx context.Context, w agent.ClosedWindow) error {
+	if err := errors.Join(u.store.InPlace(), u.instance.Held()); err != nil {
+		u.agent.Kill(true)
+		return fmt.Errorf("treatment is stopped: %w; then congctl resume, or restart congctl", err)
+	}
+	return u.controller.Round(ctx, w)
 }
 
 // alarm is an event that begins or ends an alarm.

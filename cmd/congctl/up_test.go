@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/congctl/congctl/internal/linux/instance"
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/controller"
@@ -46,6 +47,9 @@ func newLoop(t *testing.T) (*up, *fillable) {
 	t.Cleanup(func() { check(t, s.Close()) })
 	u, store := &up{cfg: cfg, log: newLog(cfg.Log, io.Discard), store: s, alarms: make(chan alarm, 64)}, &fillable{Store: s}
 	u.keep.Store(&cfg.Store)
+	u.instance, err = instance.Acquire(t.TempDir())
+	check(t, err)
+	t.Cleanup(func() { check(t, u.instance.Release()) })
 	rules, err := rulesOf(cfg)
 	check(t, err)
 	u.controller, err = controller.New(t.Context(), controller.Options{

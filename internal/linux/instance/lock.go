@@ -54,5 +54,18 @@ func writePID(f *os.File) error {
 	return err
 }
 
+// Held reports whether the lock is still the one at its path: whoever deletes the file, or its
+// directory, lets another process take a lock of the same name.
+func (l *Lock) Held() error {
+	now, err := os.Stat(l.f.Name())
+	if err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	if was, err := l.f.Stat(); err != nil || !os.SameFile(was, now) {
+		return errors.Join(fmt.Errorf("lock %s: another file is there", l.f.Name()), err)
+	}
+	return nil
+}
+
 // Release lets another process take the lock.
 func (l *Lock) Release() error { return l.f.Close() }

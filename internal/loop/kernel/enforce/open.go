@@ -92,7 +92,7 @@ func (e *Enforcer) open() error {
 	} else if err != nil {
 		return fmt.Errorf("attach sock_ops to %s: %w", e.opt.Cgroup, err)
 	}
-	return nil
+	return e.alone()
 }
 
 // ErrTaken means that a foreign sock_ops program is attached in a way that excludes a

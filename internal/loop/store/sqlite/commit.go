@@ -23,7 +23,7 @@ func (s *Store) CommitRound(ctx context.Context, c *Commit) error {
 	if s.write == nil {
 		return s.refuseWrite("commit round")
 	}
-	err := checkCommit(c)
+	err := errors.Join(checkCommit(c), s.InPlace())
 	if err == nil {
 		err = s.inTx(ctx, func(tx *sql.Tx) error { return apply(ctx, c, tx) })
 	}

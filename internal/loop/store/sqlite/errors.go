@@ -43,7 +43,7 @@ func explain(path, what string, err error) error {
 }
 
 func isOurs(err error) bool {
-	for _, s := range []error{ErrForeign, ErrDamaged, ErrNewer, ErrOlder, ErrLocked, ErrFull, ErrReadOnly, ErrExists} {
+	for _, s := range []error{ErrForeign, ErrDamaged, ErrNewer, ErrOlder, ErrLocked, ErrFull, ErrReadOnly, ErrExists, ErrGone} {
 		if errors.Is(err, s) {
 			return true
 		}

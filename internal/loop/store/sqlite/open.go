@@ -41,6 +41,8 @@ type Store struct {
 	path  string
 	write *sql.DB // nil when read-only
 	read  *sql.DB
+
+	file, wal os.FileInfo // of a writer, as opened
 }
 
 // Open opens the store at path and, for a writer, creates it when the file is
@@ -81,6 +83,9 @@ func openExisting(ctx context.Context, path string, o Options) (*Store, error) {
 		return s, nil
 	}
 	if err := s.openWriter(ctx, o); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if err := s.note(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
