@@ -10,10 +10,11 @@ package scenarios
 import (
 	"embed"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 //go:embed *.yml pop/*.yml
@@ -50,7 +51,7 @@ func (s Shelf) Text(name string) (text []byte, ok bool) {
 // Read finds a text: a shipped one by name, any other by file. name is the file's.
 func (s Shelf) Read(arg string) (name string, text []byte, err error) {
 	if strings.ContainsAny(arg, "/.") {
-		if text, err = os.ReadFile(arg); err != nil {
+		if text, err = plainfile.Read(arg, 4<<20); err != nil {
 			err = fmt.Errorf("read %s: %w", s.kind, err)
 		}
 		return filepath.Base(arg), text, err

@@ -14,7 +14,8 @@ import (
 	"github.com/congctl/congctl/internal/strict"
 )
 
-const defaultConfig = "/etc/congctl/congctl.yml"
+// defaultConfig is a variable for tests.
+var defaultConfig = "/etc/congctl/congctl.yml"
 
 // global is what every verb shares.
 type global struct {
@@ -22,6 +23,7 @@ type global struct {
 	output     string
 	timeout    time.Duration // for a running congctl to answer
 	cgroup     string        // of the flag of up; "" leaves the configuration's
+	found      bool          // the default file was there: it may not go while a process runs by it
 }
 
 // config reads the named file, or the default one if it exists, or returns the
@@ -50,9 +52,10 @@ func (g *global) readConfig(read func(string) (config.Config, error)) (config.Co
 	path := g.configPath
 	if path == "" {
 		path = defaultConfig
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !g.found {
 			return withHost(config.Default())
 		}
+		g.found = true
 	}
 	c, err := read(path)
 	if err != nil {

@@ -34,7 +34,7 @@ var wrongHost = []struct{ words, says string }{
 	{"host kernel check --kconfig DIR/config --for bbr --against DIR/config", "--against compares a --kconfig with a fragment: leave out --running and --for"},
 	{"host kernel check --running --for bbr,speed", "--for: feature \"speed\": use bbr, fq, tbf, netem, inet-diag, fq-codel, ingress, policer, cgroup-bpf, bbr-default, btf, or loop, lab or all for several"},
 	{"host kernel check --kconfig DIR/nosuch", "read configuration DIR/nosuch: no such file or directory"},
-	{"host kernel check --kconfig DIR", "read configuration DIR: is a directory"},
+	{"host kernel check --kconfig DIR", "read configuration DIR: not a plain file: a directory"},
 	{"host kernel check --kconfig DIR/torn.host", "read configuration DIR/torn.host: parse configuration: line 1: \"-- /etc/x\": neither CONFIG_SYMBOL=value, nor a comment"},
 	{"host kernel check --kconfig DIR/config --against DIR/nosuch", "read configuration DIR/nosuch: no such file or directory"},
 	{"host kernel fragment", "--for: target \"\": use generic, debian, amazon-linux, yocto\ntry: congctl host kernel fragment --help"},

@@ -134,10 +134,12 @@ func (e *edge) judgeReloads() {
 	var events []journal.Event
 	e.ask(&events, "events")
 	var kinds []string
+	last := ""
 	for _, x := range events {
 		if !strings.HasPrefix(x.Kind, "reload") {
 			continue
 		}
+		last = x.Text
 		kinds = append(kinds, x.Kind)
 		if !strings.Contains(e.log.String(), x.Kind+": "+x.Text+"\n") {
 			e.t.Errorf("event %q is not in the log:\n%s", x.Text, e.log.String())
@@ -146,7 +148,6 @@ func (e *edge) judgeReloads() {
 	if want := []string{"reload-refused", "reload-refused", "reload"}; !slices.Equal(kinds, want) {
 		e.t.Errorf("events %q, want %q", kinds, want)
 	}
-	last := events[len(events)-1].Text
 	if !strings.Contains(last, "clients.exclude is [") || !strings.Contains(last, "treatment.never is [") {
 		e.t.Errorf("the reload does not say what changed: %q", last)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/congctl/congctl/internal/linux/plainfile"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/controller"
@@ -105,7 +105,7 @@ func planArg(cmd *cobra.Command, v control.View, arg string) (*plan.Plan, error)
 			return nil, err
 		}
 		text = []byte(f.Text)
-	} else if text, err = os.ReadFile(arg); err != nil {
+	} else if text, err = plainfile.Read(arg, plan.MaxFileBytes); err != nil {
 		return nil, usage(fmt.Errorf("read plan: %w", err))
 	}
 	p, _, err := plan.Parse(text)

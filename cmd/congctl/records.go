@@ -10,6 +10,7 @@ import (
 
 	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/linux/clock"
+	"github.com/congctl/congctl/internal/linux/plainfile"
 	"github.com/congctl/congctl/internal/loop/sockets"
 	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -23,7 +24,7 @@ func newRecords(g *global) *cobra.Command {
 own, or with -o json all in one array.`,
 		Example: "  congctl records /var/lib/congctl/records-20261120T230500.000Z.pb | head -n 1",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := os.Open(args[0])
+			f, err := plainfile.Open(args[0])
 			if err != nil {
 				return usage(err)
 			}

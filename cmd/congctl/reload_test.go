@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/policy"
@@ -80,4 +83,58 @@ func reloadable(t *testing.T, conf string) *up {
 	t.Cleanup(func() { check(t, u.shut()) })
 	u.agent = agent.New(agent.Options{}, agent.Deps{})
 	return u
+}
+
+// TestReloadIsWholeOrNothing: what a reload cannot take changes nothing, stands as an alarm until
+// a reload succeeds, and is no end of the lists.
+func TestReloadIsWholeOrNothing(t *testing.T) {
+	dir := t.TempDir()
+	was := defaultConfig
+	t.Cleanup(func() { defaultConfig = was })
+	defaultConfig = filepath.Join(dir, "congctl.yml")
+	list := filepath.Join(dir, "never")
+	long := func(third, n int) (text string) {
+		for i := range n {
+			text += netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(third), byte(i >> 8), byte(i)}), 32).String() + "\n"
+		}
+		return text
+	}
+	good := "pop: edge1\nstate_dir: " + dir + "\ntreatment: {never_file: " + list + "}\n"
+	for _, file := range []struct{ name, text string }{{defaultConfig, good}, {list, long(0, 4000)}} {
+		check(t, os.WriteFile(file.name, []byte(file.text), 0o600))
+	}
+	u := reloadable(t, "")
+	for _, step := range []struct {
+		name  string
+		do    func() error
+		fault string
+		first string // network of the list in force
+	}{
+		{"the default file is gone", func() error { return os.Remove(defaultConfig) }, "no such file or directory", "10.0.0.0/32"},
+		{"it is a FIFO", func() error { return unix.Mkfifo(defaultConfig, 0o600) }, "not a plain file: a FIFO", "10.0.0.0/32"},
+		{"it is back", func() error {
+			return errors.Join(os.Remove(defaultConfig), os.WriteFile(defaultConfig, []byte(good), 0o600))
+		}, "", "10.0.0.0/32"},
+		{"another long list", func() error { return os.WriteFile(list, []byte(long(1, 4000)), 0o600) }, "", "10.1.0.0/32"},
+		{"a list that is too long", func() error { return os.WriteFile(list, []byte(long(2, 4097)), 0o600) }, "4097 networks", "10.1.0.0/32"},
+		{"no list", func() error { return os.Remove(list) }, "treatment.never_file", "10.1.0.0/32"},
+		{"an endless one", func() error { return os.Symlink("/dev/zero", list) }, "not a plain file: a device", "10.1.0.0/32"},
+		{"one of 64 MiB", func() error {
+			return errors.Join(os.Remove(list), os.WriteFile(list, nil, 0o600), os.Truncate(list, 64<<20+1))
+		}, "more than 64 MiB", "10.1.0.0/32"},
+		{"a configuration of 4 MiB", func() error { return os.Truncate(defaultConfig, 4<<20+1) }, "more than 4 MiB", "10.1.0.0/32"},
+	} {
+		check(t, step.do())
+		err := u.reload(t.Context())
+		if (err == nil) != (step.fault == "") || err != nil && !strings.Contains(err.Error(), step.fault) {
+			t.Errorf("%s: %v", step.name, err)
+		}
+		if n := u.rules.Guards.Never; len(n) != 4000 || n[0].Net.String() != step.first {
+			t.Errorf("%s: %d networks in force, %v", step.name, len(n), n[:min(1, len(n))])
+		}
+		alarms := u.agent.Status().Alarms
+		if (len(alarms) == 1) != (step.fault != "") || len(alarms) == 1 && !strings.Contains(alarms[0], step.fault) {
+			t.Errorf("%s: alarms %q", step.name, alarms)
+		}
+	}
 }

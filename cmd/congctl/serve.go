@@ -45,9 +45,11 @@ func (u *up) reload(ctx context.Context) error {
 	}
 	if err != nil {
 		err = fmt.Errorf("the old configuration stays: %w", err)
+		u.agent.RaiseAlarm("reload", err.Error())
 		_ = u.controller.Tell(ctx, controller.KindReloadRefused, "by SIGHUP; "+err.Error()) // the log has it at least
 		return fmt.Errorf("reload: %w", err)
 	}
+	u.agent.ClearAlarm("reload")
 	changed, err := config.Changes(u.held, next)
 	text := strings.Join(append(changed, config.ListChanges(u.rules, rules)...), "; ")
 	u.held, u.rules = next, rules

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/linux/plainfile"
 	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/loop/store/sqlite"
@@ -20,7 +20,7 @@ import (
 func (s *simulation) replayHistory(cmd *cobra.Command, rules policy.Rules) error {
 	in := cmd.InOrStdin()
 	if s.history != "-" {
-		f, err := os.Open(s.history)
+		f, err := plainfile.Open(s.history)
 		if err != nil {
 			return usage(fmt.Errorf("read history: %w", err))
 		}

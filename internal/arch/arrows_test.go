@@ -27,6 +27,7 @@ var capabilities = []capability{
 	}},
 	{"goodput", map[string]string{
 		"strict": "names faults of its files", "tcp": "finds a response's connection", "loop": "compares arms by the loop's statistics and plan", "answer": "prints effects",
+		"linux": "opens its files",
 	}},
 	{"simulate", map[string]string{
 		"strict": "names faults of a history", "tcp": "makes up connections", "loop": "runs its policy over another past", "answer": "prints rounds",

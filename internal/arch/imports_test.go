@@ -52,7 +52,7 @@ var kinds = []kind{
 			"internal/popday/popreport", // reads a day's folder
 			"scenarios",                 // embeds files
 		},
-		house: []string{"runner", "pure"}, modules: []string{"go.yaml.in/yaml/v3", "golang.org/x/sys", "golang.org/x/sync"},
+		house: []string{"runner", "pure", "internal/linux/plainfile"}, modules: []string{"go.yaml.in/yaml/v3", "golang.org/x/sys", "golang.org/x/sync"},
 		why: "runners use interfaces that they declare, so that fakes can drive them",
 	},
 	{

@@ -7,11 +7,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/congctl/congctl/internal/goodput/network"
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // ReadNetworks reads a file of named networks.
 func ReadNetworks(name string) (*network.Table, error) {
-	text, err := readFile(name)
+	text, err := plainfile.Read(name, maxFile)
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,6 @@ package names
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"regexp"
 
 	"go.yaml.in/yaml/v3"
@@ -79,20 +77,6 @@ func (r *reader) list(n *yaml.Node, field string, fn func(item *yaml.Node)) {
 		}
 		fn(item)
 	}
-}
-
-// readFile reads a file of at most maxFile bytes.
-func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("read %s: more than %d bytes", name, maxFile)
-	}
-	return text, err
 }
 
 // maxFile: every /24 of IPv4 separately would be 400 MB; to name all operators, use a

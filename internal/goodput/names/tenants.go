@@ -8,11 +8,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/congctl/congctl/internal/goodput/network"
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // ReadTenants reads a file of tenants.
 func ReadTenants(name string) (network.Tenants, error) {
-	text, err := readFile(name)
+	text, err := plainfile.Read(name, maxFile)
 	if err != nil {
 		return nil, err
 	}

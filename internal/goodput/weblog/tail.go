@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // Tail reads the lines that are added to a file, through renames (logrotate) and
@@ -79,20 +81,16 @@ func (t *Tail) open() (missing bool, err error) {
 	return false, nil
 }
 
-// openRegular looks before it opens: opening a pipe would wait for its writer.
+// openRegular also looks at the file. A server that writes to a pipe is followed by no one.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
-	info, err := os.Stat(path)
-	if err != nil {
+	f, err := plainfile.Open(path)
+	if errors.Is(err, plainfile.ErrKind) {
+		return nil, nil, fmt.Errorf("%w; let the server write to a plain file", err)
+	} else if err != nil {
 		return nil, nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%s: not a regular file; let the server write to one", path)
-	}
-	f, err := os.Open(path)
+	info, err := f.Stat()
 	if err != nil {
-		return nil, nil, err
-	}
-	if info, err = f.Stat(); err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
 	return f, info, nil

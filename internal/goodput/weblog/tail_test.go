@@ -125,7 +125,7 @@ func TestMissing(t *testing.T) {
 
 func TestNoFile(t *testing.T) {
 	tail := NewTail(t.TempDir(), 20)
-	if _, err := tail.Read(nil); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := tail.Read(nil); err == nil || !strings.Contains(err.Error(), "not a plain file: a directory; let the server write to a plain file") {
 		t.Error(err)
 	}
 }

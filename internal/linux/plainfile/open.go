@@ -23,14 +23,14 @@ func Open(name string) (*os.File, error) { return open(name, 0) }
 func open(name string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|flags, 0)
 	if errors.Is(err, unix.ENXIO) { // of a socket; a FIFO opens
-		return nil, fmt.Errorf("open %s: %w: a socket", name, ErrKind)
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w: a socket", ErrKind)}
 	}
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("open %s: %w: %s", name, ErrKind, kind(info.Mode()))
+		err = &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w: %s", ErrKind, kind(info.Mode()))}
 	}
 	if err != nil {
 		f.Close()
@@ -67,7 +67,7 @@ func Read(name string, most int64) ([]byte, error) {
 func whole(f *os.File, most int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("read %s: more than %s", f.Name(), size(most))
+		err = &fs.PathError{Op: "read", Path: f.Name(), Err: fmt.Errorf("more than %s", size(most))}
 	}
 	return b, err
 }

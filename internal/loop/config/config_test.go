@@ -216,6 +216,8 @@ func TestListFiles(t *testing.T) {
 			`line 1: treatment.always_file: "203.0.112.0/20 satellite": overlaps 203.0.113.0/24 of treatment.never; keep one`},
 		{"always_file: FILE", "203.0.113.0/24 Funkstation K\xf6ln\n",
 			`line 1: treatment.always_file: "203.0.113.0/24 Funkstation K\xf6ln": a reason that is not UTF-8; write 203.0.113.0/24 Funkstation K?ln, or save the file as UTF-8`},
+		{"never: [198.18.0.0/15], never_file: FILE", singles(4095), ""},
+		{"never: [198.18.0.0/15], never_file: FILE", singles(4096), "treatment.never_file: 4097 networks in treatment.never and its file; list at most 4096, the kernel holds no more: fewer, or wider ones"},
 		{"never: [203.0.113.7/32 probe], always_file: FILE", "203.0.112.0/20 satellite\n", ""}, // the kernel leaves the address alone
 	} {
 		if err := os.WriteFile(name, []byte(c.file), 0o600); err != nil {
@@ -235,6 +237,15 @@ func TestListFiles(t *testing.T) {
 	if _, err := c.Rules(); err == nil || !strings.Contains(err.Error(), "treatment.always_file") {
 		t.Errorf("no file: %v", err)
 	}
+}
+
+// singles are n networks of one address, one a line.
+func singles(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "10.0.%d.%d/32\n", i>>8, i&255)
+	}
+	return b.String()
 }
 
 func FuzzParse(f *testing.F) {

@@ -3,13 +3,14 @@ package config
 import (
 	"fmt"
 	"net/netip"
-	"os"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/congctl/congctl/internal/linux/plainfile"
 	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/strict"
+	"github.com/congctl/congctl/internal/tcp/abi"
 	"github.com/congctl/congctl/internal/tcp/ranges"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -106,11 +107,14 @@ func (c Config) entries() (always, never []entry) {
 	return always, never
 }
 
+// maxList of a list's file: with its reasons, ten times what any plan takes of it.
+const maxList = 64 << 20
+
 func readList(field, path string) ([]entry, error) {
 	if path == "" {
 		return nil, nil
 	}
-	b, err := os.ReadFile(path)
+	b, err := plainfile.Read(path, maxList)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", field, err)
 	}
@@ -186,10 +190,16 @@ func next(n netip.Prefix) netip.Addr {
 }
 
 func (c Config) checkLists(fs *strict.Faults, always, never []entry) {
+	distinct := map[netip.Prefix]bool{}
 	for _, e := range never {
 		if f, bad := e.check(); bad {
 			*fs = append(*fs, f)
 		}
+		distinct[e.Net] = true
+	}
+	if n := len(distinct); n > abi.MaxDenied {
+		*fs = append(*fs, strict.Fault{Field: never[len(never)-1].field, Problem: fmt.Sprintf("%d networks in treatment.never and its file", n),
+			Fix: fmt.Sprintf("list at most %d, the kernel holds no more: fewer, or wider ones", abi.MaxDenied)})
 	}
 	total := 0
 	var sound []entry

@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"regexp"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/congctl/congctl/internal/linux/plainfile"
 	"github.com/congctl/congctl/internal/strict"
 )
 
@@ -28,8 +28,11 @@ func ReadPartly(name string) (Config, error) {
 	})
 }
 
+// maxFile of a configuration or a policy: the longest has some hundred lines.
+const maxFile = 4 << 20
+
 func readFile(what, name string, parse func([]byte) (Config, error)) (Config, error) {
-	b, err := os.ReadFile(name)
+	b, err := plainfile.Read(name, maxFile)
 	if err != nil {
 		return Config{}, fmt.Errorf("read %s: %w", what, err)
 	}

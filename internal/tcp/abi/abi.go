@@ -125,6 +125,9 @@ const (
 	StatMax = 16
 )
 
+// MaxDenied is how many networks map "deny" holds.
+const MaxDenied = 4096
+
 // Sizes in bytes, as in C.
 const (
 	MarkSize  = int(unsafe.Sizeof(Mark{}))

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // Tree is a tree of files below a directory; "/" is this host's.
@@ -16,7 +18,7 @@ const maxText = 8 << 20
 
 // Read returns a file's text.
 func (t Tree) Read(path string) (string, error) {
-	f, err := os.Open(t.at(path))
+	f, err := plainfile.Open(t.at(path))
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // Kernel is a kernel to boot.
@@ -141,7 +143,7 @@ const (
 
 // releaseOf reads the release in a bzImage.
 func releaseOf(image string) (string, error) {
-	f, err := os.Open(image)
+	f, err := plainfile.Open(image)
 	if err != nil {
 		return "", fmt.Errorf("read kernel: %w", err)
 	}

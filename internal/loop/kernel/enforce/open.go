@@ -39,7 +39,7 @@ type Enforcer struct {
 	ring    *ringbuf.Reader
 	control *control
 	ns      map[uint64]inetdiag.Cong // what map netns holds
-	denied  map[lpmKey]bool
+	deny    denyList
 }
 
 // Open loads the program, attaches it to the cgroup and starts with an empty
@@ -60,7 +60,7 @@ func Open(o Options) (*Enforcer, error) {
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, fmt.Errorf("raise memlock limit: %w", err)
 	}
-	e := &Enforcer{opt: o, ns: map[uint64]inetdiag.Cong{}, denied: map[lpmKey]bool{}}
+	e := &Enforcer{opt: o, ns: map[uint64]inetdiag.Cong{}}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -71,6 +71,7 @@ func (e *Enforcer) open() error {
 	if err := e.load(); err != nil {
 		return err
 	}
+	e.deny = denyList{m: e.objs.Deny, in: map[lpmKey]bool{}}
 	var err error
 	if e.control, err = mapControl(e.objs.Control); err != nil {
 		return err
