@@ -184,6 +184,9 @@ func (u *up) openAgent(ctx context.Context) error {
 		PlanTTL: u.cfg.Treatment.Expiry, SweepEvery: sweepEvery, MaxQueuedCloses: maxQueuedCloses,
 		CoverageLimit: coverageLimit, PublicKey: u.controller.PublicKey(), PlanLimits: limits,
 	}, deps)
+	if missing := u.store.Missing().String(); missing != "" {
+		u.agent.RaiseAlarm("missing", missing) // stands as long as this run: what is gone does not come back
+	}
 	return u.controller.Attach(ctx, u.agent)
 }
 

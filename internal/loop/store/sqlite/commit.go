@@ -24,8 +24,19 @@ func (s *Store) CommitRound(ctx context.Context, c *Commit) error {
 		return s.refuseWrite("commit round")
 	}
 	err := errors.Join(checkCommit(c), s.InPlace())
+	s.chain.Lock()
+	defer s.chain.Unlock()
+	var end link
 	if err == nil {
-		err = s.inTx(ctx, func(tx *sql.Tx) error { return apply(ctx, c, tx) })
+		err = s.inTx(ctx, func(tx *sql.Tx) (err error) {
+			if err = apply(ctx, c, tx); err == nil {
+				end, err = putLink(ctx, tx, c)
+			}
+			return err
+		})
+	}
+	if err == nil {
+		s.follow(end)
 	}
 	return explain(s.path, "commit round", err)
 }

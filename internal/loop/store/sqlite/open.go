@@ -42,7 +42,11 @@ type Store struct {
 	write *sql.DB // nil when read-only
 	read  *sql.DB
 
-	file, wal os.FileInfo // of a writer, as opened
+	// Of a writer: its files as opened, and the end of the chain.
+	file, wal os.FileInfo
+	head      *os.File
+	missing   Missing
+	chain     sync.Mutex // one commit and its link in the file at a time
 }
 
 // Open opens the store at path and, for a writer, creates it when the file is
@@ -85,7 +89,7 @@ func openExisting(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := s.openWriter(ctx, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if err := s.note(); err != nil {
+	if err := errors.Join(s.note(), s.openHead(ctx, o.At)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -173,7 +177,7 @@ func (s *Store) Close() error {
 	if s.write != nil {
 		err = errors.Join(err, s.write.Close())
 	}
-	return explain(s.path, "close", err)
+	return explain(s.path, "close", errors.Join(err, s.closeHead()))
 }
 
 func (s *Store) refuseWrite(what string) error {

@@ -286,7 +286,7 @@ func TestStill(t *testing.T) {
 	if got := len(allWindows(t, copied)); got != want {
 		t.Errorf("%d rows, want %d", got, want)
 	}
-	if beside, _ := filepath.Glob(s.Path() + "?*"); len(beside) > 0 {
+	if beside, _ := filepath.Glob(s.Path() + "?*"); len(beside) != 1 || beside[0] != s.Path()+"-head" { // the writer's
 		t.Errorf("made %v", beside)
 	}
 }
@@ -314,7 +314,7 @@ func TestCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, _ := os.ReadDir(filepath.Dir(path))
-	if len(left) != 1 {
+	if len(left) != 2 || left[1].Name() != filepath.Base(path)+"-head" {
 		t.Errorf("a closed new store leaves %v", left)
 	}
 	empty := filepath.Join(dir, "empty.db")
