@@ -31,10 +31,16 @@ import (
 // it ever reaches A in n such starts is at most n/A (Shiryaev and Roberts; as e-values Shin, Ramdas
 // and Rinaldo, "E-detectors", New England Journal of Statistics in Data Science 2, 2024). A pair
 // that ages out takes a start away, and so can only lower M: what is old never pulls the brake.
+//
+// It is asked twice. Of the networks that are treated now, any three sites may show the harm. Of all that
+// were treated in a day, also of those that left, half of the sites must: where each of a few networks
+// leaves by its own evidence, nobody is left to show the harm together, and the next ones would be tried
+// in vain.
 
 const (
-	// brakePerYear is the chance of a false brake in a year, brakeStarts how many blocks a year has.
-	brakePerYear, brakeStarts = 0.05, 365 * 48
+	// brakePerYear is the chance of a false brake in a year, brakeStarts how many blocks a year has,
+	// brakeQuestions what is asked in each.
+	brakePerYear, brakeStarts, brakeQuestions = 0.05, 365 * 48, 2
 
 	// fullStake bounds what one pair can say: of a trial a factor of 1.75 for harm, 0.25 against.
 	// fullBlock is how many connections in a block it takes: the means of smaller ones are noise.
@@ -54,8 +60,8 @@ const (
 // plain half.
 var betSizes = [...]float64{2, 6}
 
-// neededToBrake is ln of the M that pulls the brake: 350,400.
-var neededToBrake = math.Log(brakeStarts / brakePerYear)
+// neededToBrake is ln of the M that pulls the brake: 700,800.
+var neededToBrake = math.Log(brakeQuestions * brakeStarts / brakePerYear)
 
 // Harm is what pairs of many networks say about harm on the whole.
 type Harm struct {
@@ -64,19 +70,21 @@ type Harm struct {
 	LogM                   float64 // ln of the evidence; 0 without pairs
 }
 
-// HarmOf judges the pairs of the networks that are treated, in any order.
-func HarmOf(pairs []Pair) (h Harm) {
+// HarmOf judges pairs in any order. At least a share of their sites must show the harm.
+func HarmOf(pairs []Pair, share float64) (h Harm) {
 	blocks := map[record.Prefix]int{}
 	for _, p := range pairs {
 		if p.Usable() {
 			blocks[p.Prefix] += len(p.T) + 1
 		}
 	}
-	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return !p.Usable() || blocks[p.Prefix] < fewestBlocks })
+	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool {
+		return !p.Usable() || share == 0 && blocks[p.Prefix] < fewestBlocks
+	})
 	slices.SortFunc(pairs, func(a, b Pair) int {
 		return cmp.Or(cmp.Compare(b.End, a.End), cmp.Compare(a.Prefix, b.Prefix), cmp.Compare(a.Group, b.Group))
 	})
-	b := newBets(pairs)
+	b := newBets(pairs, share)
 	for i, p := range pairs {
 		b.add(p)
 		if last := i == len(pairs)-1 || pairs[i+1].End != p.End; last && (h.Pairs == 0 || b.logM() > h.LogM) {
@@ -103,13 +111,15 @@ type bets struct {
 	won           map[record.Prefix]*[len(betSizes)]float64 // by site, ln
 	sum           [len(betSizes)]float64                    // over sites, each at most its part
 	stakes, moved float64
+	part          float64 // of a site at most, ln
 }
 
-func newBets(pairs []Pair) *bets {
+func newBets(pairs []Pair, share float64) *bets {
 	b := &bets{site: sites(pairs), networks: map[record.Prefix]int{}, seen: map[record.Prefix]bool{}, won: map[record.Prefix]*[len(betSizes)]float64{}}
 	for _, s := range b.site {
 		b.networks[s]++
 	}
+	b.part = neededToBrake / max(fewestSites, share*float64(len(b.networks)))
 	return b
 }
 
@@ -126,9 +136,9 @@ func (b *bets) add(p Pair) {
 		b.won[site] = won
 	}
 	for i, m := range betSizes {
-		b.sum[i] -= min(won[i], neededToBrake/fewestSites)
+		b.sum[i] -= min(won[i], b.part)
 		won[i] += math.Log1p(stake * (p.bet(m) - 1))
-		b.sum[i] += min(won[i], neededToBrake/fewestSites)
+		b.sum[i] += min(won[i], b.part)
 	}
 }
 

@@ -24,7 +24,7 @@ func halved(networks, hours int, net func(int) record.Prefix) (list []Pair) {
 // TestHarmByHand: a bet of size 2 is 2 / (1 + 1/4) = 1.6, one of size 6 is 2 / (1 + 1/64) = 1.969;
 // with three quarters at stake 1.45 and 1.727. Four networks and five hours are twenty pairs.
 func TestHarmByHand(t *testing.T) {
-	got := HarmOf(halved(4, 5, netOf))
+	got := HarmOf(halved(4, 5, netOf), 0)
 	want := math.Log((math.Pow(1.45, 20) + math.Pow(0.25+0.75*2/(1+1.0/64), 20)) / 2)
 	if got.Pairs != 20 || got.Prefixes != 4 || got.Sites != 4 || math.Abs(got.LogM-want) > 1e-9 || math.Abs(got.LogRatio+math.Ln2) > 1e-9 {
 		t.Errorf("%+v, want %v", got, want)
@@ -32,13 +32,33 @@ func TestHarmByHand(t *testing.T) {
 	if pull, _ := got.Brake(); pull {
 		t.Error("27,000 pulls the brake")
 	}
-	pull, why := HarmOf(halved(5, 5, netOf)).Brake()
-	if want := "treatment is x 0.50 over 5 prefixes of 5 sites and 25 pairs (evidence of harm 4.3e+05, needed 3.5e+05)"; !pull || why != want {
+	pull, why := HarmOf(halved(6, 5, netOf), 0).Brake()
+	if want := "treatment is x 0.50 over 6 prefixes of 6 sites and 30 pairs (evidence of harm 6.6e+06, needed 7e+05)"; !pull || why != want {
 		t.Errorf("%v, %q; want %q", pull, why, want)
 	}
 	for _, few := range [][]Pair{nil, halved(100, 2, netOf)} { // two pairs each: their own evidence comes first
-		if h := HarmOf(few); h != (Harm{}) {
+		if h := HarmOf(few, 0); h != (Harm{}) {
 			t.Errorf("%d pairs: %+v", len(few), h)
+		}
+	}
+}
+
+// TestMostOfTheSites: where half of the sites must show the harm, three sites of ten do not pull the brake however
+// long they show it, and each network's first pair counts: it may have no other.
+func TestMostOfTheSites(t *testing.T) {
+	for _, c := range []struct {
+		harmed, hours, others int
+		any, most             bool
+	}{{3, 24, 7, true, false}, {6, 24, 5, true, true}, {12, 2, 0, false, false}, {14, 2, 0, false, true}} {
+		pairs := halved(c.harmed, c.hours, netOf)
+		for _, p := range halved(c.others, c.hours, func(i int) record.Prefix { return netOf(100 + i) }) {
+			p.T[0].MeanLog = 0
+			pairs = append(pairs, p)
+		}
+		any, _ := HarmOf(pairs, 0).Brake()
+		most, _ := HarmOf(pairs, 0.5).Brake()
+		if any != c.any || most != c.most {
+			t.Errorf("%+v: %t, %t", c, any, most)
 		}
 	}
 }
@@ -49,12 +69,12 @@ func TestHarmByHand(t *testing.T) {
 func TestSiteCountsOnce(t *testing.T) {
 	one48 := func(i int) record.Prefix { return record.Prefix(0x2001_0db8_ffff_0000|uint64(i)<<8) | 56 }
 	one20 := func(i int) record.Prefix { return record.Prefix(0xcb00_7000|uint64(i)<<8) | 24 }
-	third := math.Log(365*48/0.05) / 3
-	if h := HarmOf(halved(256, 24, one48)); h.Sites != 1 || math.Abs(h.LogM-third) > 1e-9 {
+	third := math.Log(2*365*48/0.05) / 3
+	if h := HarmOf(halved(256, 24, one48), 0); h.Sites != 1 || math.Abs(h.LogM-third) > 1e-9 {
 		t.Errorf("a /48: %+v, want %v", h, third)
 	}
 	town := halved(16, 24, one20)
-	if pull, _ := HarmOf(town).Brake(); !pull {
+	if pull, _ := HarmOf(town, 0).Brake(); !pull {
 		t.Error("a town: no brake")
 	}
 	for i := range 2 {
@@ -63,7 +83,7 @@ func TestSiteCountsOnce(t *testing.T) {
 			town = append(town, p)
 		}
 	}
-	if h := HarmOf(town); h.Sites != 3 || h.LogM > third+1e-9 {
+	if h := HarmOf(town, 0); h.Sites != 3 || h.LogM > third+1e-9 {
 		t.Errorf("a /20 and two others: %+v", h)
 	}
 }
@@ -98,18 +118,18 @@ func TestWhatAgesOutPullsNoBrake(t *testing.T) {
 	}
 	last := math.Inf(1)
 	for hour := range int64(18) {
-		now := HarmOf(slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return p.End <= hour*3600 }))
+		now := HarmOf(slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return p.End <= hour*3600 }), 0)
 		if now.LogM > last {
 			t.Errorf("without the first %d h: %v after %v", hour, now.LogM, last)
 		}
 		last = now.LogM
 	}
-	all := HarmOf(pairs)
+	all := HarmOf(pairs, 0)
 	for i := range pairs {
 		j := r.Index(i + 1)
 		pairs[i], pairs[j] = pairs[j], pairs[i]
 	}
-	if again := HarmOf(pairs); again != all {
+	if again := HarmOf(pairs, 0); again != all {
 		t.Errorf("in another order %+v, not %+v", again, all)
 	}
 }
@@ -150,7 +170,7 @@ func TestBrakeHours(t *testing.T) {
 // hourOfBrake looks each hour of a day; 25 is never.
 func hourOfBrake(pairs []Pair) int {
 	for hour := 1; hour <= 24; hour++ {
-		if pull, _ := HarmOf(slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return p.End > int64(hour)*3600 })).Brake(); pull {
+		if pull, _ := HarmOf(slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return p.End > int64(hour)*3600 }), 0).Brake(); pull {
 			return hour
 		}
 	}

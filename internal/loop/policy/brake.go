@@ -1,24 +1,31 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/congctl/congctl/internal/loop/effect"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Brake: demotion watches single prefixes, and mild harm to many passes under it. So the pairs of
 // all prefixes are also judged together (loop/effect), of those that are treated still when the
-// round's own exits are done: what was demoted one by one harms nobody any more. With a frozen plan
-// there are no exits, and the brake holds all the same.
+// round's own exits are done: what was demoted one by one harms nobody any more. And of all that were
+// treated as long as evidence counts, where half of them must show the harm: what harms most of those
+// tried will harm the next. With a frozen plan there are no exits, and the brake holds all the same.
 
-// harm judges all treated prefixes together.
-func (e *Engine) harm() effect.Harm {
+// mostOfTried is the share of sites that must show the harm, those that left included.
+const mostOfTried = 0.5
+
+// harm judges all treated prefixes together, and with those that left.
+func (e *Engine) harm(round int64) (treated, tried effect.Harm) {
 	var pairs []effect.Pair
 	for _, t := range e.tracks {
 		if t.trial != nil && t.chosen.Role == record.ArmNone {
 			pairs = append(pairs, t.trial.pairs...)
 		}
 	}
-	return effect.HarmOf(pairs)
+	e.gone = slices.DeleteFunc(e.gone, func(p effect.Pair) bool { return p.End <= round-e.rules.Trial.EvidenceSeconds })
+	return effect.HarmOf(pairs, 0), effect.HarmOf(append(pairs, e.gone...), mostOfTried)
 }
 
 // pull empties the plan if the treatment harms on the whole. No prefix cools down, since
@@ -27,7 +34,11 @@ func (e *Engine) pull(d *Decision) (pulled bool) {
 	if e.in.Unknown != "" {
 		return false
 	}
-	harm, why := e.harm().Brake()
+	treated, tried := e.harm(d.RoundStart)
+	harm, why := treated.Brake()
+	if !harm {
+		harm, why = tried.Brake()
+	}
 	if !harm {
 		return false
 	}
@@ -39,5 +50,6 @@ func (e *Engine) pull(d *Decision) (pulled bool) {
 			d.Released++
 		}
 	}
+	e.gone = nil
 	return true
 }

@@ -67,7 +67,7 @@ func TestBrakeOfHarm(t *testing.T) {
 		share      float64
 		latest     float64 // hours by which the brake is pulled; 0: never, since the harmed leave one by one
 	}{
-		{"all, 12 networks", few, 0.5, 1, 1, 0},
+		{"all, 12 networks", few, 0.5, 1, 1, 8},
 		{"all", fleet, 0.5, 1, 1, 6},
 		{"all", fleet, 0.7, 1, 1, 5},
 		{"all", fleet, 0.9, 1, 1, 12},

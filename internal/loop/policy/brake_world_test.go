@@ -121,7 +121,8 @@ func (f fleetWorld) run(seed uint64, hours int64) (out fleetRun) {
 				quiet(start, f.net(f.slow+i), 6, 1e7))
 		}
 		d := e.Round(Input{Start: start, RoundStart: start + r.WindowSeconds, Rows: rows, Stopped: out.brake >= 0})
-		out.see(f, d, e.harm().LogM, hour+1.0/12)
+		treated, tried := e.harm(start + r.WindowSeconds)
+		out.see(f, d, max(treated.LogM, tried.LogM), hour+1.0/12)
 		clear(chosen)
 		for _, s := range d.Selection {
 			chosen[s.Prefix] = s

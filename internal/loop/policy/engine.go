@@ -26,9 +26,10 @@ type Engine struct {
 	// With the experiment only.
 	draws   Draws
 	cooling map[record.Prefix]Cooling
-	weighed int64        // number of the block at whose start evidence was last weighed
-	noise   effect.Noise // as last estimated
-	loss    effect.Loss  // the same
+	gone    []effect.Pair // of trials that ended, as long as evidence counts
+	weighed int64         // number of the block at whose start evidence was last weighed
+	noise   effect.Noise  // as last estimated
+	loss    effect.Loss   // the same
 }
 
 // round is what a window was for all prefixes.
@@ -114,6 +115,9 @@ func (e *Engine) Replay(in Input, m Memory) {
 		e.put(t, s)
 		t.refused = ""
 	}
+	if e.in.Stopped {
+		e.gone = nil
+	}
 }
 
 func (e *Engine) holds() bool { return e.in.Frozen || e.in.Stopped || e.in.Unknown != "" }
@@ -196,6 +200,7 @@ func (e *Engine) setBack(number uint32) {
 		t.setBack(number, e.now, e.rules.WindowSeconds, e.rules.Trial.BlockSeconds)
 	}
 	e.rounds = slices.DeleteFunc(e.rounds, func(r round) bool { return r.window >= number })
+	e.gone = slices.DeleteFunc(e.gone, func(p effect.Pair) bool { return p.End > e.start(number) })
 	e.weighed = math.MinInt64
 }
 

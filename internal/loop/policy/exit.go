@@ -122,6 +122,7 @@ func (e *Engine) beginAgain(round int64) {
 		}
 		e.put(t, &s)
 	}
+	e.gone = nil
 }
 
 // converted returns a stored selection under the present rules: since it was stored, the

@@ -29,6 +29,7 @@ type triedOracle struct {
 	loss     effect.Loss
 	weighed  int64
 	measured map[int64]bool // windows that were measured
+	gone     []effect.Pair  // of trials that ended
 }
 
 func newTriedOracle(r Rules) *triedOracle {
@@ -194,6 +195,9 @@ func (o *triedOracle) next(unix int64) int64 {
 
 // out takes a prefix from the plan.
 func (o *triedOracle) out(p record.Prefix) {
+	if o.plan[p].Role == record.ArmNone {
+		o.gone = append(o.gone, o.known[p]...)
+	}
 	delete(o.known, p)
 	delete(o.due, p)
 	delete(o.plan, p)
@@ -249,11 +253,13 @@ func (o *triedOracle) round(in Input) (r oracleRound, told []string, brake bool)
 		for p := range o.plan {
 			o.begin(p, in.RoundStart)
 		}
+		o.gone = nil
 	case in.Unknown == "":
 		if !in.Frozen {
 			told = o.leave(in, &r)
 		}
-		if brake = o.harms(); brake {
+		if brake = o.harms(in.RoundStart); brake {
+			o.gone = nil
 			r.released += len(o.plan)
 			clear(o.plan)
 			clear(o.during)
@@ -270,16 +276,22 @@ func (o *triedOracle) round(in Input) (r oracleRound, told []string, brake bool)
 	return r, told, brake
 }
 
-// harms reports whether the brake is due: by those that are left, newest first.
-func (o *triedOracle) harms() bool {
-	var all []effect.Pair
+// harms reports whether the brake is due: by those that are left, or half of those that were treated.
+func (o *triedOracle) harms(round int64) bool {
+	var all, gone []effect.Pair
 	for p, s := range o.plan {
 		if s.Role == record.ArmNone {
 			all = append(all, o.known[p]...)
 		}
 	}
-	harm, _ := effect.HarmOf(all).Brake()
-	return harm
+	for _, p := range o.gone {
+		if p.End > round-o.rules.Trial.EvidenceSeconds {
+			gone = append(gone, p)
+		}
+	}
+	harm, _ := effect.HarmOf(all, 0).Brake()
+	most, _ := effect.HarmOf(append(all, gone...), 0.5).Brake()
+	return harm || most
 }
 
 // leave lets those go that leave one by one.

@@ -43,6 +43,9 @@ type block struct {
 // plan. It completes a verdict that led here, and keeps what a fresh start would forget.
 func (e *Engine) put(t *track, s *Selected) {
 	was := t.chosen
+	if t.trial != nil && was.Role == record.ArmNone && (s == nil || s.From != was.From) {
+		e.gone = append(e.gone, t.trial.pairs...)
+	}
 	t.chosen = s
 	switch {
 	case s == nil || s.From == 0:
