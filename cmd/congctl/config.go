@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/policy"
 )
 
@@ -19,7 +20,12 @@ func newConfig(g *global) *cobra.Command {
 		Short:   "Check the configuration and report every fault",
 		Example: "  congctl config check -c congctl.yml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, _, err := g.checked()
+			c, _, err := g.checked()
+			if err == nil && c.SocketGroup != "" {
+				if _, missing := control.Group(c.SocketGroup); missing != nil {
+					err = usage(missing)
+				}
+			}
 			answer := ConfigCheck{File: g.configPath}
 			if err == nil {
 				return g.printText(cmd, answer, "no faults\n")

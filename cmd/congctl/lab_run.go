@@ -172,7 +172,7 @@ func (l *labRun) cells(cmd *cobra.Command, f *lab.Folder, site labSite) error {
 	if err != nil {
 		return err
 	}
-	meter := lab.NewMeter(f.Scenario.Name, cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr()), time.Now)
+	meter := lab.NewMeter(f.Scenario.Name, raw(cmd.ErrOrStderr()), isTerminal(cmd.ErrOrStderr()), time.Now)
 	r := lab.Runner{World: site.world, CPUs: site.cpus, Limit: l.limit, Budget: l.budget, Keep: f.Keep, Meter: meter, Now: time.Now}
 	err = r.Run(cmd.Context(), f.Scenario, kept)
 	meter.Close()

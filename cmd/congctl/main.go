@@ -98,10 +98,12 @@ func main() {
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
 	defer stop()
+	out, errs := answer.NewPrintable(stdout), answer.NewPrintable(stderr)
+	defer func() { _ = errors.Join(out.Flush(), errs.Flush()) }() // as every write to a closed terminal
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(out)
+	root.SetErr(errs)
 	addCompletion(root) // it keeps the output that is set by now
 	addHelp(root)
 	err := root.ExecuteContext(ctx)
@@ -109,9 +111,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 	c := codedOf(err)
-	fmt.Fprintln(stderr, "congctl:", c.err)
+	fmt.Fprintln(errs, "congctl:", c.err)
 	if c.hint != "" {
-		fmt.Fprintln(stderr, "try:", c.hint)
+		fmt.Fprintln(errs, "try:", c.hint)
 	}
 	return c.code
 }

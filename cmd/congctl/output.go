@@ -58,11 +58,19 @@ func height(w io.Writer) int { return int(window(w).Row) }
 
 func isTerminal(w io.Writer) bool { return window(w) != nowhere }
 
+// raw is what a verb writes to for a terminal to act on.
+func raw(w io.Writer) io.Writer {
+	if p, ok := w.(*answer.Printable); ok {
+		return p.Raw()
+	}
+	return w
+}
+
 // nowhere is the window of what is no terminal. A terminal's may have the size 0.
 var nowhere = new(unix.Winsize)
 
 func window(w io.Writer) *unix.Winsize {
-	if f, ok := w.(*os.File); ok {
+	if f, ok := raw(w).(*os.File); ok {
 		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
 			return size
 		}

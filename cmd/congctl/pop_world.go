@@ -91,7 +91,7 @@ func (w *popWorld) RunDay(ctx context.Context, job lab.DayJob) (archive []byte, 
 func (w *popWorld) pass(cmd *cobra.Command, days lab.Days, runs, kept []lab.DayRun) error {
 	said := cmd.ErrOrStderr()
 	fmt.Fprintln(said, w.words(len(runs)-len(kept), len(days.CPUs)))
-	days.Meter = lab.NewDayMeter(len(runs), said, isTerminal(said), width(said), time.Now)
+	days.Meter = lab.NewDayMeter(len(runs), raw(said), isTerminal(said), width(said), time.Now)
 	err := days.Run(cmd.Context(), runs, kept)
 	days.Meter.Close()
 	return err

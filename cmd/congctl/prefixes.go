@@ -65,7 +65,7 @@ func (g *global) prefixes(cmd *cobra.Command, q control.PrefixesRequest, watchin
 		return err
 	}
 	if watching && isTerminal(out) {
-		fmt.Fprint(out, "\x1b[H\x1b[2J") // cursor home, clear the screen (ECMA-48)
+		fmt.Fprint(raw(out), "\x1b[H\x1b[2J") // cursor home, clear the screen (ECMA-48)
 	}
 	return g.printTable(cmd, rows, func(w io.Writer) error {
 		if watching {

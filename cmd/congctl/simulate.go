@@ -125,7 +125,7 @@ func (s *simulation) rules() (config.Config, policy.Rules, error) {
 // progress shows a person that work goes on. It prints nothing if standard error is not
 // a terminal, or if it printed less than a fifth of a second ago.
 func progress(cmd *cobra.Command) (tell func(format string, args ...any), done func()) {
-	w := cmd.ErrOrStderr()
+	w := raw(cmd.ErrOrStderr())
 	if !isTerminal(w) {
 		return func(string, ...any) {}, func() {}
 	}

@@ -322,7 +322,7 @@ func (u *up) prune(ctx context.Context, now int64) {
 func newLog(l config.Log, w io.Writer) *slog.Logger {
 	o := logline.Options{JSON: l.Format == "json"}
 	_ = o.Level.UnmarshalText([]byte(l.Level)) // validated with the configuration
-	if f, ok := w.(*os.File); ok {
+	if f, ok := raw(w).(*os.File); ok {
 		o.Journal = logline.ToJournal(f, os.Getenv("JOURNAL_STREAM"))
 	}
 	return logline.New(w, o)

@@ -45,10 +45,14 @@ func (c Config) checkPlaces(fs *strict.Faults) {
 	absolute(fs, "treatment.always_file", c.Treatment.AlwaysFile, true)
 	absolute(fs, "treatment.never_file", c.Treatment.NeverFile, true)
 	absolute(fs, "store.records_file", c.Store.RecordsFile, true)
-	if len(c.Socket) > 107 { // sun_path is 108 with the NUL
-		fs.Add("socket", c.Socket, fmt.Sprintf("%d bytes long, a unix socket's path has at most 107", len(c.Socket)), "use a shorter path")
+	if len(c.Socket) > maxSocket {
+		fs.Add("socket", c.Socket, fmt.Sprintf("%d bytes long, at most %d", len(c.Socket), maxSocket), "use a shorter path")
 	}
 }
+
+// maxSocket: sun_path is 108 with the NUL, and the socket is made under a name that has up to 8
+// more, a dot and a process number.
+const maxSocket = 99
 
 func absolute(fs *strict.Faults, field, path string, empty bool) {
 	if path == "" && empty || strings.HasPrefix(path, "/") {

@@ -71,15 +71,24 @@ func own(path, group string) error {
 	if err := os.Chmod(path, socketMode); err != nil || group == "" {
 		return err
 	}
-	g, err := user.LookupGroup(group)
+	gid, err := Group(group)
 	if err != nil {
-		return fmt.Errorf("give socket to group %s: %w; create it with groupadd or set another `socket_group`", group, err)
+		return err
+	}
+	return os.Chown(path, -1, gid)
+}
+
+// Group returns the number of the group of a socket.
+func Group(name string) (int, error) {
+	g, err := user.LookupGroup(name)
+	if err != nil {
+		return 0, fmt.Errorf("give socket to group %s: %w; create it with groupadd or set another `socket_group`", name, err)
 	}
 	gid, err := strconv.Atoi(g.Gid)
 	if err != nil {
-		return fmt.Errorf("give socket to group %s: gid %q", group, g.Gid)
+		return 0, fmt.Errorf("give socket to group %s: gid %q", name, g.Gid)
 	}
-	return os.Chown(path, -1, gid)
+	return gid, nil
 }
 
 // sameFile reports whether path is still the file of info: another instance may have put
