@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -380,9 +381,14 @@ func TestTheftIsNoticedWithinAMinute(t *testing.T) {
 }
 
 func TestStatusHasTheKernelsCounts(t *testing.T) {
-	var fault error
+	var broken atomic.Bool
 	counts := func(d *Deps) {
-		d.KernelCounts = func() (KernelCounts, error) { return KernelCounts{RingFull: 3}, fault }
+		d.KernelCounts = func() (KernelCounts, error) {
+			if broken.Load() {
+				return KernelCounts{RingFull: 3}, errors.New("no map")
+			}
+			return KernelCounts{RingFull: 3}, nil
+		}
 	}
 	runIn(t, counts, func(_ *host, a *Agent) {
 		if s := a.Status(); s.RingFull != 3 || len(s.Alarms) != 1 || !strings.HasPrefix(s.Alarms[0], "losses: 3 close records were lost since the last poll") {
@@ -393,7 +399,7 @@ func TestStatusHasTheKernelsCounts(t *testing.T) {
 			t.Errorf("lost in this window: alarms %q", s.Alarms)
 		}
 		time.Sleep(2 * time.Minute)
-		fault = errors.New("no map")
+		broken.Store(true)
 		if s := a.Status(); s.RingFull != 0 || !slices.Equal(s.Alarms, []string{"counters: no map"}) {
 			t.Errorf("counts that cannot be read: %+v, alarms %q", s.KernelCounts, s.Alarms)
 		}

@@ -34,7 +34,7 @@ import (
 //
 // It is asked twice. Of the networks that are treated now, any three sites may show the harm. Of all that
 // were treated in a day, also of those that left, half of the sites must: where each of a few networks
-// leaves by its own evidence, nobody is left to show the harm together, and the next ones would be tried
+// leaves by its own evidence, none is left to show the harm together, and the next ones would be tried
 // in vain.
 
 const (

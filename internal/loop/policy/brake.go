@@ -9,7 +9,7 @@ import (
 
 // Brake: demotion watches single prefixes, and mild harm to many passes under it. So the pairs of
 // all prefixes are also judged together (loop/effect), of those that are treated still when the
-// round's own exits are done: what was demoted one by one harms nobody any more. And of all that were
+// round's own exits are done: what was demoted one by one does no harm any more. And of all that were
 // treated as long as evidence counts, where half of them must show the harm: what harms most of those
 // tried will harm the next. With a frozen plan there are no exits, and the brake holds all the same.
 
