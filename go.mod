@@ -5,9 +5,10 @@ go 1.26.0
 // ebpf loads and reads the kernel programs; netlink and netns make links, routes, qdiscs
 // and namespaces; sqlite is the store (pure Go, so the binary stays static); cobra and
 // pflag the command line; yaml the configuration; protobuf the wire contract; maxminddb
-// reads databases of autonomous systems; x/sys the system calls. For tests: datadriven
-// golden scripts, go-cmp diffs, rapid properties. Versions are pinned by go.sum; update one at
-// a time, with its reason in the commit.
+// reads databases of autonomous systems; x/sys the system calls; psx those that must be made on
+// all threads at once, which Go itself cannot in a build with cgo. For tests: datadriven golden
+// scripts, go-cmp diffs, rapid properties. Versions are pinned by go.sum; update one at a time,
+// with its reason in the commit.
 require (
 	github.com/cilium/ebpf v0.22.0
 	github.com/cockroachdb/datadriven v1.0.3
@@ -20,6 +21,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/sys v0.49.0
 	google.golang.org/protobuf v1.36.12
+	kernel.org/pub/linux/libs/security/libcap/psx v1.2.78
 	modernc.org/sqlite v1.61.0
 	pgregory.net/rapid v1.3.0
 )

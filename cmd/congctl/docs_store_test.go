@@ -168,7 +168,7 @@ func docsStore(t *testing.T, path string) string {
 // docsIncident is what an operator did one minute.
 func docsIncident(t *testing.T, c *controller.Controller) {
 	t.Helper()
-	if err := c.Tell(t.Context(), controller.KindAlarm+"coverage", `eBPF saw 861 of 1204 new passive connections (71.5 %, limit 99 %): sock_ops program "tuner" (id 41) may replace our callback flags`); err != nil {
+	if err := c.Tell(t.Context(), controller.KindAlarm+"coverage", `eBPF saw 861 of 1204 new passive connections (71.5 %, limit 99 %): sock_ops program id 41 (congctl host check has its name) may replace our callback flags`); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Stop(t.Context(), false, "maria (uid 1000, pid 4211)"); err != nil {

@@ -95,7 +95,7 @@ func runUp(ctx context.Context, g *global, cfg config.Config, rules policy.Rules
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, unix.SIGHUP)
 	defer signal.Stop(hup)
-	for _, step := range []func(context.Context) error{u.lock, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.runMeter, u.serve} {
+	for _, step := range []func(context.Context) error{u.lock, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.runMeter, u.serve, u.drop} {
 		if err := step(ctx); err != nil {
 			return err
 		}

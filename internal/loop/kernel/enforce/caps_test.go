@@ -5,21 +5,23 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/linux/privilege"
 )
 
 func TestLackingCapabilities(t *testing.T) {
-	const bpf, perfmon, net, sys = 1 << unix.CAP_BPF, 1 << unix.CAP_PERFMON, 1 << unix.CAP_NET_ADMIN, 1 << unix.CAP_SYS_ADMIN
-	for effective, want := range map[uint64]string{
-		^uint64(0):          "",
-		bpf | perfmon | net: "",
-		sys | net:           "", // as before Linux 5.8
-		bpf | net:           "CAP_PERFMON",
-		perfmon | net:       "CAP_BPF",
-		sys:                 "CAP_NET_ADMIN",
-		0:                   "CAP_BPF CAP_PERFMON CAP_NET_ADMIN",
+	const bpf, perfmon, net, sys = unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN
+	for effective, want := range map[privilege.Set]string{
+		^privilege.Set(0):               "none",
+		privilege.Of(bpf, perfmon, net): "none",
+		privilege.Of(sys, net):          "none", // as before Linux 5.8
+		privilege.Of(bpf, net):          "CAP_PERFMON",
+		privilege.Of(perfmon, net):      "CAP_BPF",
+		privilege.Of(sys):               "CAP_NET_ADMIN",
+		0:                               "CAP_NET_ADMIN, CAP_PERFMON, CAP_BPF",
 	} {
-		if got := strings.Join(lacking(effective), " "); got != want {
-			t.Errorf("%#x lacks %q, want %q", effective, got, want)
+		if got := lacking(effective).String(); got != want {
+			t.Errorf("%s lacks %q, want %q", effective, got, want)
 		}
 	}
 }

@@ -101,13 +101,13 @@ func (e *Enforcer) open() error {
 var ErrTaken = errors.New("a sock_ops program attached without BPF_F_ALLOW_MULTI excludes a second one")
 
 func (e *Enforcer) namesOfOthers() string {
-	others, err := e.Others()
+	others, err := e.others()
 	if err != nil || len(others) == 0 {
 		return "its name is unknown"
 	}
 	var names []string
 	for _, o := range others {
-		names = append(names, fmt.Sprintf("%q (id %d)", o.Name, o.ID))
+		names = append(names, o.String())
 	}
 	return strings.Join(names, ", ")
 }

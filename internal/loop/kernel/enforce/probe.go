@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/linux/cgroup"
+	"github.com/congctl/congctl/internal/linux/privilege"
 )
 
 // Tier is how much of the loop this kernel can carry.
@@ -106,12 +107,12 @@ func (p *Probe) probeBPF(code uint32) error {
 		}
 		p.Cgroup = root
 	}
-	have, err := capabilities()
+	have, err := privilege.Effective()
 	if err != nil {
 		return err
 	}
-	if lacks := lacking(have); len(lacks) > 0 {
-		p.say(TierRoute, "no eBPF without %s: run as root, or grant it (kernel %s was not asked further)", strings.Join(lacks, ", "), p.Kernel)
+	if lacks := lacking(have); lacks != 0 {
+		p.say(TierRoute, "no eBPF without %s: run as root, or grant it (kernel %s was not asked further)", lacks, p.Kernel)
 		return nil
 	}
 	for _, h := range []struct {

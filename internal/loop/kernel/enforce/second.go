@@ -3,13 +3,7 @@ package enforce
 import (
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"time"
-
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/link"
-	"golang.org/x/sys/unix"
 )
 
 // ErrSecond means that another congctl treats the same sockets.
@@ -20,7 +14,7 @@ var ErrSecond = errors.New("another congctl is attached to the same sockets")
 const lingers = 5 * time.Second
 
 // alone checks, once our program is attached, that no older one of congctl's works on the
-// cgroup, its parents included: two would switch each other's connections, and the state
+// cgroup, on one above it or below: two would switch each other's connections, and the state
 // directory's lock keeps only one of them. Of two that start together the older one stays.
 // It cannot name programs, and so sees none, without CAP_SYS_ADMIN.
 func (e *Enforcer) alone() error {
@@ -35,26 +29,17 @@ func (e *Enforcer) alone() error {
 	}
 }
 
-func (e *Enforcer) older() (ids []ebpf.ProgramID, err error) {
+func (e *Enforcer) older() (ids []uint32, err error) {
 	own, err := e.objs.CongctlSockops.Info()
 	if err != nil {
-		return nil, fmt.Errorf("list programs of %s: %w", e.opt.Cgroup, err)
+		return nil, fmt.Errorf("look at own program: %w", err)
 	}
 	ownID, _ := own.ID()
-	dir, err := os.Open(e.opt.Cgroup)
-	if err != nil {
-		return nil, fmt.Errorf("list programs of %s: %w", e.opt.Cgroup, err)
-	}
-	defer dir.Close()
-	all, err := link.QueryPrograms(link.QueryOptions{Target: int(dir.Fd()), Attach: ebpf.AttachCGroupSockOps, QueryFlags: unix.BPF_F_QUERY_EFFECTIVE})
-	if err != nil {
-		return nil, fmt.Errorf("list programs of %s: %w", e.opt.Cgroup, err)
-	}
-	for _, p := range all.Programs {
-		if o, ok := sockopsByID(p.ID); ok && o.Name == own.Name && p.ID < ownID {
-			ids = append(ids, p.ID)
+	others, err := e.others()
+	for _, o := range others {
+		if o.Name == own.Name && o.ID < uint32(ownID) {
+			ids = append(ids, o.ID)
 		}
 	}
-	slices.Sort(ids)
-	return ids, nil
+	return ids, err
 }

@@ -15,9 +15,9 @@ import (
 // best guess first, empty if nothing stands out.
 func (e *Enforcer) Suspects() []string {
 	var out []string
-	if others, err := e.Others(); err == nil {
+	if others, err := e.others(); err == nil {
 		for _, o := range others {
-			out = append(out, fmt.Sprintf("sock_ops program %q (id %d) may replace our callback flags", o.Name, o.ID))
+			out = append(out, fmt.Sprintf("sock_ops program %s may replace our callback flags", o))
 		}
 	}
 	if s, err := e.Stats(); err == nil {

@@ -59,7 +59,7 @@ func TestStolenCallbacksAreSeenNamedAndGivenBack(t *testing.T) {
 	}
 	r.next() // it left STATE_CB armed
 
-	others, err := r.Others()
+	others, err := r.others()
 	check(t, err)
 	named := false
 	for _, o := range others {
