@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,18 +53,28 @@ func TestStateTakenAway(t *testing.T) {
 	}
 }
 
-// TestSecondStateDirectoryOnOneCgroup: another state directory and another socket, the same sockets.
+// TestSecondStateDirectoryOnOneCgroup: another state directory and another socket, the same
+// sockets, or some of them.
 func TestSecondStateDirectoryOnOneCgroup(t *testing.T) {
-	e := newEdge(t, quickSettings())
-	e.start()
-	other := filepath.Join(e.dir, "other.yml")
-	text := strings.NewReplacer("/state", "/other", "/sock", "/sock2", "/records", "/records2").Replace(e.cfg.yaml(e.dir))
-	check(t, os.WriteFile(other, []byte(text), 0o600))
-	out, err := program("up", "-c", other).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "another congctl is attached to the same sockets") {
-		t.Errorf("same cgroup: %v: %s", err, out)
+	own := os.Getenv(cgroupEnv)
+	child := filepath.Join(own, "child")
+	for name, at := range map[string]struct{ first, second string }{"same": {own, own}, "above": {child, own}, "below": {own, child}} {
+		t.Run(name, func(t *testing.T) {
+			e := newEdge(t, quickSettings())
+			check(t, os.Mkdir(child, 0o755))
+			t.Cleanup(func() { check(t, os.Remove(child)) })
+			e.program = func(args ...string) *exec.Cmd { return program(append(args, "--cgroup", at.first)...) }
+			e.start()
+			other := filepath.Join(e.dir, "other.yml")
+			text := strings.NewReplacer("/state", "/other", "/sock", "/sock2", "/records", "/records2").Replace(e.cfg.yaml(e.dir))
+			check(t, os.WriteFile(other, []byte(text), 0o600))
+			out, err := program("up", "-c", other, "--cgroup", at.second).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "another congctl is attached to the same sockets") {
+				t.Errorf("%v: %s", err, out)
+			}
+			e.kill()
+			e.start() // at once: the program of a killed one is no second one
+			e.stop()
+		})
 	}
-	e.kill()
-	e.start() // at once: the program of a killed one is no second one
-	e.stop()
 }
