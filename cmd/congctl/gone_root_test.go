@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -68,7 +69,9 @@ func TestSecondStateDirectoryOnOneCgroup(t *testing.T) {
 			other := filepath.Join(e.dir, "other.yml")
 			text := strings.NewReplacer("/state", "/other", "/sock", "/sock2", "/records", "/records2").Replace(e.cfg.yaml(e.dir))
 			check(t, os.WriteFile(other, []byte(text), 0o600))
-			out, err := program("up", "-c", other, "--cgroup", at.second).CombinedOutput()
+			second := program("up", "-c", other, "--cgroup", at.second)
+			defer time.AfterFunc(patience, func() { _ = second.Process.Kill() }).Stop() // it runs, and should not
+			out, err := second.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "another congctl is attached to the same sockets") {
 				t.Errorf("%v: %s", err, out)
 			}

@@ -2,8 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -288,6 +292,47 @@ func TestForceRemovesRoutes(t *testing.T) {
 		}
 		wantRoutes(t, strings.Join(verb, " ")+" without a process", false)
 	}
+}
+
+// TestSecondRouterIsRefused: two would remove each other's routes, at whatever tier the second
+// starts. A name that an ordinary user took refuses nobody.
+func TestSecondRouterIsRefused(t *testing.T) {
+	e := newRouteEdge(t)
+	e.start()
+	other := filepath.Join(e.dir, "other.yml")
+	text := strings.NewReplacer("/state", "/other", "/sock", "/sock2", "/records", "/records2").Replace(e.cfg.yaml(e.dir))
+	for _, tier := range []string{"route", "observe", `""`} {
+		check(t, os.WriteFile(other, []byte(strings.Replace(text, "tier: route", "tier: "+tier, 1)), 0o600))
+		second := program("up", "-c", other)
+		stop := time.AfterFunc(patience, func() { _ = second.Process.Kill() }) // it runs, and should not
+		out, err := second.CombinedOutput()
+		stop.Stop()
+		if want := fmt.Sprintf("another congctl treats by routes in this network namespace (pid %d)", e.cmd.Process.Pid); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("tier %s: %v: %s", tier, err, out)
+		}
+		wantRoutes(t, "beside tier "+tier, true)
+	}
+	e.kill()
+	squatter := program()
+	squatter.Env = append(os.Environ(), asEnv+"=squatter")
+	squatter.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, Pdeathsig: syscall.SIGKILL}
+	out, err := squatter.StdoutPipe()
+	check(t, errors.Join(err, squatter.Start()))
+	t.Cleanup(func() { _ = squatter.Process.Kill(); _ = squatter.Wait() })
+	_, err = io.ReadFull(out, make([]byte, 1))
+	check(t, err)
+	e.start()
+	wantRoutes(t, "beside a squatter", true)
+	e.stop()
+}
+
+// squat takes the name by which routers know each other, until it is ended.
+func squat() error {
+	if _, err := net.Listen("unix", "@congctl-route"); err != nil {
+		return err
+	}
+	fmt.Println("taken")
+	select {}
 }
 
 // TestEachStartRemovesRoutes: a start at a tier that makes no routes removes those of a

@@ -18,6 +18,9 @@ func (u *up) openKernel(ctx context.Context) error {
 	}
 	u.probe = p.HeldTo(u.cfg.Tier)
 	u.log.Info(u.tierText())
+	if err := route.Alone(); err != nil {
+		return err
+	}
 	// Whatever this tier treats by: what is left of an earlier one would treat on, unseen.
 	if n, err := route.Clear(); err != nil {
 		return err

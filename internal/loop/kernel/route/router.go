@@ -60,8 +60,8 @@ type Router struct {
 	news     *nl.NetlinkSocket    // nil once Follow has it
 }
 
-// Open serves the network namespace of the calling thread, which [Clear] has cleared. It
-// treats nothing until Set. The caller must Close it. Needs CAP_NET_ADMIN there; Linux
+// Open serves the network namespace of the calling thread, which [Clear] has cleared, and no
+// other Router does. It treats nothing until Set. The caller must Close it. Needs CAP_NET_ADMIN there; Linux
 // 4.0.
 func Open() (*Router, error) {
 	return open(func() int64 { _, boot := clock.Now(); return boot })
@@ -73,12 +73,16 @@ func open(bootNs func() int64) (*Router, error) {
 		return nil, fmt.Errorf("open router: %w", err)
 	}
 	r := newRouter(s, bootNs)
-	r.close = s.nl.Close
-	if err = s.permitted(); err == nil {
+	letGo, err := claim()
+	r.close = func() { s.nl.Close(); letGo() }
+	if err == nil {
+		err = s.permitted()
+	}
+	if err == nil {
 		r.news, err = subscribe()
 	}
 	if err != nil {
-		s.nl.Close()
+		r.close()
 		return nil, fmt.Errorf("open router: %w", err)
 	}
 	return r, nil
