@@ -23,6 +23,7 @@ func TestDebianUnit(t *testing.T) {
 	// CAP_BPF, CAP_NET_ADMIN.
 	wantWord(t, r, statusOfUnit, "CapPrm:\t0000008000001000\nCapEff:\t0000008000001000\nCapBnd:\t0000008000001000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 	wantWord(t, r, "stat -c '%U:%G %a' /run/congctl/congctl.sock /var/lib/congctl", "root:adm 660\nroot:root 700\n")
+	must(t, r, "ls /run/dbus/system_bus_socket && ! ls /proc/$(systemctl show -P MainPID congctl)/root/run/dbus/system_bus_socket")
 	wantTransfer(t, r, "bbr")
 
 	must(t, r, "sed -i 's/max: 400/max: 300/' /etc/congctl/congctl.yml && systemctl reload congctl")
