@@ -133,6 +133,20 @@ step_root() {
 	fi
 }
 
+# ---- chaos
+
+test_chaos() {
+	CONGCTL_CHAOS=${CONGCTL_CHAOS:-5m} CONGCTL_CHAOS_SEED=${CONGCTL_CHAOS_SEED:-1} gotest chaos -count=1 -timeout 2h -run '^TestChaos$' ./cmd/congctl
+}
+step_chaos() {
+	local name="chaos under a running congctl"
+	if [ "$(id -u)" -ne 0 ]; then
+		skip "$name" "not root: run 'sudo tools/check.sh chaos'"
+	else
+		step "$name" test_chaos
+	fi
+}
+
 # ---- the lab
 
 # Boots stock kernels in QEMU, virtual time, no root; draws the report in a browser.

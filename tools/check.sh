@@ -21,7 +21,7 @@ export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath"
 scratch=$(mktemp -d)
 counts=$scratch/counts
 log=$scratch/log # of what runs beside the lab, or alone
-touch "$counts" "$scratch/others.counts"
+touch "$counts"
 trap 'chmod -R u+w "$scratch" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 chmod 755 "$scratch"
 
@@ -64,18 +64,31 @@ steps() {
 	local s
 	for s in "$@"; do "step_$s"; done
 }
-# The lab's machines have a clock of their own and most of them one processor: what only
-# computes runs beside them. Its output comes when all of it has ended.
-lab_and_others() {
-	local others=$scratch/others
+# beside NAME STEP... starts steps with a file of output and one of counts of their own.
+beside() {
+	local name=$1
+	shift
+	: >"$scratch/$name.counts"
 	(
-		counts=$others.counts
-		steps cross narrow kconfig generate fuzz bench
-	) >"$others" 2>&1 &
+		counts=$scratch/$name.counts
+		steps "$@"
+	) >"$scratch/$name" 2>&1 &
+}
+# The lab's machines have a clock of their own and most of them one processor: what only
+# computes runs beside them, and what mostly waits. Their output comes when all has ended.
+lab_and_others() {
+	local name of=()
+	beside others cross narrow kconfig generate fuzz bench
+	of+=($!)
+	beside chaos chaos
+	of+=($!)
 	steps lab
-	wait $! || count "steps beside the lab" 0 1 0
-	cat "$others"
-	cat "$others.counts" >>"$counts"
+	for name in others chaos; do
+		wait "${of[0]}" || count "steps beside the lab: $name" 0 1 0
+		of=("${of[@]:1}")
+		cat "$scratch/$name"
+		cat "$scratch/$name.counts" >>"$counts"
+	done
 }
 for s in ${*:-test rest}; do
 	case $s in

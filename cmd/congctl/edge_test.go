@@ -245,6 +245,7 @@ func (e *edge) awaitStatus(what string, ok func(control.Status) bool) (s control
 	eventually(e.t, what, patience, func() (ready bool) {
 		select {
 		case err := <-e.done:
+			e.cmd = nil
 			e.t.Fatalf("up ended, %v:\n%s", err, e.log.String())
 		default:
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // fill takes all room of the file system of dir, until the result is called.
-func fill(t *testing.T, dir string) (free func()) {
+func fill(t testing.TB, dir string) (free func()) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "fill"))
 	check(t, err)

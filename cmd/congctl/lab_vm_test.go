@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,16 +29,20 @@ import (
 const labCacheEnv = "CONGCTL_LAB_CACHE"
 
 // labTask is what a test asks of a guest besides a world's job: a command line of
-// congctl, and the file to hand back.
+// congctl, and the file to hand back; or the name of a test, to run as root of the guest.
 type labTask struct {
 	Seed uint64   `json:"seed"`
 	Args []string `json:"args"`
 	Keep string   `json:"keep"`
+	Test string   `json:"test"`
+	Env  []string `json:"env"` // of the test
 }
 
 func playGuest(job []byte, progress func(string)) ([]byte, error) {
 	var task labTask
-	if err := json.Unmarshal(job, &task); err != nil || task.Args == nil {
+	if err := json.Unmarshal(job, &task); err == nil && task.Test != "" {
+		return testInGuest(task, progress)
+	} else if err != nil || task.Args == nil {
 		return runGuestJob(job, progress)
 	}
 	var out bytes.Buffer
@@ -46,6 +52,28 @@ func playGuest(job []byte, progress func(string)) ([]byte, error) {
 		return nil, fmt.Errorf("congctl %v ended with %d: %w:\n%s", task.Args, code, err, &out)
 	}
 	return b, nil
+}
+
+// testInGuest runs a test of this binary and passes on what it prints, line by line.
+func testInGuest(task labTask, progress func(string)) ([]byte, error) {
+	cmd := exec.Command("/proc/self/exe", "-test.run", "^"+task.Test+"$", "-test.v", "-test.timeout", "0")
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CONGCTL_GUEST=") }), task.Env...)
+	printed, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	passed := false
+	for lines := bufio.NewScanner(printed); lines.Scan(); progress(lines.Text()) {
+		passed = passed || strings.HasPrefix(lines.Text(), "--- PASS: "+task.Test+" ")
+	}
+	if err := cmd.Wait(); err != nil || !passed {
+		return nil, fmt.Errorf("%s failed in the guest, or did not run: %v", task.Test, err)
+	}
+	return nil, nil
 }
 
 func init() {

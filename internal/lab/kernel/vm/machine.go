@@ -37,8 +37,11 @@ type Machine struct {
 	Load     []string
 	CPU      int // the n-th of the CPUs that this process may use, counted round
 	MemoryMB int // 0: 512
-	Wall     time.Duration
-	Progress func(line string) // may be nil
+	// CPUTakesTime lets the clock of a kernel that is a program run while it computes, too, so
+	// that signals may come at any moment: such runs differ. It has no effect in QEMU.
+	CPUTakesTime bool
+	Wall         time.Duration
+	Progress     func(line string) // may be nil
 }
 
 // Outcome is the result of a machine. Console, Args and hashes are set even if the run

@@ -27,8 +27,12 @@ const (
 //   - con0: the console is written to a file. Any other console sends interrupts, at moments
 //     of the host.
 func (m *Machine) programArgs() []string {
+	travel := "time-travel=inf-cpu"
+	if m.CPUTakesTime {
+		travel = "time-travel"
+	}
 	return []string{
-		fmt.Sprintf("mem=%dM", m.MemoryMB), "time-travel=inf-cpu", fmt.Sprintf("time-travel-start=%d", programEpoch.UnixNano()),
+		fmt.Sprintf("mem=%dM", m.MemoryMB), travel, fmt.Sprintf("time-travel-start=%d", programEpoch.UnixNano()),
 		"initrd=" + inQEMU(programInitramfsFD), "iomem=mmapper," + inQEMU(programSharedFD),
 		"con=null", "con0=null,fd:1", "CONGCTL_GUEST=1", "quiet", "panic=-1", "oops=panic",
 	}

@@ -15,6 +15,9 @@ import (
 // temporary neighbour, synced, and linked to its name. A crash leaves either no
 // store or a complete one, and another process that was faster keeps its own.
 func create(ctx context.Context, path string, o Options) error {
+	if !absentOrEmpty(path + "-wal") { // from which SQLite would write another store's commits into ours
+		return fmt.Errorf("create store %s: the log of a store that is gone is there: put the store back, or start afresh: rm %[1]s-wal", path)
+	}
 	image, err := emptyImage(ctx, o)
 	if err != nil {
 		return fmt.Errorf("create store %s: %w", path, err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -36,6 +37,25 @@ func TestDeletedStoreTakesNothing(t *testing.T) {
 		}
 		if err := commit(); err != nil {
 			t.Errorf("%s put back: %v", path, err)
+		}
+	}
+}
+
+// TestLogWithoutItsStore: what is left of a deleted store does not get into the next one.
+func TestLogWithoutItsStore(t *testing.T) {
+	s := newStore(t)
+	if err := s.CommitRound(bg, sampleCommit(rand.New(rand.NewPCG(3, 3)), 1, 3)); err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []func(string) error{os.Remove, func(p string) error { return os.Truncate(p, 0) }} {
+		if err := left(s.Path()); err != nil {
+			t.Fatal(err)
+		}
+		if next, err := Open(bg, s.Path(), Options{}); err == nil || !strings.Contains(err.Error(), "start afresh: rm "+s.Path()+"-wal") {
+			t.Errorf("opened, %v: %v", next, err)
+		}
+		if err := os.WriteFile(s.Path(), nil, 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
