@@ -16,6 +16,8 @@ const (
 	// maxSessions of a day: 200 bytes each.
 	maxSessions = 2_000_000
 	maxBurst    = 1 << 30
+	// maxSites is what the byte before a network's number has room for, without the edge's own.
+	maxSites = 250
 )
 
 var deeds = []string{Kill, Stop, Start, Pause, Resume, StepClock, EmptyStore}
@@ -38,6 +40,7 @@ func (p *parser) check(root *node) {
 		{d.Default != "cubic" && d.Default != "bbr", "default", "unknown; write cubic or bbr"},
 		{len(d.Classes) == 0, "networks", "missing; write at least one, as in - {name: fibre, path: {rate: 40mbit, rtt: 12ms}}"},
 		{d.sessions() > maxSessions, "traffic", fmt.Sprintf("%.0f sessions in a day; at most %d", d.sessions(), maxSessions)},
+		{d.sites() > maxSites, "networks.sites", fmt.Sprintf("%d of them; at most %d in all", d.sites(), maxSites)},
 		{d.count() > maxNetworks, "networks", fmt.Sprintf("%d of them; at most %d", d.count(), maxNetworks)},
 	} {
 		if rule.broken {
@@ -59,6 +62,13 @@ func (p *parser) check(root *node) {
 func (d *Day) count() (n int) {
 	for _, c := range d.Classes {
 		n += c.Count
+	}
+	return n
+}
+
+func (d *Day) sites() (n int) {
+	for _, c := range d.Classes {
+		n += c.Sites
 	}
 	return n
 }

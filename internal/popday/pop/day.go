@@ -21,6 +21,7 @@ type Day struct {
 type Class struct {
 	Name      string
 	Count     int
+	Sites     int    // the networks are IPv6, spread evenly over this many /48; 0: as PrefixOf numbers them
 	Behind    string // another class: these are its networks' neighbours, behind the same lines; "" for none
 	SpreadPPM uint32 // sd of the log of the rate between networks of the class, millionths
 	Path      Path
@@ -138,12 +139,12 @@ type Request struct {
 // Hosts of each network with clients on them.
 const Hosts = 4
 
-// PrefixOf returns the prefix of the i-th network: every third is IPv6. The ranges are those
-// of RFC 2544 and RFC 3849, which no real client has and which the product takes for
-// clients.
-func PrefixOf(i int) netip.Prefix {
-	if i%3 == 2 {
-		a := [16]byte{0x20, 0x01, 0x0d, 0xb8, 0, byte((i + 1) >> 8), byte(i + 1)}
+// PrefixOf returns the prefix of the i-th network: every third is IPv6, and all that are in a
+// site by number, from 1 on. The ranges are those of RFC 2544 and RFC 3849, which no real client has
+// and which the product takes for clients.
+func PrefixOf(i, site int) netip.Prefix {
+	if i%3 == 2 || site > 0 {
+		a := [16]byte{0x20, 0x01, 0x0d, 0xb8, byte(site), byte((i + 1) >> 8), byte(i + 1)}
 		return netip.PrefixFrom(netip.AddrFrom16(a), 56)
 	}
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{198, byte(18 + i>>8), byte(i), 0}), 24)

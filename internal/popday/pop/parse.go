@@ -97,6 +97,7 @@ var faultKeys = []strict.Key[Fault]{
 var classKeys = []strict.Key[Class]{
 	strict.Put("name", scenario.ReadWord, func(c *Class) *string { return &c.Name }),
 	strict.Put("count", scenario.ReadCount, func(c *Class) *int { return &c.Count }),
+	strict.Put("sites", scenario.ReadCount, func(c *Class) *int { return &c.Sites }),
 	strict.Put("behind", scenario.ReadWord, func(c *Class) *string { return &c.Behind }),
 	strict.Put("spread", scenario.ReadShare, func(c *Class) *uint32 { return &c.SpreadPPM }),
 }

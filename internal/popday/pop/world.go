@@ -33,9 +33,24 @@ func (w *World) add(d *Day, c *Class, n int, seed uint64) {
 	if len(changes) > 0 && changes[0].AtUs == 0 {
 		path, changes = changes[0].Path, changes[1:]
 	}
-	w.Networks = append(w.Networks, Network{Class: c.Name, Number: n + 1, Prefix: PrefixOf(i), Path: path, Traffic: c.Traffic, Behind: -1})
+	w.Networks = append(w.Networks, Network{Class: c.Name, Number: n + 1, Prefix: PrefixOf(i, d.site(c, n)), Path: path, Traffic: c.Traffic, Behind: -1})
 	w.Changes = append(w.Changes, changes...)
 	w.Sessions = append(w.Sessions, sessionsOf(d, &c.Traffic, i, i, seed)...)
+}
+
+// site returns the number of the site that has the n-th network of a class; 0: none of its own.
+func (d *Day) site(c *Class, n int) int {
+	if c.Sites == 0 {
+		return 0
+	}
+	before := 0
+	for i := range d.Classes {
+		if d.Classes[i].Name == c.Name {
+			break
+		}
+		before += d.Classes[i].Sites
+	}
+	return before + 1 + n%c.Sites
 }
 
 // addNeighbour adds the n-th network of a class behind another one's line. Its clients ask
@@ -43,7 +58,7 @@ func (w *World) add(d *Day, c *Class, n int, seed uint64) {
 func (w *World) addNeighbour(d *Day, c *Class, n int, seed uint64) {
 	i := len(w.Networks)
 	line := slices.IndexFunc(w.Networks, func(o Network) bool { return o.Class == c.Behind && o.Number == n+1 })
-	w.Networks = append(w.Networks, Network{Class: c.Name, Number: n + 1, Prefix: PrefixOf(i), Path: w.Networks[line].Path, Traffic: c.Traffic, Behind: line})
+	w.Networks = append(w.Networks, Network{Class: c.Name, Number: n + 1, Prefix: PrefixOf(i, d.site(c, n)), Path: w.Networks[line].Path, Traffic: c.Traffic, Behind: line})
 	w.Sessions = append(w.Sessions, sessionsOf(d, &c.Traffic, i, line, seed)...)
 }
 

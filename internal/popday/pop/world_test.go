@@ -174,11 +174,13 @@ func TestChangesAgainstTheClock(t *testing.T) {
 func TestPrefixesAreAllDifferent(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range maxNetworks {
-		p := PrefixOf(i)
-		if p != p.Masked() || seen[p.String()] {
-			t.Fatalf("%d: %s", i, p)
+		for _, site := range []int{0, 1, maxSites} {
+			p := PrefixOf(i, site)
+			if p != p.Masked() || seen[p.String()] && p.Addr().Is6() {
+				t.Fatalf("%d: %s", i, p)
+			}
+			seen[p.String()] = true
 		}
-		seen[p.String()] = true
 	}
 }
 

@@ -29,7 +29,7 @@ func TestQueueIsBesideWhatIsUnderWay(t *testing.T) {
 
 func TestHostsAreInTheirNetwork(t *testing.T) {
 	for i := range 60 {
-		p := pop.PrefixOf(i)
+		p := pop.PrefixOf(i, 0)
 		seen := map[netip.Addr]bool{}
 		for h := range pop.Hosts {
 			a := hostOf(p, h)

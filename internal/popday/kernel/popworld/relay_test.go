@@ -10,8 +10,9 @@ import (
 // TestNumberStandsInTheAddress: what the program reads from a frame is the number that
 // the prefix was made from, for every network a day may have.
 func TestNumberStandsInTheAddress(t *testing.T) {
-	for i := range 500 {
-		p := pop.PrefixOf(i)
+	for n := range 2 * 500 {
+		i, site := n/2, n%2*250
+		p := pop.PrefixOf(i, site)
 		kind := packetIPv4
 		if p.Addr().Is6() {
 			kind = packetIPv6
