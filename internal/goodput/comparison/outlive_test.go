@@ -28,11 +28,13 @@ type traffic struct {
 	downloads          float64 // a window
 	downloadBytes      float64
 	spread             float64 // standard deviation of ln rate between connections
+	reader             float64 // share of the connections that are one client's, at 0.3 of the others' rate
 }
 
 var (
 	slowSessions = traffic{shorts: 4, shortBytes: 1e6, sessions: 4, sessionFactor: 0.5, spread: 0.4}
 	fastSessions = traffic{shorts: 4, shortBytes: 1e6, sessions: 4, sessionFactor: 2, spread: 0.4}
+	slowReader   = traffic{shorts: 10, shortBytes: 1e6, spread: 0.4, reader: 0.8}
 	longLoads    = traffic{shorts: 4, shortBytes: 1e6, downloads: 1, downloadBytes: 200e6, spread: 0.78}
 )
 
@@ -113,7 +115,9 @@ func bootNs(unix float64) uint64 { return uint64((unix - bootUnix) * 1e9) }
 func (e *edge) open(p record.Prefix, at, rate, bytes float64, session bool) {
 	e.cookies++
 	addr := p.Netip().Addr().As4()
-	addr[3] = byte(e.cookies)
+	if addr[3] = byte(e.cookies); e.traffic.reader > 0 && e.rnd.Float64() < e.traffic.reader {
+		addr[3], rate = 0, rate*0.3
+	}
 	f := &flow{prefix: p, rate: rate * math.Exp(e.traffic.spread*e.rnd.NormFloat64()), now: at, left: bytes, session: session}
 	f.sock = inetdiag.Sock{Family: 2, State: 1, Cookie: e.cookies, Local: netip.MustParseAddrPort("192.0.2.1:443"),
 		Remote: netip.AddrPortFrom(netip.AddrFrom4(addr), uint16(e.cookies)), Cong: inetdiag.CongOf("cubic"),
@@ -320,6 +324,8 @@ func TestOutlive(t *testing.T) {
 		{"slow sessions", slowSessions, 1, 0.01},
 		{"fast sessions", fastSessions, 1, 0.01},
 		{"downloads", longLoads, 1, 0.02}, // one day's standard error is 0.02
+		{"a slow reader", slowReader, 1, 0.01},
+		{"a slow reader", slowReader, 1.5, 0.03},
 		{"slow sessions", slowSessions, 1.5, 0.03},
 		{"fast sessions", fastSessions, 1.5, 0.03},
 		{"downloads", longLoads, 1.5, 0.05}, // a treated download counts in fewer windows: see docs/effect.md

@@ -26,25 +26,9 @@ func (r Rules) siteShare(sites int) float64 {
 	return max(r.SiteShare, 2/float64(sites))
 }
 
-// mostOfSite returns c W, the most that one site may weigh, for the numbers of networks in each.
-func mostOfSite(sizes []int, c float64) float64 {
-	slices.SortFunc(sizes, func(a, b int) int { return b - a })
-	rest := 0
-	for _, n := range sizes {
-		rest += n
-	}
-	for i, n := range sizes { // the i largest are capped: W = rest / (1 - i c)
-		if most := c * float64(rest) / (1 - float64(i)*c); float64(n) <= most {
-			return most
-		}
-		rest -= n
-	}
-	return 1
-}
-
 // siteSizes returns how many networks each site has.
-func siteSizes(list []ranked) map[record.Prefix]int {
-	size := map[record.Prefix]int{}
+func siteSizes(list []ranked) map[record.Prefix]float64 {
+	size := map[record.Prefix]float64{}
 	for _, x := range list {
 		size[x.site]++
 	}
@@ -53,12 +37,12 @@ func siteSizes(list []ranked) map[record.Prefix]int {
 
 // boundary is the weighted quantile q of the ranked, which are in ascending order, with at
 // most the share c for a site.
-func boundary(list []ranked, size map[record.Prefix]int, c, q float64) float64 {
-	most := mostOfSite(slices.Collect(maps.Values(size)), c)
+func boundary(list []ranked, size map[record.Prefix]float64, c, q float64) float64 {
+	most := stat.MostOf(slices.Collect(maps.Values(size)), c)
 	perfs, weights := make([]float64, len(list)), make([]float64, len(list))
 	var sum, squares float64
 	for i, x := range list {
-		w := min(1, most/float64(size[x.site]))
+		w := min(1, most/size[x.site])
 		perfs[i], weights[i] = x.perf, w
 		sum, squares = sum+w, squares+w*w
 	}

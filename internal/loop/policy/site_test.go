@@ -55,22 +55,3 @@ func TestOneSiteMovesNothing(t *testing.T) {
 		}
 	}
 }
-
-// The weights that the rule gives, by hand: c, and the most that a site may weigh.
-func TestMostOfSite(t *testing.T) {
-	for _, c := range []struct {
-		sizes []int
-		c     float64
-		want  float64
-	}{
-		{[]int{1, 1, 1, 1}, 0.5, 2},
-		{[]int{16, 1, 1, 1}, 0.5, 3},               // 3 of 6
-		{[]int{20, 30, 5, 5, 5, 5}, 1. / 3, 20},    // 20 of 60 each: the first is just not capped
-		{[]int{100, 10, 10, 10, 10}, 0.4, 80. / 3}, // of 66.7
-		{[]int{9}, 2, 18},
-	} {
-		if got := mostOfSite(c.sizes, c.c); got < c.want*(1-1e-12) || got > c.want*(1+1e-12) {
-			t.Errorf("%v at %v: %v, want %v", c.sizes, c.c, got, c.want)
-		}
-	}
-}

@@ -78,7 +78,7 @@ type pane struct {
 
 // New returns an aggregator.
 func New(c Config) *Aggregator {
-	return &Aggregator{cfg: c, panes: map[int64]*pane{}, caps: sampler{rowCap: rowCap, totalCap: totalCap}, flushed: -1 << 62}
+	return &Aggregator{cfg: c, panes: map[int64]*pane{}, caps: sampler{rowCap: rowCap, totalCap: totalCap, mask: allClients}, flushed: -1 << 62}
 }
 
 // Add counts one record in its own window; it does not keep c.
@@ -92,7 +92,7 @@ func (a *Aggregator) Add(c *record.Conn) {
 		return
 	}
 	r := a.rowOf(p, c)
-	r.add(c, a.cfg.MinBytes)
+	p.samples.count(p, r.add(c, a.cfg.MinBytes, p.samples.mask))
 	if eligible(c, a.cfg.MinBytes) {
 		a.st.Eligible++
 		r.addEligible(c)
@@ -190,6 +190,7 @@ func (a *Aggregator) evict() {
 		for r := p.rows[w.prefix]; r != nil; r = r.next {
 			a.st.EvictedConns += uint64(r.conns)
 			p.samples.total -= len(r.samples)
+			p.samples.clients -= len(r.clients)
 		}
 		delete(p.rows, w.prefix)
 		a.prefixes--

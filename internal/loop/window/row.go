@@ -2,7 +2,6 @@ package window
 
 import (
 	"math"
-	"slices"
 
 	"github.com/congctl/congctl/internal/tcp/record"
 	"github.com/congctl/congctl/internal/tcp/stat"
@@ -18,11 +17,11 @@ type row struct {
 
 	control, washout bool // set when the window ends
 
-	big                        bool // a connection reached the threshold: sums are over those only
+	big                        bool // a connection reached the threshold: sums are over those only, by client
 	conns, eligible, rateMeans uint32
 	bytes                      uint64
 
-	sums
+	clients                       []clientSums // by client; all in one before a connection reached the threshold
 	eligibleSent, eligibleRetrans uint64
 	samples                       []sample
 }
@@ -32,26 +31,34 @@ type sums struct {
 	limited, rateSamples                     uint64
 }
 
-// add counts any connection of the row. Its shares are pooled (sum over sum, so that a
-// connection weighs by what it moved) over the connections that reached the threshold, and
-// over all as long as none has.
-func (r *row) add(c *record.Conn, minBytes uint64) {
+// add counts any connection of the row, and returns how many more clients that makes. Its shares
+// are pooled (sum over sum, so that a connection weighs by what it moved) over the connections that
+// reached the threshold, and over all as long as none has.
+func (r *row) add(c *record.Conn, minBytes uint64, mask uint8) (more int) {
 	r.conns++
 	r.bytes += c.WinBytesAcked
 	isBig := c.WinBytesAcked >= minBytes
 	if isBig && !r.big {
-		r.big, r.sums = true, sums{}
+		more, r.big, r.clients = -len(r.clients), true, nil
 	}
 	if isBig != r.big {
-		return
+		return more
 	}
-	r.sent += c.WinBytesSent
-	r.retrans += c.WinBytesRetrans
-	r.busyUs += c.WinBusyUs
-	r.rwndUs += c.WinRwndLimitedUs
-	r.elapsedUs += c.WinElapsedUs
-	r.limited += uint64(c.WinLimitedSamples)
-	r.rateSamples += uint64(c.WinRateSamples)
+	if !r.big {
+		mask = 0 // no guard looks at such a row
+	}
+	s, fresh := r.sumsOf(clientOf(c) & mask)
+	if fresh {
+		more++
+	}
+	s.join(&sums{sent: c.WinBytesSent, retrans: c.WinBytesRetrans, busyUs: c.WinBusyUs, rwndUs: c.WinRwndLimitedUs,
+		elapsedUs: c.WinElapsedUs, limited: uint64(c.WinLimitedSamples), rateSamples: uint64(c.WinRateSamples)})
+	return more
+}
+
+func (s *sums) join(o *sums) {
+	s.sent, s.retrans, s.busyUs, s.rwndUs = s.sent+o.sent, s.retrans+o.retrans, s.busyUs+o.busyUs, s.rwndUs+o.rwndUs
+	s.elapsedUs, s.limited, s.rateSamples = s.elapsedUs+o.elapsedUs, s.limited+o.limited, s.rateSamples+o.rateSamples
 }
 
 // joinRows joins the rows of a prefix that a row's columns cannot distinguish: in wash-out
@@ -81,12 +88,14 @@ func (r *row) join(o *row) {
 	r.samples = append(r.samples, o.samples...)
 	if o.big != r.big {
 		if o.big {
-			r.big, r.sums = true, o.sums
+			r.big, r.clients = true, o.clients
 		}
 		return
 	}
-	r.sent, r.retrans, r.busyUs, r.rwndUs = r.sent+o.sent, r.retrans+o.retrans, r.busyUs+o.busyUs, r.rwndUs+o.rwndUs
-	r.elapsedUs, r.limited, r.rateSamples = r.elapsedUs+o.elapsedUs, r.limited+o.limited, r.rateSamples+o.rateSamples
+	for i := range o.clients {
+		s, _ := r.sumsOf(o.clients[i].client)
+		s.join(&o.clients[i].sums)
+	}
 }
 
 func (r *row) addEligible(c *record.Conn) {
@@ -106,23 +115,29 @@ func (a *Aggregator) finish(p *pane, prefix record.Prefix, r *row) record.Window
 	w := record.Window{
 		Start: p.start, Prefix: prefix, Arm: r.arm, Cong: r.cong, Control: r.control, Carryover: r.carryover, Washout: r.washout,
 		Conns: r.conns, Eligible: r.eligible, RateMeans: r.rateMeans, Bytes: r.bytes,
-		RetransShare: share(r.retrans, r.sent), RwndShare: share(r.rwndUs, r.busyUs),
-		BusyShare: share(r.busyUs, r.elapsedUs), AppLimitedShare: share(r.limited, r.limited+r.rateSamples),
 		EligibleSentBytes: r.eligibleSent, EligibleRetransBytes: r.eligibleRetrans,
 	}
-	rates := column(r.samples, func(s sample) float64 { return float64(s.rate) })
-	if len(rates) > 0 {
-		for i, q := range record.RateQuantiles {
-			w.RateBytesPerS[i] = stat.Sorted(rates, q)
-		}
+	r.shares(&w)
+	weights := r.clientWeights()
+	rates := r.columnOf(&weights, func(s sample) float64 { return float64(s.rate) })
+	for i, q := range record.RateQuantiles {
+		w.RateBytesPerS[i] = rates.quantile(q)
 	}
-	for i, v := range rates { // sorted, so that the sums do not depend on the order of arrival
-		rates[i] = math.Log(v)
+	for i, v := range rates.values { // sorted, so that the sums do not depend on the order of arrival
+		rates.values[i] = math.Log(v)
 	}
-	w.LogRateMean, w.LogRateVar = stat.Moments(rates)
-	w.MinRTTUs = median(column(r.samples, func(s sample) float64 { return float64(s.minRttUs) }))
-	w.SRTTUs = median(column(r.samples, func(s sample) float64 { return float64(s.srttUs) }))
+	w.LogRateMean, w.LogRateVar = stat.Moments(rates.values)
+	w.MinRTTUs = r.columnOf(&weights, func(s sample) float64 { return float64(s.minRttUs) }).quantile(0.5)
+	w.SRTTUs = r.columnOf(&weights, func(s sample) float64 { return float64(s.srttUs) }).quantile(0.5)
 	return w
+}
+
+// shares are what guards compare with limits.
+func (r *row) shares(w *record.Window) {
+	w.RetransShare = pooled(r.bounded(func(s *sums) uint64 { return s.retrans }, func(s *sums) uint64 { return s.sent })).share()
+	w.RwndShare = withoutOne(r.bounded(func(s *sums) uint64 { return s.rwndUs }, func(s *sums) uint64 { return s.busyUs }), 1)
+	w.BusyShare = withoutOne(r.bounded(func(s *sums) uint64 { return s.busyUs }, func(s *sums) uint64 { return s.elapsedUs }), -1)
+	w.AppLimitedShare = pooled(r.bounded(func(s *sums) uint64 { return s.limited }, func(s *sums) uint64 { return s.limited + s.rateSamples })).share()
 }
 
 // place sets where a row stands in the experiment.
@@ -148,32 +163,3 @@ func (a *Aggregator) armNow(p *pane, prefix record.Prefix) record.Arm {
 }
 
 func planned(a record.Arm) bool { return a == record.ArmTreatment || a == record.ArmControl }
-
-// share returns part/whole, at most 1 (two counters of a record can be read a jiffy apart),
-// and 0 if whole is 0.
-func share(part, whole uint64) float64 {
-	if whole == 0 {
-		return 0
-	}
-	return min(float64(part)/float64(whole), 1)
-}
-
-// column takes one known value of each sample, sorted. 0 and the kernel's ~0 (tcp_min_rtt
-// without a sample) are unknown.
-func column(samples []sample, get func(sample) float64) []float64 {
-	out := make([]float64, 0, len(samples))
-	for _, s := range samples {
-		if v := get(s); v > 0 && v != math.MaxUint32 {
-			out = append(out, v)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-func median(sorted []float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return stat.Sorted(sorted, 0.5)
-}

@@ -29,13 +29,15 @@ const (
 // sample is what an eligible connection adds to its row, 16 bytes. A float32 holds a rate to
 // 6e-8 of its value.
 type sample struct {
-	hash             uint32
+	hash             uint32 // its last byte is the client's number
 	rate             float32
 	minRttUs, srttUs uint32
 }
 
-// compareSamples orders by hash; equal hashes (one pair in a full row in 500) by value, so
-// that the order of arrival still does not matter.
+func (s sample) client() uint8 { return uint8(s.hash) }
+
+// compareSamples orders by hash; equal hashes by value, so that the order of arrival still does not
+// matter.
 func compareSamples(a, b sample) int {
 	return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.rate, b.rate),
 		cmp.Compare(a.minRttUs, b.minRttUs), cmp.Compare(a.srttUs, b.srttUs))
@@ -45,12 +47,30 @@ func compareSamples(a, b sample) int {
 type sampler struct {
 	rowCap, totalCap int
 	total            int
+
+	// Of the clients' sums, 64 bytes each, there are at most as many as samples: beyond, clients of
+	// a network whose numbers agree in fewer and fewer bits count as one. That bounds them all the
+	// more.
+	mask    uint8
+	clients int
+}
+
+// count takes in that there are more clients.
+func (s *sampler) count(p *pane, more int) {
+	for s.clients += more; s.clients > s.totalCap && s.mask > 0; {
+		s.mask >>= 1
+		for _, r := range p.rows {
+			for ; r != nil; r = r.next {
+				s.clients -= r.fold(s.mask)
+			}
+		}
+	}
 }
 
 // add keeps c's values in r, a row of p, and thins all rows if there are too many.
 func (s *sampler) add(p *pane, r *row, c *record.Conn) {
 	r.samples = append(r.samples, sample{
-		hash: stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window)), rate: float32(c.RateBytesPerS), minRttUs: c.Info.MinRttUs, srttUs: c.Info.RttUs,
+		hash: stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window))&^0xff | uint32(clientOf(c)&s.mask), rate: float32(c.RateBytesPerS), minRttUs: c.Info.MinRttUs, srttUs: c.Info.RttUs,
 	})
 	s.total++
 	// Thinned at twice a cap: one sort for as many arrivals as it holds.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 
@@ -85,7 +84,7 @@ func parseConn(t *testing.T, d *datadriven.TestData, line string, cookie uint64)
 		case "window":
 			c.Window = int64(n)
 		case "from":
-			c.Prefix, _ = record.PrefixOf(netip.MustParseAddr(v))
+			comesFrom(c, netip.MustParseAddr(v))
 		case "acked":
 			c.WinBytesAcked = n
 		case "sent":
@@ -166,9 +165,10 @@ func drawConn(t *rapid.T, i int) *record.Conn {
 	c := &record.Conn{
 		Cookie: record.Cookie(i), Window: 300 * int64(u(1, "window")), Passive: u(9, "passive") > 0, ClientFacing: u(9, "facing") > 0,
 		Prefix: record.Prefix(u(2, "prefix")<<8 | 24), Cong: []string{"cubic", "bbr"}[u(1, "cong")], DefaultCong: u(3, "default") > 0,
+		Remote:   netip.AddrPortFrom(netip.AddrFrom4([4]byte{0, 0, 0, byte(u(1, "client") * u(5, "which") * 50)}), 443), // often the same one
 		Assigned: record.Arm(u(5, "arm")), Carryover: u(5, "carry") == 0,
 		WinBytesAcked: u(200000, "acked"), WinBytesSent: u(200000, "sent"), WinBytesRetrans: u(20000, "retrans"),
-		WinCountedBytesSent: u(200000, "counted"), WinCountedBytesRetrans: u(20000, "counted again"), WinBusyUs: u(1e6, "busy"), WinElapsedUs: u(1e6, "elapsed"), WinRateSamples: uint32(u(9, "n")),
+		WinCountedBytesSent: u(200000, "counted"), WinCountedBytesRetrans: u(20000, "counted again"), WinBusyUs: u(1e6, "busy"), WinElapsedUs: u(1e6, "elapsed"), WinRwndLimitedUs: u(5e5, "rwnd"), WinRateSamples: uint32(u(9, "n")),
 		RateBytesPerS: float64(u(1000, "rate")), RateSource: record.RateSource(u(2, "source")),
 	}
 	c.Info.MinRttUs, c.Info.RttUs = uint32(u(100, "minrtt")), uint32(u(100, "srtt"))
@@ -215,20 +215,14 @@ func slowRow(conns []*record.Conn, minBytes uint64) (w record.Window) {
 	if len(big) == 0 {
 		big = conns
 	}
-	var sent, retrans float64
-	for _, c := range big {
-		sent += float64(c.WinBytesSent)
-		retrans += float64(c.WinBytesRetrans)
-	}
-	if sent > 0 {
-		w.RetransShare = min(retrans/sent, 1)
-	}
+	slowShares(&w, big, len(elig)+len(big) > 0 && big[0].WinBytesAcked >= minBytes)
 	var rates []float64
 	for _, c := range elig {
 		if c.RateBytesPerS > 0 {
 			rates = append(rates, c.RateBytesPerS)
 		}
 	}
+	w.RateBytesPerS = slowQuantiles(elig)
 	for _, c := range elig {
 		switch c.RateSource {
 		case record.RateMean:
@@ -246,15 +240,6 @@ func slowRow(conns []*record.Conn, minBytes uint64) (w record.Window) {
 	}
 	if n := float64(len(rates)); n > 0 {
 		w.LogRateMean, w.LogRateVar = sum/n, squares/n-sum/n*sum/n
-	}
-	slices.Sort(rates)
-	for i, q := range record.RateQuantiles {
-		if len(rates) == 0 {
-			break
-		}
-		at := q * float64(len(rates)-1)
-		lo, hi := rates[int(math.Floor(at))], rates[int(math.Ceil(at))]
-		w.RateBytesPerS[i] = lo + (at-math.Floor(at))*(hi-lo)
 	}
 	return w
 }
@@ -279,10 +264,15 @@ func TestAgainstSlowRow(t *testing.T) {
 		}
 		for _, r := range rows {
 			want := slowRow(groups[fmt.Sprint(r.Start, r.Prefix, r.Arm, r.Cong, r.Carryover, r.Control)], 100000)
-			got := record.Window{Conns: r.Conns, Eligible: r.Eligible, Bytes: r.Bytes, RateBytesPerS: r.RateBytesPerS, RetransShare: r.RetransShare,
+			got := record.Window{Conns: r.Conns, Eligible: r.Eligible, Bytes: r.Bytes, RateBytesPerS: r.RateBytesPerS, RetransShare: r.RetransShare, RwndShare: r.RwndShare, BusyShare: r.BusyShare,
 				LogRateMean: want.LogRateMean, LogRateVar: want.LogRateVar, EligibleSentBytes: r.EligibleSentBytes, EligibleRetransBytes: r.EligibleRetransBytes}
 			if math.Abs(r.LogRateMean-want.LogRateMean) > 1e-9 || math.Abs(r.LogRateVar-want.LogRateVar) > 1e-9 {
 				t.Fatalf("ln rate %v variance %v, want %v and %v", r.LogRateMean, r.LogRateVar, want.LogRateMean, want.LogRateVar)
+			}
+			for _, v := range [][2]*float64{{&got.RetransShare, &want.RetransShare}, {&got.RwndShare, &want.RwndShare}, {&got.BusyShare, &want.BusyShare}} {
+				if math.Abs(*v[0]-*v[1]) < 1e-9 {
+					*v[0] = *v[1]
+				}
 			}
 			for i := range got.RateBytesPerS {
 				if math.Abs(got.RateBytesPerS[i]-want.RateBytesPerS[i]) < 1e-6 {

@@ -31,6 +31,7 @@ type Window struct {
 	RateMeans uint32 // of the eligible: value is a mean of samples (the others: the last sample)
 	Bytes     uint64 // acknowledged in this window, all connections of the row
 
+	// In these, and in the shares below, no client has more than a third (loop/window/client.go).
 	RateBytesPerS [5]float64 // over the eligible, at RateQuantiles; zeros when Eligible is 0
 	MinRTTUs      float64    // median over the eligible
 	SRTTUs        float64    // median over the eligible
@@ -43,8 +44,8 @@ type Window struct {
 	// Shares, 0..1, pooled over the row's connections that moved >= the threshold
 	// (over all of them when none did).
 	RetransShare    float64 // bytes_retrans / bytes_sent
-	RwndShare       float64 // rwnd_limited time / busy time
-	BusyShare       float64 // busy time / elapsed time
+	RwndShare       float64 // rwnd_limited time / busy time, without the client that raises it most
+	BusyShare       float64 // busy time / elapsed time, without the client that lowers it most
 	AppLimitedShare float64 // application-limited samples / all samples
 }
 

@@ -1,0 +1,197 @@
+package window
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
+)
+
+// One client is not its network. A slow reader, or one that downloads all day, would otherwise set
+// the level of its neighbours, and trip their guards. So of what a row's figure is made of, no
+// client has more than the share c,
+//
+//	w = min(1, m/n)  for each of its n,  m = c W,  W = sum of min(n, m),  c = max(1/3, 1/clients)
+//
+// where n is connections in quantiles, and time or bytes in shares. Of two clients each has half,
+// and one alone is its network. A guard that compares a share with a limit asks one thing more:
+// would it hit without the client that moves the share most? A third of the time at 100 % is above the
+// limit of 20 %.
+//
+// Means of logarithms count each connection alike: they are for pairs of blocks, in which a client
+// stands on both sides, and whose noise is known by the number of connections.
+
+// clientShare is c: with it a median has at least a quarter of the others on either side.
+const clientShare = 1. / 3
+
+// allClients of a network have numbers of their own.
+const allClients = 255
+
+// clientOf numbers the clients of a network: an address of IPv4, a /64 of IPv6, whose owner has all
+// addresses in it. Either is the byte that follows the prefix.
+func clientOf(c *record.Conn) uint8 {
+	a := c.Remote.Addr().As16()
+	if c.Prefix.Is4() {
+		return a[15]
+	}
+	return a[7]
+}
+
+// mostOf returns what one of the sizes may weigh. It sorts them.
+func mostOf(sizes []float64) float64 {
+	return stat.MostOf(sizes, max(clientShare, 1/float64(len(sizes))))
+}
+
+// clientSums are a client's connections in a row.
+type clientSums struct {
+	client uint8
+	sums
+}
+
+func compareClient(s clientSums, client uint8) int { return cmp.Compare(s.client, client) }
+
+// sumsOf returns those of a client, in order of clients, and whether they are new.
+func (r *row) sumsOf(client uint8) (s *sums, fresh bool) {
+	i, ok := slices.BinarySearchFunc(r.clients, client, compareClient)
+	if !ok {
+		r.clients = slices.Insert(r.clients, i, clientSums{client: client})
+	}
+	return &r.clients[i].sums, !ok
+}
+
+// fold puts clients together whose numbers differ only beyond mask, and returns how many are gone.
+func (r *row) fold(mask uint8) (gone int) {
+	all := r.clients
+	r.clients = nil
+	for i := range all {
+		s, _ := r.sumsOf(all[i].client & mask)
+		s.join(&all[i].sums)
+	}
+	for i := range r.samples {
+		r.samples[i].hash &^= uint32(^mask)
+	}
+	return len(all) - len(r.clients)
+}
+
+// parts are a share's two sums for one client.
+type parts struct{ part, whole float64 }
+
+// bounded returns the clients' parts of a share, with no client above its share of the whole.
+func (r *row) bounded(part, whole func(*sums) uint64) (list []parts) {
+	for i := range r.clients {
+		s := &r.clients[i].sums
+		if w := whole(s); w > 0 {
+			list = append(list, parts{float64(part(s)), float64(w)})
+		}
+	}
+	wholes := make([]float64, len(list))
+	for i, p := range list {
+		wholes[i] = p.whole
+	}
+	most := mostOf(wholes)
+	for i := range list {
+		if p := &list[i]; p.whole > most {
+			p.part, p.whole = p.part*(most/p.whole), most
+		}
+	}
+	return list
+}
+
+// pooled adds the parts up.
+func pooled(list []parts) (all parts) {
+	for _, p := range list {
+		all.part, all.whole = all.part+p.part, all.whole+p.whole
+	}
+	return all
+}
+
+// share is at most 1 (two counters of a record can be read a jiffy apart), and 0 of nothing.
+func (p parts) share() float64 {
+	if p.whole <= 0 {
+		return 0
+	}
+	return min(p.part/p.whole, 1)
+}
+
+// withoutOne pools a share without the client that raises it most, or with sign -1 lowers it most;
+// of fewer than three clients with all.
+func withoutOne(list []parts, sign float64) float64 {
+	all := pooled(list)
+	best := all.share()
+	if len(list) < 3 {
+		return best
+	}
+	for _, p := range list {
+		rest := parts{max(0, all.part-p.part), all.whole - p.whole}
+		if v := rest.share(); (v-best)*sign < 0 {
+			best = v
+		}
+	}
+	return best
+}
+
+// clientWeights returns each client's weight for a connection in quantiles.
+func (r *row) clientWeights() (w [256]float64) {
+	var n [256]float64
+	for _, s := range r.samples {
+		n[s.client()]++
+	}
+	var sizes []float64
+	for _, v := range n {
+		if v > 0 {
+			sizes = append(sizes, v)
+		}
+	}
+	most := mostOf(sizes)
+	for i := range n {
+		w[i] = 1
+		if n[i] > most {
+			w[i] = most / n[i]
+		}
+	}
+	return w
+}
+
+// column is one known value of each sample, in order.
+type column struct {
+	values  []float64
+	running []float64 // sums of weights; nil: all weigh the same
+	n       float64   // as many equal observations as the weights are worth
+}
+
+// columnOf takes one value of each sample. 0 and the kernel's ~0 (tcp_min_rtt without a sample) are
+// unknown.
+func (r *row) columnOf(w *[256]float64, get func(sample) float64) (c column) {
+	type weighted struct{ v, w float64 }
+	list := make([]weighted, 0, len(r.samples))
+	var sum, squares float64
+	for _, s := range r.samples {
+		if v := get(s); v > 0 && v != math.MaxUint32 {
+			list = append(list, weighted{v, w[s.client()]})
+		}
+	}
+	slices.SortFunc(list, func(a, b weighted) int { return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.w, b.w)) })
+	weights := make([]float64, len(list))
+	c.values = make([]float64, len(list))
+	for i, x := range list {
+		c.values[i], weights[i] = x.v, x.w
+		sum, squares = sum+x.w, squares+x.w*x.w
+	}
+	if sum < float64(len(list)) {
+		c.running, c.n = stat.Running(weights), sum*sum/squares
+	}
+	return c
+}
+
+// quantile is of type 7; 0 of nothing.
+func (c column) quantile(q float64) float64 {
+	switch {
+	case len(c.values) == 0:
+		return 0
+	case c.running == nil:
+		return stat.Sorted(c.values, q)
+	}
+	return stat.Weighted(c.values, c.running, c.n, q)
+}
