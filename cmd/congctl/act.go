@@ -78,7 +78,7 @@ func keep(ctx context.Context, cfg config.Config, f controller.Flag) (err error)
 	}
 	defer func() { err = errors.Join(err, l.Release()) }()
 	// up checks the whole file at its start; here that would keep the lock for seconds per GB.
-	s, err := sqlite.Open(ctx, storePath(cfg), sqlite.Options{CreatedBy: "congctl " + version, At: time.Now(), SkipCheck: true})
+	s, err := openStore(ctx, cfg, sqlite.Options{CreatedBy: "congctl " + version, At: time.Now(), SkipCheck: true})
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func TestStateOfAnotherUser(t *testing.T) {
 	state := filepath.Join(e.dir, "state")
 	check(t, os.Mkdir(state, 0o700))
 	check(t, os.Chown(state, 65534, 65534))
-	if _, errs, code := e.verb("up"); code != exitFailed || !strings.Contains(errs, "without CAP_DAC_OVERRIDE") || !strings.Contains(errs, "try: sudo chown -R root "+state) {
+	if _, errs, code := e.verb("up"); code != exitFailed || !strings.Contains(errs, "belongs to user 65534") || !strings.Contains(errs, "try: sudo chown root "+state) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

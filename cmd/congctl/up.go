@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -126,6 +127,9 @@ func (u *up) shut() error {
 }
 
 func (u *up) lock(context.Context) error {
+	if err := owned("lock state_dir", filepath.Join(u.cfg.StateDir, "lock")); err != nil {
+		return err
+	}
 	l, err := instance.Acquire(u.cfg.StateDir)
 	if errors.Is(err, instance.ErrRunning) {
 		return failed("congctl status", err)
@@ -138,7 +142,7 @@ func (u *up) lock(context.Context) error {
 }
 
 func (u *up) openStore(ctx context.Context) error {
-	s, err := sqlite.Open(ctx, storePath(u.cfg), sqlite.Options{CreatedBy: "congctl " + version, At: time.Now()})
+	s, err := openStore(ctx, u.cfg, sqlite.Options{CreatedBy: "congctl " + version, At: time.Now()})
 	if err != nil {
 		return err
 	}
@@ -314,9 +318,26 @@ func (u *up) prune(ctx context.Context, now int64) {
 			err = errors.Join(err, goodputDir(u.cfg).Prune(now-int64(u.cfg.Goodput.Keep/time.Second)))
 		}
 	}
+	err = errors.Join(err, u.thin(ctx))
 	if err != nil && ctx.Err() == nil {
 		u.log.Error("drop what is older than store.keep_* and goodput.keep", "err", err)
 	}
+}
+
+// thin holds the store to its budget, by whatever clock.
+func (u *up) thin(ctx context.Context) error {
+	keep := u.keep.Load()
+	used, err := u.store.Thin(ctx, keep.MaxBytes, keep.Newest(u.cfg.Window))
+	if err != nil {
+		return err
+	}
+	if used > keep.MaxBytes+keep.MaxBytes/10 { // two windows a round work off more than one brings
+		u.agent.RaiseAlarm("store", fmt.Sprintf("the store holds %d MiB of the %d that store.max_bytes allows: the oldest windows go, but for the last 36 hours, which the policy needs; raise store.max_bytes",
+			used>>20, keep.MaxBytes>>20))
+	} else {
+		u.agent.ClearAlarm("store")
+	}
+	return nil
 }
 
 func newLog(l config.Log, w io.Writer) *slog.Logger {

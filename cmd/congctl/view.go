@@ -54,7 +54,7 @@ func withStored(ctx context.Context, cfg config.Config, fn func(control.View) er
 
 // withStore runs fn with the store to read; none is the error where there is no store.
 func withStore(ctx context.Context, cfg config.Config, none error, fn func(*sqlite.Store) error) error {
-	s, err := sqlite.Open(ctx, storePath(cfg), sqlite.Options{ReadOnly: true, SkipCheck: true})
+	s, err := openStore(ctx, cfg, sqlite.Options{ReadOnly: true, SkipCheck: true})
 	if errors.Is(err, fs.ErrNotExist) {
 		return none
 	} else if err != nil {

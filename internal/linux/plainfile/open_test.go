@@ -92,3 +92,29 @@ func TestReadOwned(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnedFile: the same of a file that need not be there, and of where links above it lead.
+func TestOwnedFile(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func() error
+		want  string
+	}{
+		"as it should be":         {func() error { return nil }, ""},
+		"absent":                  {func() error { return os.Remove("a/f") }, ""},
+		"writable":                {func() error { return os.Chmod("a/f", 0o666) }, "a/f has mode 666: others could redirect it: chmod go-w "},
+		"in a writable directory": {func() error { return os.Chmod("a", 0o777) }, "a has mode 777"},
+		"a link":                  {func() error { return errors.Join(os.Rename("a/f", "a/g"), os.Symlink("g", "a/f")) }, "a/f is a link"},
+		"linked to a writable one": {func() error {
+			return errors.Join(os.Rename("a", "b"), os.Chmod("b", 0o777), os.Symlink("b", "a"))
+		}, "has mode 777"},
+	} {
+		dir := t.TempDir()
+		t.Chdir(dir)
+		if err := errors.Join(os.Mkdir("a", 0o700), os.WriteFile("a/f", nil, 0o600), c.spoil()); err != nil {
+			t.Fatal(err)
+		}
+		if err := OwnedFile(dir + "/a/f"); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -61,6 +62,30 @@ func OwnedDir(root, dir string) error {
 			return nil
 		}
 	}
+}
+
+// OwnedFile checks the same of a file, which may be absent, and of the directories above it, also
+// of those that links lead to. It may not be a link itself.
+func OwnedFile(name string) error {
+	var st unix.Stat_t
+	switch err := unix.Lstat(name, &st); {
+	case errors.Is(err, unix.ENOENT):
+	case err != nil:
+		return fmt.Errorf("look at %s: %w", name, err)
+	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
+		return UntrustedError{name + " is a link: the file itself must be there", "rm " + name}
+	default:
+		if err := judge(name, st, false); err != nil {
+			return err
+		}
+	}
+	dir := path.Dir(name)
+	if to, err := filepath.EvalSymlinks(dir); err == nil && to != dir {
+		if err := OwnedDir("", to); err != nil {
+			return err
+		}
+	}
+	return OwnedDir("", dir)
 }
 
 func judge(name string, st unix.Stat_t, above bool) error {

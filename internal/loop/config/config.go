@@ -97,9 +97,13 @@ type Store struct {
 	KeepDecisions time.Duration    `yaml:"keep_decisions"`
 	KeepEvents    time.Duration    `yaml:"keep_events"`
 	KeepPlans     time.Duration    `yaml:"keep_plans"`
+	MaxBytes      int64            `yaml:"max_bytes"` // of the store's file
 	Addresses     record.Addresses `yaml:"addresses"`
 	RecordsFile   string           `yaml:"records_file"` // "" is off
 }
+
+// Newest returns how many of the newest windows the policy may still need.
+func (s Store) Newest(window time.Duration) int { return int(minKeep / window) }
 
 // Before returns what is older at a time than s keeps.
 func (s Store) Before(unix int64) journal.Before {
@@ -131,7 +135,7 @@ func Default() Config {
 		Policy:      policy.DefaultRules(),
 		Plan:        Plan{Max: 500, NewPerRound: 25, MaxChange: 0.20},
 		Starved:     Starved{StealShare: 0.10, RunQueuePerCPU: 3},
-		Store: Store{KeepWindows: 7 * day, KeepDecisions: 30 * day, KeepEvents: 30 * day, KeepPlans: 90 * day,
+		Store: Store{KeepWindows: 7 * day, KeepDecisions: 30 * day, KeepEvents: 30 * day, KeepPlans: 90 * day, MaxBytes: 1 << 30,
 			Addresses: record.AddressesPrefix},
 		Goodput: Goodput{Format: Formats[0], Keep: 7 * day},
 		Log:     Log{Level: "info", Format: "text"},

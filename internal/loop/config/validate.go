@@ -217,6 +217,9 @@ func (c Config) checkKeeping(fs *strict.Faults) {
 			fs.Add(k.field, FormatDuration(k.d), "not from 36h to 3650d", "the policy itself looks back 24h")
 		}
 	}
+	if n := c.Store.MaxBytes; n < 64<<20 || n > 1<<40 {
+		fs.Add("store.max_bytes", strconv.FormatInt(n, 10), "not from 67108864 (64 MiB) to 1099511627776 (1 TiB)", "the default is 1073741824 (1 GiB)")
+	}
 	oneOf(fs, "log.level", c.Log.Level, "debug", "info", "warn", "error")
 	oneOf(fs, "log.format", c.Log.Format, "text", "json")
 }

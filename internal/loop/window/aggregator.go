@@ -45,6 +45,10 @@ type LeftOut struct {
 	Unknown         uint64 `json:"unknown_arm"`      // assigned or applied is unknown (treated before a restart, missed by eBPF)
 	EvictedPrefixes uint64 `json:"evicted_prefixes"` // to stay within MaxPrefixes
 	EvictedConns    uint64 `json:"evicted_connections"`
+	// A network outside of the plan without one eligible connection in a window has no row there:
+	// a flood of addresses would otherwise fill the store.
+	IneligiblePrefixes uint64 `json:"ineligible_prefixes"`
+	IneligibleConns    uint64 `json:"ineligible_connections"`
 }
 
 // Add counts those of o too.
@@ -55,6 +59,8 @@ func (l *LeftOut) Add(o LeftOut) {
 	l.Unknown += o.Unknown
 	l.EvictedPrefixes += o.EvictedPrefixes
 	l.EvictedConns += o.EvictedConns
+	l.IneligiblePrefixes += o.IneligiblePrefixes
+	l.IneligibleConns += o.IneligibleConns
 }
 
 // Aggregator collects the records of the open windows. Not safe for concurrent use.
@@ -256,6 +262,9 @@ func (a *Aggregator) drop(p *pane) {
 func (a *Aggregator) rowsOf(out []record.Window, p *pane) []record.Window {
 	from := len(out)
 	for prefix, r := range p.rows {
+		if a.rowless(p.start, prefix, r) {
+			continue
+		}
 		for ; r != nil; r = r.next {
 			a.st.NotSampled += uint64(r.eligible) - uint64(len(r.samples))
 			out = append(out, a.finish(p, prefix, r))
@@ -263,6 +272,23 @@ func (a *Aggregator) rowsOf(out []record.Window, p *pane) []record.Window {
 	}
 	slices.SortFunc(out[from:], compareRows)
 	return out
+}
+
+// rowless reports whether a network gets no row, and counts it then.
+func (a *Aggregator) rowless(start int64, prefix record.Prefix, r *row) bool {
+	conns := uint64(0)
+	for ; r != nil; r = r.next {
+		if r.eligible > 0 {
+			return false
+		}
+		conns += uint64(r.conns)
+	}
+	if planned(a.armNow(start, prefix)) {
+		return false
+	}
+	a.st.IneligiblePrefixes++
+	a.st.IneligibleConns += conns
+	return true
 }
 
 func compareRows(a, b record.Window) int {

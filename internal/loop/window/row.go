@@ -65,7 +65,7 @@ func (s *sums) join(o *sums) {
 // and treatment blocks it does not matter which connections are plain.
 func (a *Aggregator) joinRows(p *pane) {
 	for prefix, first := range p.rows {
-		now := a.armNow(p, prefix)
+		now := a.armNow(p.start, prefix)
 		for r := first; r != nil; r = r.next {
 			a.place(r, p.start, now)
 		}
@@ -153,9 +153,9 @@ func (a *Aggregator) place(r *row, start int64, now record.Arm) {
 }
 
 // armNow returns the prefix's arm at the window's start; none without a plan.
-func (a *Aggregator) armNow(p *pane, prefix record.Prefix) record.Arm {
+func (a *Aggregator) armNow(start int64, prefix record.Prefix) record.Arm {
 	if a.cfg.ArmAt != nil {
-		if arm, in := a.cfg.ArmAt(prefix, p.start); in {
+		if arm, in := a.cfg.ArmAt(prefix, start); in {
 			return arm
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // SQLite reads a log up to its first damaged frame and takes what follows for commits that
@@ -82,6 +84,7 @@ func putLink(ctx context.Context, tx conn, c *Commit) (l link, err error) {
 type Missing struct {
 	Commits      int64 // 0: none, or as many, and others
 	Since, Until int64 // Unix seconds: the last commit that is there, the last that was
+	Unproven     bool  // the file beside the store is gone or damaged: whether any is missing is not known
 }
 
 // String is "" where none are missing.
@@ -94,6 +97,9 @@ func (m Missing) String() string {
 			return "its beginning"
 		}
 		return time.Unix(at, 0).UTC().Format(time.RFC3339)
+	}
+	if m.Unproven {
+		return fmt.Sprintf("commits after %s may be missing from the store: the file that would tell, its -head, is gone or damaged, as in a copy without it", stamp(m.Since))
 	}
 	return fmt.Sprintf("%d commits (rounds and events) after %s, up to %s, are missing from the store: it or its log was damaged or deleted, or another copy was put in its place",
 		m.Commits, stamp(m.Since), stamp(m.Until))
@@ -108,15 +114,22 @@ func (s *Store) openHead(ctx context.Context, at time.Time) error {
 	if err != nil {
 		return explain(s.path, "read chain", err)
 	}
-	if s.head, err = os.OpenFile(s.path+"-head", os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if s.head, err = os.OpenFile(s.path+"-head", os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600); err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}
 	text, err := io.ReadAll(io.LimitReader(s.head, 4096))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", s.head.Name(), err)
 	}
-	if was, ok := parseLink(text); ok && (was.n > has.n || was.n == has.n && was.hash != has.hash) {
+	was, ok := parseLink(text)
+	switch {
+	case !ok && has.n > 0: // a copy without it, or a damaged log whose head is lost, too
+		s.missing = Missing{Unproven: true, Since: has.at}
+		return nil // told by whoever opened it: a copy that is only looked at stays as it is
+	case ok && (was.n > has.n || was.n == has.n && was.hash != has.hash):
 		s.missing = Missing{Commits: was.n - has.n, Since: has.at, Until: was.at}
+	}
+	if s.missing != (Missing{}) {
 		// Whoever opens it first tells all who read it later. On a full disk the next one does.
 		_ = s.CommitRound(ctx, &Commit{Events: []Event{{At: at.Unix(), Kind: "missing", Text: s.missing.String()}}})
 	}

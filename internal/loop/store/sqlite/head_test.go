@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -93,7 +94,7 @@ func TestLostCommitsAreTold(t *testing.T) {
 	if told < 10 {
 		t.Errorf("only %d of 40 damages cost a round: nothing was tested", told)
 	}
-	text := Missing{3, first, first + 900}.String()
+	text := Missing{Commits: 3, Since: first, Until: first + 900}.String()
 	if !strings.HasPrefix(text, "3 commits (rounds and events) after 2026-01-0") || !strings.Contains(text, "missing") {
 		t.Error(text)
 	}
@@ -117,5 +118,35 @@ func TestAnotherHistoryIsTold(t *testing.T) {
 	}
 	if got := openTest(t, path, opts).Missing(); got.Until != first+1 || got.String() == "" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestLostHeadIsTold: without the file that proves the end of the chain nothing is proven.
+func TestLostHeadIsTold(t *testing.T) {
+	s := newStore(t)
+	if err := s.CommitRound(bg, &Commit{Events: []Event{{At: first, Kind: "stop", Text: "x"}}}); err != nil {
+		t.Fatal(err)
+	}
+	path := s.Path()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, spoil := range []func() error{
+		func() error { return os.Remove(path + "-head") },
+		func() error { return os.WriteFile(path+"-head", []byte("nonsense"), 0o600) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		again := openTest(t, path, opts)
+		if text := again.Missing().String(); !strings.HasPrefix(text, "commits after 2026-01-0") || !strings.Contains(text, "may be missing") {
+			t.Errorf("told %q", text)
+		}
+		if err := errors.Join(again.CommitRound(bg, &Commit{Events: []Event{{At: first + 1, Kind: "stop", Text: "x"}}}), again.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if text := openTest(t, path, opts).Missing().String(); text != "" {
+			t.Errorf("after a commit still told %q", text)
+		}
 	}
 }

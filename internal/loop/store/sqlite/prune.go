@@ -94,3 +94,43 @@ func dropWindows(ctx context.Context, tx *sql.Tx, heads []Head) error {
 	}
 	return nil
 }
+
+// thinAtOnce windows are dropped in one call at most, so that a store of 40 GB does not hold up
+// the rounds; as one comes in a round, two make it smaller.
+const thinAtOnce = 2
+
+// Thin drops the oldest windows, whatever the clock says, while the store holds more than so
+// many bytes, but never one of the newest keep. It returns the bytes in use after that. Freed
+// pages are reused; the file does not shrink.
+func (s *Store) Thin(ctx context.Context, most int64, keep int) (used int64, err error) {
+	if s.write == nil {
+		return 0, s.refuseWrite("thin")
+	}
+	for range thinAtOnce {
+		if used, err = s.used(ctx); err != nil || used <= most {
+			break
+		}
+		var oldest []Head
+		oldest, err = list(ctx, s.read, "window_heads", "ORDER BY start DESC LIMIT 1 OFFSET ?", []any{keep}, headOfRow)
+		if err != nil || len(oldest) == 0 {
+			break
+		}
+		oldest, err = list(ctx, s.read, "window_heads", "ORDER BY start LIMIT 1", nil, headOfRow)
+		if err == nil {
+			err = s.inTx(ctx, func(tx *sql.Tx) error { return dropWindows(ctx, tx, oldest) })
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err == nil {
+		used, err = s.used(ctx)
+	}
+	return used, explain(s.path, "thin", err)
+}
+
+// used is the bytes of the pages that hold something.
+func (s *Store) used(ctx context.Context) (n int64, err error) {
+	err = s.write.QueryRowContext(ctx, "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size").Scan(&n)
+	return n, err
+}

@@ -100,3 +100,29 @@ func TestPrunedRoomIsUsedAgain(t *testing.T) {
 		t.Errorf("a store with retention grew from %d to %d pages", settled, now)
 	}
 }
+
+// TestThin: a store that is too full loses its oldest windows, two at a time, whatever the clock
+// says of them, and never one of the newest that must stay.
+func TestThin(t *testing.T) {
+	s := newStore(t)
+	rng := rand.New(rand.NewPCG(8, 11))
+	const n, keep = 12, 5
+	for i := range n {
+		if err := s.CommitRound(bg, sampleCommit(rng, i, 2000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was := int64(math.MaxInt64)
+	for i, want := range []int{10, 8, 6, 5, 5} {
+		used, err := s.Thin(bg, 100_000, keep)
+		heads, herr := s.Heads(bg, 0, math.MaxInt64)
+		if err != nil || herr != nil || len(heads) != want || heads[want-1].Start != first+(n-1)*300 || used > was {
+			t.Errorf("call %d: %d windows left, want %d; %d bytes after %d; %v, %v", i, len(heads), want, used, was, err, herr)
+		}
+		was = used
+	}
+	rows := len(allWindows(t, s))
+	if used, err := s.Thin(bg, was, 0); err != nil || used != was || len(allWindows(t, s)) != rows {
+		t.Errorf("within its budget: %d bytes, %v", used, err)
+	}
+}

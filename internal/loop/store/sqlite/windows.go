@@ -18,9 +18,11 @@ func (s *Store) Heads(ctx context.Context, from, to int64) ([]Head, error) {
 }
 
 func headsIn(ctx context.Context, c conn, from, to int64) ([]Head, error) {
-	return list(ctx, c, "window_heads", "WHERE start >= ? AND start < ? ORDER BY start", []any{from, to}, func(r []any) Head {
-		return Head{Start: r[0].(int64), Rows: int(r[1].(int64)), Note: r[2].(string)}
-	})
+	return list(ctx, c, "window_heads", "WHERE start >= ? AND start < ? ORDER BY start", []any{from, to}, headOfRow)
+}
+
+func headOfRow(r []any) Head {
+	return Head{Start: r[0].(int64), Rows: int(r[1].(int64)), Note: r[2].(string)}
 }
 
 // LastWindow returns the start of the newest window; ok is false in an empty store.
