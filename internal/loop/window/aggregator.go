@@ -261,13 +261,14 @@ func (a *Aggregator) drop(p *pane) {
 
 func (a *Aggregator) rowsOf(out []record.Window, p *pane) []record.Window {
 	from := len(out)
+	var x scratch
 	for prefix, r := range p.rows {
 		if a.rowless(p.start, prefix, r) {
 			continue
 		}
 		for ; r != nil; r = r.next {
 			a.st.NotSampled += uint64(r.eligible) - uint64(len(r.samples))
-			out = append(out, a.finish(p, prefix, r))
+			out = append(out, x.finish(p, prefix, r))
 		}
 	}
 	slices.SortFunc(out[from:], compareRows)

@@ -78,25 +78,33 @@ func (r *row) fold(mask uint8) (gone int) {
 // parts are a share's two sums for one client.
 type parts struct{ part, whole float64 }
 
-// bounded returns the clients' parts of a share, with no client above its share of the whole.
-func (r *row) bounded(part, whole func(*sums) uint64) (list []parts) {
+// scratch is what the rows of a window are computed in, one after another.
+type scratch struct {
+	sizes  []float64
+	list   []parts
+	conns  [256]float64 // of a client; zeros between rows
+	weight [256]float64 // of a client's connection
+	column []weighted
+	values []float64
+}
+
+// bounded returns the clients' parts of a share, with no client above its share of the whole. They
+// hold until the next call.
+func (x *scratch) bounded(r *row, part, whole func(*sums) uint64) []parts {
+	x.list, x.sizes = x.list[:0], x.sizes[:0]
 	for i := range r.clients {
 		s := &r.clients[i].sums
-		if w := whole(s); w > 0 {
-			list = append(list, parts{float64(part(s)), float64(w)})
+		if w := float64(whole(s)); w > 0 {
+			x.list, x.sizes = append(x.list, parts{float64(part(s)), w}), append(x.sizes, w)
 		}
 	}
-	wholes := make([]float64, len(list))
-	for i, p := range list {
-		wholes[i] = p.whole
-	}
-	most := mostOf(wholes)
-	for i := range list {
-		if p := &list[i]; p.whole > most {
+	most := mostOf(x.sizes)
+	for i := range x.list {
+		if p := &x.list[i]; p.whole > most {
 			p.part, p.whole = p.part*(most/p.whole), most
 		}
 	}
-	return list
+	return x.list
 }
 
 // pooled adds the parts up.
@@ -132,27 +140,28 @@ func withoutOne(list []parts, sign float64) float64 {
 	return best
 }
 
-// clientWeights returns each client's weight for a connection in quantiles.
-func (r *row) clientWeights() (w [256]float64) {
-	var n [256]float64
+// weigh sets the weight of a connection of each client of the row, in quantiles.
+func (x *scratch) weigh(r *row) {
+	x.sizes = x.sizes[:0]
 	for _, s := range r.samples {
-		n[s.client()]++
+		x.conns[s.client()]++
 	}
-	var sizes []float64
-	for _, v := range n {
-		if v > 0 {
-			sizes = append(sizes, v)
+	for _, s := range r.samples { // weight holds the number until most is known
+		if c := s.client(); x.conns[c] > 0 {
+			x.sizes = append(x.sizes, x.conns[c])
+			x.weight[c], x.conns[c] = x.conns[c], 0
 		}
 	}
-	most := mostOf(sizes)
-	for i := range n {
-		w[i] = 1
-		if n[i] > most {
-			w[i] = most / n[i]
+	most := mostOf(x.sizes)
+	for _, s := range r.samples {
+		if c := s.client(); x.weight[c] > 1 {
+			x.weight[c] = min(1, most/x.weight[c])
 		}
 	}
-	return w
 }
+
+// weighted is a value with its client's weight.
+type weighted struct{ v, w float64 }
 
 // column is one known value of each sample, in order.
 type column struct {
@@ -162,25 +171,28 @@ type column struct {
 }
 
 // columnOf takes one value of each sample. 0 and the kernel's ~0 (tcp_min_rtt without a sample) are
-// unknown.
-func (r *row) columnOf(w *[256]float64, get func(sample) float64) (c column) {
-	type weighted struct{ v, w float64 }
-	list := make([]weighted, 0, len(r.samples))
-	var sum, squares float64
+// unknown. It holds until the next call.
+func (x *scratch) columnOf(r *row, get func(sample) float64) (c column) {
+	x.column, x.values = x.column[:0], x.values[:0]
 	for _, s := range r.samples {
 		if v := get(s); v > 0 && v != math.MaxUint32 {
-			list = append(list, weighted{v, w[s.client()]})
+			x.column = append(x.column, weighted{v, x.weight[s.client()]})
 		}
 	}
-	slices.SortFunc(list, func(a, b weighted) int { return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.w, b.w)) })
-	weights := make([]float64, len(list))
-	c.values = make([]float64, len(list))
-	for i, x := range list {
-		c.values[i], weights[i] = x.v, x.w
-		sum, squares = sum+x.w, squares+x.w*x.w
+	slices.SortFunc(x.column, func(a, b weighted) int { return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.w, b.w)) })
+	var sum, squares float64
+	for _, y := range x.column {
+		x.values = append(x.values, y.v)
+		sum, squares = sum+y.w, squares+y.w*y.w
 	}
-	if sum < float64(len(list)) {
-		c.running, c.n = stat.Running(weights), sum*sum/squares
+	c.values = x.values
+	if sum < float64(len(x.column)) {
+		c.n, c.running = sum*sum/squares, make([]float64, len(x.column))
+		sum = 0
+		for i, y := range x.column {
+			sum += y.w
+			c.running[i] = sum
+		}
 	}
 	return c
 }

@@ -111,15 +111,15 @@ func (r *row) addEligible(c *record.Conn) {
 }
 
 // finish computes the row's figures.
-func (a *Aggregator) finish(p *pane, prefix record.Prefix, r *row) record.Window {
+func (x *scratch) finish(p *pane, prefix record.Prefix, r *row) record.Window {
 	w := record.Window{
 		Start: p.start, Prefix: prefix, Arm: r.arm, Cong: r.cong, Control: r.control, Carryover: r.carryover, Washout: r.washout,
 		Conns: r.conns, Eligible: r.eligible, RateMeans: r.rateMeans, Bytes: r.bytes,
 		EligibleSentBytes: r.eligibleSent, EligibleRetransBytes: r.eligibleRetrans,
 	}
-	r.shares(&w)
-	weights := r.clientWeights()
-	rates := r.columnOf(&weights, func(s sample) float64 { return float64(s.rate) })
+	x.shares(&w, r)
+	x.weigh(r)
+	rates := x.columnOf(r, func(s sample) float64 { return float64(s.rate) })
 	for i, q := range record.RateQuantiles {
 		w.RateBytesPerS[i] = rates.quantile(q)
 	}
@@ -127,17 +127,17 @@ func (a *Aggregator) finish(p *pane, prefix record.Prefix, r *row) record.Window
 		rates.values[i] = math.Log(v)
 	}
 	w.LogRateMean, w.LogRateVar = stat.Moments(rates.values)
-	w.MinRTTUs = r.columnOf(&weights, func(s sample) float64 { return float64(s.minRttUs) }).quantile(0.5)
-	w.SRTTUs = r.columnOf(&weights, func(s sample) float64 { return float64(s.srttUs) }).quantile(0.5)
+	w.MinRTTUs = x.columnOf(r, func(s sample) float64 { return float64(s.minRttUs) }).quantile(0.5)
+	w.SRTTUs = x.columnOf(r, func(s sample) float64 { return float64(s.srttUs) }).quantile(0.5)
 	return w
 }
 
 // shares are what guards compare with limits.
-func (r *row) shares(w *record.Window) {
-	w.RetransShare = pooled(r.bounded(func(s *sums) uint64 { return s.retrans }, func(s *sums) uint64 { return s.sent })).share()
-	w.RwndShare = withoutOne(r.bounded(func(s *sums) uint64 { return s.rwndUs }, func(s *sums) uint64 { return s.busyUs }), 1)
-	w.BusyShare = withoutOne(r.bounded(func(s *sums) uint64 { return s.busyUs }, func(s *sums) uint64 { return s.elapsedUs }), -1)
-	w.AppLimitedShare = pooled(r.bounded(func(s *sums) uint64 { return s.limited }, func(s *sums) uint64 { return s.limited + s.rateSamples })).share()
+func (x *scratch) shares(w *record.Window, r *row) {
+	w.RetransShare = pooled(x.bounded(r, func(s *sums) uint64 { return s.retrans }, func(s *sums) uint64 { return s.sent })).share()
+	w.RwndShare = withoutOne(x.bounded(r, func(s *sums) uint64 { return s.rwndUs }, func(s *sums) uint64 { return s.busyUs }), 1)
+	w.BusyShare = withoutOne(x.bounded(r, func(s *sums) uint64 { return s.busyUs }, func(s *sums) uint64 { return s.elapsedUs }), -1)
+	w.AppLimitedShare = pooled(x.bounded(r, func(s *sums) uint64 { return s.limited }, func(s *sums) uint64 { return s.limited + s.rateSamples })).share()
 }
 
 // place sets where a row stands in the experiment.
