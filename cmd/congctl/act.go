@@ -70,7 +70,7 @@ func (g *global) tell(cmd *cobra.Command, d Done) error {
 // keep writes the store when no loop runs. It takes the loop's lock: a loop that starts
 // meanwhile would not see what is written.
 func keep(ctx context.Context, cfg config.Config, f controller.Flag) (err error) {
-	l, err := instance.Acquire(cfg.StateDir)
+	l, err := lockState(cfg)
 	if errors.Is(err, instance.ErrRunning) {
 		return fmt.Errorf("%w, and no process listens on %s", err, cfg.Socket)
 	} else if err != nil {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/netip"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -127,10 +127,7 @@ func (u *up) shut() error {
 }
 
 func (u *up) lock(context.Context) error {
-	if err := owned("lock state_dir", filepath.Join(u.cfg.StateDir, "lock")); err != nil {
-		return err
-	}
-	l, err := instance.Acquire(u.cfg.StateDir)
+	l, err := lockState(u.cfg)
 	if errors.Is(err, instance.ErrRunning) {
 		return failed("congctl status", err)
 	} else if err != nil {
@@ -305,23 +302,35 @@ func (u *up) keepEvent(ctx context.Context, a alarm) {
 }
 
 // prune deletes what is older than the configuration keeps, once a window and by a clock
-// that is believed: the window that has become too old, and one more, which works off what
-// a pause or a shorter time to keep has left.
+// that is believed: the window that has become too old. Of a store that has more windows than
+// are to be kept, as after a shorter time to keep, two.
 func (u *up) prune(ctx context.Context, now int64) {
 	window := int64(u.cfg.Window / time.Second)
 	believed, err := journal.Believed(ctx, u.store, now, window)
 	if err == nil && believed {
-		before := u.keep.Load().Before(now)
-		before.Span = 2 * window
-		err = u.store.Prune(ctx, before)
-		if u.meter != nil {
-			err = errors.Join(err, goodputDir(u.cfg).Prune(now-int64(u.cfg.Goodput.Keep/time.Second)))
-		}
+		err = u.pruneSpan(ctx, now, window)
 	}
 	err = errors.Join(err, u.thin(ctx))
 	if err != nil && ctx.Err() == nil {
 		u.log.Error("drop what is older than store.keep_* and goodput.keep", "err", err)
 	}
+}
+
+func (u *up) pruneSpan(ctx context.Context, now, window int64) error {
+	heads, err := u.store.Heads(ctx, 0, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	keep := u.keep.Load()
+	before := keep.Before(now)
+	if before.Span = window; len(heads) > int(keep.KeepWindows/u.cfg.Window)+1 {
+		before.Span = 2 * window
+	}
+	err = u.store.Prune(ctx, before)
+	if u.meter != nil {
+		err = errors.Join(err, goodputDir(u.cfg).Prune(now-int64(u.cfg.Goodput.Keep/time.Second)))
+	}
+	return err
 }
 
 // thin holds the store to its budget, by whatever clock.

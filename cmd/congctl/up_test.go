@@ -117,8 +117,15 @@ func TestWrongClockPrunesNothing(t *testing.T) {
 	}
 	was := kept()
 	u.prune(t.Context(), last) // ten are due
-	if n := kept(); n != was-2 {
-		t.Errorf("%d windows deleted by a clock that is believed, want 2", was-n)
+	if n := kept(); n != was-1 {
+		t.Errorf("%d windows deleted by a clock that is believed, want 1", was-n)
+	}
+	shorter := u.cfg.Store
+	shorter.KeepWindows = day * time.Second
+	u.keep.Store(&shorter)
+	u.prune(t.Context(), last)
+	if n := kept(); n != was-3 {
+		t.Errorf("%d windows deleted of more than are to be kept, want 2", was-1-n)
 	}
 }
 

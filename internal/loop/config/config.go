@@ -97,7 +97,7 @@ type Store struct {
 	KeepDecisions time.Duration    `yaml:"keep_decisions"`
 	KeepEvents    time.Duration    `yaml:"keep_events"`
 	KeepPlans     time.Duration    `yaml:"keep_plans"`
-	MaxBytes      int64            `yaml:"max_bytes"` // of the store's file
+	MaxBytes      int64            `yaml:"max_bytes"` // in use of the store's file
 	Addresses     record.Addresses `yaml:"addresses"`
 	RecordsFile   string           `yaml:"records_file"` // "" is off
 }

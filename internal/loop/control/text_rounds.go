@@ -3,6 +3,8 @@ package control
 import (
 	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/loop/journal"
@@ -15,7 +17,11 @@ func WriteRounds(w io.Writer, rounds []journal.Round) error {
 		return err
 	}
 	out := make([][]string, 0, len(rounds))
-	for _, r := range rounds {
+	for i, r := range rounds {
+		if i > 0 && r.Window > rounds[i-1].RoundStart { // congctl was down, or the store has lost some
+			none := time.Duration(r.Window-rounds[i-1].RoundStart) * time.Second
+			r.Note = strings.TrimSuffix("no rounds in the "+strings.TrimSuffix(none.String(), "0s")+" before; "+r.Note, "; ")
+		}
 		out = append(out, []string{
 			answer.Stamp(r.RoundStart), fmt.Sprint(r.Known), fmt.Sprint(r.Ranked), fmt.Sprint(r.InGroup), answer.Mbit(r.BoundaryBytesPerS),
 			fmt.Sprint(r.Selected), fmt.Sprint(r.New), fmt.Sprint(r.Released), fmt.Sprint(r.Refused), answer.Or(r.Note, "-"),

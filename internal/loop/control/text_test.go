@@ -45,13 +45,14 @@ func TestPrefixes(t *testing.T) {
 
 func TestRoundsAndEvents(t *testing.T) {
 	var b strings.Builder
-	if err := WriteRounds(&b, []journal.Round{{Summary: policy.Summary{RoundStart: 300, Note: "frozen"}}, {Summary: policy.Summary{RoundStart: 600, New: 2}}}); err != nil {
+	if err := WriteRounds(&b, []journal.Round{{Summary: policy.Summary{RoundStart: 300, Note: "frozen"}}, {Summary: policy.Summary{RoundStart: 600, Window: 300, New: 2}}, {Summary: policy.Summary{RoundStart: 1800, Window: 1500}}}); err != nil {
 		t.Fatal(err)
 	}
 	compare(t, "rounds", b.String(),
 		"ROUND                 KNOWN  RANKED  GROUP  BOUNDARY-MBIT/S  SELECTED  NEW  RELEASED  REFUSED  NOTE\n"+
 			"1970-01-01T00:05:00Z  0      0       0      -                0         0    0         0        frozen\n"+
-			"1970-01-01T00:10:00Z  0      0       0      -                0         2    0         0        -\n")
+			"1970-01-01T00:10:00Z  0      0       0      -                0         2    0         0        -\n"+
+			"1970-01-01T00:30:00Z  0      0       0      -                0         0    0         0        no rounds in the 15m before\n")
 	b.Reset()
 	if err := WriteEvents(&b, []journal.Event{{At: 300, Kind: "freeze", Text: "by root"}, {At: 600, Kind: "stop", Text: "by root"}}); err != nil {
 		t.Fatal(err)

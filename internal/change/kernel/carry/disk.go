@@ -3,6 +3,7 @@ package carry
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -148,11 +149,21 @@ func (d HostDisk) Read(path string) (v change.Value, err error) {
 	return read(p, path)
 }
 
+// read asks everything of the open file: what is at a path can change between a look and the opening.
 func read(p, path string) (v change.Value, err error) {
 	var st unix.Stat_t
-	if err := unix.Lstat(p, &st); errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+	fd, err := unix.Open(p, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	switch {
+	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR):
 		return change.Absent, nil
-	} else if err != nil {
+	case errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO): // a link, a socket
+		return v, fmt.Errorf("read %s: not a plain file: congctl replaces only plain files", path)
+	case err != nil:
+		return v, &fs.PathError{Op: "read", Path: path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	if err := unix.Fstat(fd, &st); err != nil {
 		return v, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	v = change.Value{Present: true, Mode: st.Mode & 0o7777, UID: st.Uid, GID: st.Gid}
@@ -164,7 +175,7 @@ func read(p, path string) (v change.Value, err error) {
 	case st.Size > maxFile:
 		return v, fmt.Errorf("read %s: %d bytes, of which congctl reads at most %d", path, st.Size, maxFile)
 	}
-	b, err := os.ReadFile(p)
+	b, err := io.ReadAll(io.LimitReader(f, maxFile))
 	v.Text = string(b)
 	return v, err
 }

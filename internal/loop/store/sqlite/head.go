@@ -84,6 +84,7 @@ func putLink(ctx context.Context, tx conn, c *Commit) (l link, err error) {
 type Missing struct {
 	Commits      int64 // 0: none, or as many, and others
 	Since, Until int64 // Unix seconds: the last commit that is there, the last that was
+	Rounds       int64 // of windows from Since to Until that the store has
 	Unproven     bool  // the file beside the store is gone or damaged: whether any is missing is not known
 }
 
@@ -100,6 +101,9 @@ func (m Missing) String() string {
 	}
 	if m.Unproven {
 		return fmt.Sprintf("commits after %s may be missing from the store: the file that would tell, its -head, is gone or damaged, as in a copy without it", stamp(m.Since))
+	}
+	if m.Rounds > 0 {
+		return fmt.Sprintf("%d rounds of windows from %s to %s are missing from the store: it was damaged or changed by hand", m.Rounds, stamp(m.Since), stamp(m.Until))
 	}
 	return fmt.Sprintf("%d commits (rounds and events) after %s, up to %s, are missing from the store: it or its log was damaged or deleted, or another copy was put in its place",
 		m.Commits, stamp(m.Since), stamp(m.Until))
@@ -122,6 +126,9 @@ func (s *Store) openHead(ctx context.Context, at time.Time) error {
 		return fmt.Errorf("read %s: %w", s.head.Name(), err)
 	}
 	was, ok := parseLink(text)
+	if s.missing, err = s.lostRounds(ctx); err != nil {
+		return explain(s.path, "count rounds", err)
+	}
 	switch {
 	case !ok && has.n > 0: // a copy without it, or a damaged log whose head is lost, too
 		s.missing = Missing{Unproven: true, Since: has.at}
@@ -134,6 +141,14 @@ func (s *Store) openHead(ctx context.Context, at time.Time) error {
 		_ = s.CommitRound(ctx, &Commit{Events: []Event{{At: at.Unix(), Kind: "missing", Text: s.missing.String()}}})
 	}
 	return nil
+}
+
+// lostRounds looks for closed windows without their round, which came in one commit, between
+// those that have theirs: the chain proves only the end.
+func (s *Store) lostRounds(ctx context.Context) (m Missing, err error) {
+	err = s.write.QueryRowContext(ctx, `SELECT count(*), coalesce(min(start), 0), coalesce(max(start), 0) FROM window_heads
+		WHERE rows > 0 AND start > (SELECT min(window) FROM rounds) AND start < (SELECT max(window) FROM rounds) AND start NOT IN (SELECT window FROM rounds)`).Scan(&m.Rounds, &m.Since, &m.Until)
+	return m, err
 }
 
 // follow writes the last link beside the store, in place, so that it needs no room. Where

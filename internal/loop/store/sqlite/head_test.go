@@ -150,3 +150,33 @@ func TestLostHeadIsTold(t *testing.T) {
 		}
 	}
 }
+
+// TestLostRoundsAreTold: a round that is gone from the middle leaves its window behind.
+func TestLostRoundsAreTold(t *testing.T) {
+	s := newStore(t)
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range 9 {
+		if err := s.CommitRound(bg, sampleCommit(rng, i, 3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost, err := s.lostRounds(bg)
+	if err != nil || lost != (Missing{}) {
+		t.Fatalf("whole: %+v, %v", lost, err)
+	}
+	if _, err := s.write.Exec("DELETE FROM rounds WHERE window IN (?, ?)", first+2*300, first+4*300); err != nil {
+		t.Fatal(err)
+	}
+	path := s.Path()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := openTest(t, path, opts)
+	if want := (Missing{Rounds: 2, Since: first + 600, Until: first + 1200}); again.Missing() != want || !strings.HasPrefix(want.String(), "2 rounds of windows from 2026-") {
+		t.Errorf("told %+v", again.Missing())
+	}
+	events, err := again.Events(bg, 0, 1)
+	if err != nil || len(events) != 1 || events[0].Kind != "missing" {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
