@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/popday"
 )
 
 // TestFIFOs: no verb waits for a writer of a FIFO, wherever it is given one.
@@ -40,6 +42,18 @@ func TestFIFOs(t *testing.T) {
 		var out, errs bytes.Buffer
 		if code := run(args, &out, &errs); code != exitUsage || !strings.Contains(errs.String(), "not a plain file: a ") {
 			t.Errorf("%s: exit code %d: %s%s", words, code, &out, &errs)
+		}
+	}
+}
+
+// TestFIFOInAResult: nor where one stands for a file of a result.
+func TestFIFOInAResult(t *testing.T) {
+	for verb, file := range map[string]string{"lab report": "manifest.json", "lab pop-report": popday.FactsFile} {
+		dir := t.TempDir()
+		check(t, unix.Mkfifo(filepath.Join(dir, file), 0o600))
+		var out bytes.Buffer
+		if code := run(append(strings.Fields(verb), dir), &out, &out); code == exitOK || !strings.Contains(out.String(), "not a plain file: a FIFO") {
+			t.Errorf("%s: exit code %d: %s", verb, code, &out)
 		}
 	}
 }

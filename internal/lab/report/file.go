@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // replace writes a file whole or not at all: an interrupted run must not leave half
@@ -48,8 +50,11 @@ func writeJSON(path string, v any) error {
 	return replaceBytes(path, append(b, '\n'))
 }
 
+// maxFile bounds a file of a result: a day's facts have some MB, the largest run 60 MB.
+const maxFile = 1 << 30
+
 func readJSON(path string, v any) error {
-	b, err := os.ReadFile(path)
+	b, err := plainfile.Read(path, maxFile)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // Folder is the content of a results folder.
@@ -136,7 +137,7 @@ func resultLines(f *Folder) ([]byte, error) {
 }
 
 func readResults(path string) ([]outcome.Result, error) {
-	file, err := os.Open(path)
+	file, err := plainfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open results: %w", err)
 	}

@@ -63,3 +63,19 @@ func TestNumber(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignText: what a scenario's author wrote makes no element of the page or of the text.
+func TestForeignText(t *testing.T) {
+	const evil = "<img src=x onerror=alert(1)>\n\n```\n| a |"
+	f := folder(t, smallText)
+	sc := &f.Summary.Scenario
+	sc.Name, sc.About, sc.Notes = evil, evil, evil
+	md, err := markdown(f)
+	if err != nil || bytes.Contains(md, []byte("<img")) || !bytes.Contains(md, []byte("&lt;img")) {
+		t.Errorf("report.md: %v\n%s", err, md)
+	}
+	var drawn bytes.Buffer
+	if err := pageTemplate.Execute(&drawn, page{newView(&f.Summary), f}); err != nil || bytes.Contains(drawn.Bytes(), []byte("<img src=x")) {
+		t.Errorf("page: %v", err)
+	}
+}

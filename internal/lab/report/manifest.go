@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/congctl/congctl/internal/lab/scenario"
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // Format is the version of the folder; docs/format/results.md describes it.
@@ -74,7 +75,7 @@ func ThisBinary(version string) (b Binary, err error) {
 
 // HashFile returns a file's SHA-256.
 func HashFile(path string) (string, error) {
-	b, err := os.ReadFile(path)
+	b, err := plainfile.Read(path, maxFile)
 	if err != nil {
 		return "", fmt.Errorf("hash file: %w", err)
 	}

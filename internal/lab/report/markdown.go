@@ -13,6 +13,8 @@ var markdownText string
 
 var markdownTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"cell": strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace,
+	"text": strings.NewReplacer("<", "&lt;").Replace,
+	"code": strings.NewReplacer("```", "` ` `").Replace, // which would end the block
 }).Parse(markdownText))
 
 // markdown is the report as text, for a pull request or a mail.

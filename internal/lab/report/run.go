@@ -12,6 +12,7 @@ import (
 
 	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // packFrom is the size, in bytes, from which a run is compressed: smaller ones are more
@@ -70,10 +71,10 @@ func WriteRun(dir string, r *outcome.Run) error {
 // ReadRun returns a run that WriteRun kept; fs.ErrNotExist if there is none.
 func ReadRun(dir, cell string, seed uint64) (*outcome.Run, error) {
 	path := runPath(dir, cell, seed)
-	b, err := os.ReadFile(path)
+	b, err := plainfile.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		path += ".gz"
-		if b, err = os.ReadFile(path); err == nil {
+		if b, err = plainfile.Read(path, maxFile); err == nil {
 			b, err = unpack(b)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/congctl/congctl/internal/linux/plainfile"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/popday"
 	"github.com/congctl/congctl/internal/popday/pop"
@@ -77,8 +78,11 @@ func runsIn(dir string) (runs []string, err error) {
 	return runs, nil
 }
 
+// maxFile bounds a file of a result: a day's facts have some MB.
+const maxFile = 1 << 30
+
 func readRun(dir string) (*popday.Run, error) {
-	b, err := os.ReadFile(filepath.Join(dir, popday.FactsFile))
+	b, err := plainfile.Read(filepath.Join(dir, popday.FactsFile), maxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +90,7 @@ func readRun(dir string) (*popday.Run, error) {
 	if r.Facts, err = popday.ReadFacts(b); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(filepath.Join(dir, popday.ResponsesFile))
+	f, err := plainfile.Open(filepath.Join(dir, popday.ResponsesFile))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +105,7 @@ func readRun(dir string) (*popday.Run, error) {
 
 // dayText reads the text in the run's folder; for older runs it assumes the shipped day of that name.
 func dayText(dir, name string, src Source) (text []byte, assumed string, err error) {
-	text, err = os.ReadFile(filepath.Join(dir, popday.DayFile))
+	text, err = plainfile.Read(filepath.Join(dir, popday.DayFile), maxFile)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return text, "", err
 	}
@@ -120,7 +124,7 @@ func endWith(d *pop.Day, f *popday.Facts) {
 
 // sameDay refuses a run whose folder has a different day's text from the first.
 func sameDay(dir string, text []byte) error {
-	own, err := os.ReadFile(filepath.Join(dir, popday.DayFile))
+	own, err := plainfile.Read(filepath.Join(dir, popday.DayFile), maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

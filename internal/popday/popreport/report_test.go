@@ -338,3 +338,20 @@ func TestCells(t *testing.T) {
 		t.Error("nothing is not a dash")
 	}
 }
+
+// TestForeignText: what a day's author wrote makes no element of the page or of the text.
+func TestForeignText(t *testing.T) {
+	const evil = "<img src=x onerror=alert(1)>"
+	dir, src := folder(t, []uint64{1}, "cubic", "bbr", "loop")
+	_, r := reported(t, dir, src)
+	r.Day, r.About, r.Notes = evil, evil, evil
+	for i := range r.Mix {
+		r.Mix[i].Name = evil
+	}
+	files := written(t, dir, r)
+	for _, name := range []string{MarkdownFile, PageFile} {
+		if strings.Contains(files[name], "<img") || !strings.Contains(files[name], "&lt;img") {
+			t.Errorf("%s has an element of the author's", name)
+		}
+	}
+}
