@@ -29,3 +29,11 @@ func TestFit(t *testing.T) {
 		}
 	}
 }
+
+// TestTableKeepsItsLines: a name of several lines makes one.
+func TestTableKeepsItsLines(t *testing.T) {
+	var b strings.Builder
+	if err := Table(&b, "NAME N", [][]string{{"a\nALARM\tx", "1"}, {"b", "2"}}); err != nil || b.String() != "NAME         N\na\\nALARM\\tx  1\nb            2\n" {
+		t.Errorf("%v\n%s", err, &b)
+	}
+}

@@ -8,12 +8,19 @@ import (
 	"time"
 )
 
-// Table writes rows whose first is the heading; the last column may be long.
+// inCell keeps a cell in its place, whatever a name in it has.
+var inCell = strings.NewReplacer("\n", `\n`, "\t", `\t`)
+
+// Table writes rows below the words of a heading; the last column may be long.
 func Table(w io.Writer, head string, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, strings.ReplaceAll(head, " ", "\t"))
 	for _, r := range rows {
-		fmt.Fprintln(t, strings.Join(r, "\t"))
+		cells := make([]string, len(r))
+		for i := range r {
+			cells[i] = inCell.Replace(r[i])
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	return t.Flush()
 }
