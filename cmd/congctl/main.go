@@ -12,16 +12,13 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/lab/kernel/guest"
@@ -96,8 +93,6 @@ func main() {
 }
 
 func run(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	defer stop()
 	out, errs := answer.NewPrintable(stdout), answer.NewPrintable(stderr)
 	defer func() { _ = errors.Join(out.Flush(), errs.Flush()) }() // as every write to a closed terminal
 	root := newRoot()
@@ -106,6 +101,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetErr(errs)
 	addCompletion(root) // it keeps the output that is set by now
 	addHelp(root)
+	verb, _, _ := root.Find(args) // which says again what is wrong
+	ctx, done := signalled(nameOf(verb))
+	defer done()
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
