@@ -81,7 +81,7 @@ func TestSleepAfterTheBody(t *testing.T) {
 	})
 	defer close(hold)
 	c := NewClient(path)
-	c.Timeout = time.Second // for a busy machine to hand the body over
+	c.Timeout = 3 * time.Second // for a busy machine to hand the body over
 	ctx, stop := context.WithTimeout(t.Context(), hung)
 	defer stop()
 	var silent *NoAnswer
@@ -136,7 +136,7 @@ func TestBodyWaitsForTheServer(t *testing.T) {
 		heard <- string(b)
 	}()
 	c := NewClient(path)
-	c.Timeout = 200 * time.Millisecond
+	c.Timeout = time.Second // for a busy machine to send the head
 	if _, err := Ask(t.Context(), c, poke, ask{Text: "secret"}); err == nil {
 		t.Error("answered")
 	}
