@@ -15,7 +15,7 @@ type command struct {
 }
 
 // operators end a word, the longer ones first.
-var operators = []string{"2>&1", "&>", "2>", ">>", "&&", "||", ";;", ">", "<", "|", "&", ";", "(", ")"}
+var operators = []string{"2>&1", "&>", "1>", "2>", ">>", "&&", "||", ";;", ">", "<", "|", "&", ";", "(", ")"}
 
 // commands parses a script without running any of it: no variables, no patterns, no
 // here-documents. A line that ends in a backslash or an operator continues on the next, as
@@ -90,7 +90,9 @@ func operator(line string) (op, rest string) {
 func oneWord(line string) (word, rest string, odd bool) {
 	for line != "" {
 		switch c := line[0]; {
-		case c == ' ' || c == '\t' || c == '\r' || c == '\n', strings.IndexByte("<>|&;()", c) >= 0:
+		case c == '<' || c == '>': // of a descriptor, where nothing but its number is before it
+			return word, line, odd || word != "" && strings.Trim(word, "0123456789") == ""
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n', strings.IndexByte("|&;()", c) >= 0:
 			return word, line, odd
 		case c == '\'' || c == '"':
 			in, after, closed := strings.Cut(line[1:], string(c))

@@ -71,9 +71,6 @@ func uncertain(found []Setting, c command, why string) Setting {
 	return s
 }
 
-// branching are operators after which it is uncertain whether anything runs.
-var branching = []string{"&&", "||", ";;", "<", "2>", "&>", "2>&1", "(", ")"}
-
 // commandSets reads one command. A setting without a file is from the command's own line.
 func (f *Facts) commandSets(c command, key string) []Setting {
 	words := c.quiet()
