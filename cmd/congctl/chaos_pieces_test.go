@@ -92,12 +92,15 @@ func (c *chaos) killStart() {
 }
 
 func (c *chaos) sleep() {
+	polls := c.status().Agent.Polls
 	c.e.pause()
 	time.Sleep(12 * time.Second) // treatment.expiry is 9 s
 	if got := c.s.transfer(client(c.rnd.IntN(c.listed), 7), large); got != "cubic" {
 		c.Errorf("past the expiry a transfer runs %s", got)
 	}
 	c.e.signal(syscall.SIGCONT)
+	// Until it has polled, its status is that of before, and nothing is treated.
+	eventually(c, "two polls after SIGCONT", patience, func() bool { return c.status().Agent.Polls > polls+1 })
 }
 
 // promise asks, and keeps what the answer says.

@@ -28,20 +28,27 @@ const endAfterSignal = time.Second
 // second signal ends it at once.
 func signalled(verb string) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 1)
+	signals, ended := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
 	go func() {
+		var s os.Signal
 		select {
-		case <-ctx.Done():
-		case s := <-signals:
-			if !slices.Contains(wholly, verb) {
-				signal.Stop(signals)
-				time.AfterFunc(endAfterSignal, func() { os.Exit(endedBy(s)) })
-			}
-			cancel()
+		case <-ended:
+			return
+		case s = <-signals:
+		}
+		cancel()
+		if slices.Contains(wholly, verb) {
+			return
+		}
+		signal.Stop(signals)
+		select {
+		case <-ended:
+		case <-time.After(endAfterSignal):
+			os.Exit(endedBy(s))
 		}
 	}()
-	return ctx, func() { signal.Stop(signals); cancel() }
+	return ctx, func() { signal.Stop(signals); close(ended); cancel() }
 }
 
 // endedBy is the exit code that a shell shows of a program that a signal ended.
