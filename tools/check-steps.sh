@@ -153,7 +153,7 @@ step_chaos() {
 test_lab() {
 	export CONGCTL_LAB_CACHE=${CONGCTL_LAB_CACHE:-$PWD/.cache/lab}
 	mkdir -p "$CONGCTL_LAB_CACHE"
-	gotest "lab: $1" -count=1 -p 1 -timeout 20m -run "$2" "${@:3}"
+	gotest "lab: $1" -count=1 -p 1 -timeout 40m -run "$2" "${@:3}"
 }
 # The kernel of --world uml, in which the days run; without it they run in QEMU.
 build_program() {

@@ -16,7 +16,7 @@ import (
 func TestLabChaos(t *testing.T) {
 	needProgram(t)
 	built, _ := uml.Cached(os.Getenv(labCacheEnv))
-	job, err := json.Marshal(labTask{Seed: 1, Test: "TestChaos", Env: []string{chaosEnv + "=" + cmp.Or(os.Getenv(chaosEnv), "2m"), chaosSeedEnv + "=" + cmp.Or(os.Getenv(chaosSeedEnv), "1"), chaosClockEnv + "=1"}})
+	job, err := json.Marshal(labTask{Seed: 1, Test: "TestChaos", Env: []string{chaosEnv + "=" + cmp.Or(os.Getenv(chaosEnv), "1m"), chaosSeedEnv + "=" + cmp.Or(os.Getenv(chaosSeedEnv), "1"), chaosClockEnv + "=1"}})
 	check(t, err)
 	out, err := vm.Run(t.Context(), vm.Machine{
 		Kernel: vm.Kernel{Image: built.Path, Program: true, Release: built.Release}, Job: job, MemoryMB: 1024, CPUTakesTime: true, Wall: time.Hour,
