@@ -87,7 +87,8 @@ func TestWhateverParsesIsWhole(t *testing.T) {
 		read++
 		checkCells(t, s)
 	})
-	if tenth := (read + refused) / 10; read < tenth || refused < tenth {
+	// With -short rapid draws 20, of which one in a hundred times fewer than two are read.
+	if tenth := (read + refused) / 10; !testing.Short() && (read < tenth || refused < tenth) {
 		t.Errorf("%d files were read and %d refused: the generator shows nothing", read, refused)
 	}
 }
