@@ -124,6 +124,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	name, ok := strings.CutPrefix(r.URL.Path, pathHead)
 	rt, known := s.routes[name]
 	if !ok || !known {
+		// A client that is still sending would see a closed connection and no answer. One that
+		// waits for the server's word sends nothing.
+		if r.Header.Get("Expect") == "" {
+			_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxBody))
+		}
 		return nil, &Error{Text: "no such query: " + r.URL.Path, Hint: "congctl and the running process may be of different versions", Code: NotFound}
 	}
 	if r.Method != http.MethodPost && (rt.acts || r.Method != http.MethodGet) {

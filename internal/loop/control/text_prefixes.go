@@ -27,8 +27,8 @@ func WritePrefixes(w io.Writer, rows []PrefixRow, filtered bool) error {
 		out = append(out, []string{
 			r.Prefix.String(), string(r.State), answer.Mbit(r.PerfBytesPerS), fmt.Sprint(r.Conns), answer.Yes(r.InGroup),
 			fmt.Sprint(r.Known), fmt.Sprintf("%.2f", r.Duty), fmt.Sprintf("%.2f", r.Flap),
-			answer.Or(r.Treatment, "-"), arm, answer.Or(r.Guard, "-"),
+			answer.Or(r.Treatment, "-"), arm, answer.Or(r.Guard, "-"), answer.Or(string(r.Signature), "-"),
 		})
 	}
-	return answer.Table(w, "PREFIX STATE MBIT/S CONNS GROUP KNOWN DUTY FLAP CONG ARM-UNTIL GUARD", out)
+	return answer.Table(w, "PREFIX STATE MBIT/S CONNS GROUP KNOWN DUTY FLAP CONG ARM-UNTIL GUARD SIGNATURE", out)
 }

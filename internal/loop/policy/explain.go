@@ -50,6 +50,7 @@ type Explanation struct {
 
 	Windows    []WindowLine `json:"windows"` // oldest first, from the oldest known one to the present, without a gap; unknown ones in runs
 	Pool       Pool         `json:"guard_evidence"`
+	Signature  *Signature   `json:"signature,omitempty"`
 	Guards     []Guard      `json:"guards"`
 	Verdict    []string     `json:"verdict"` // sentences
 	Experiment *Experiment  `json:"experiment,omitempty"`
@@ -94,7 +95,7 @@ func (e *Engine) explain(t *track) Explanation {
 	x := Explanation{
 		Prefix: t.prefix, RoundStart: e.start(e.now) + e.rules.WindowSeconds,
 		Known: s.known, InGroup: s.in, Changes: s.changes, Duty: s.duty(), Flap: s.flap(),
-		BoundaryOnly: e.boundaryOnly(t), Windows: e.windows(t), Pool: p.finite(), Guards: e.guards(t, p), Thresholds: e.thresholds(t),
+		BoundaryOnly: e.boundaryOnly(t), Windows: e.windows(t), Pool: p.finite(), Signature: p.signature(), Guards: e.guards(t, p), Thresholds: e.thresholds(t),
 	}
 	if t.lastN > 0 {
 		x.PerfBytesPerS, x.PerfStart = t.last, e.start(t.lastAt)

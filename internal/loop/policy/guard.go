@@ -121,13 +121,18 @@ const segmentBytes = 1448
 // burst compares the packets in flight with those that the same losses would leave if
 // they came one by one:
 //
-//	W = rate srtt / segment,   W1 = sqrt(3/2) / sqrt(p),   burst = W / W1
+//	W = rate srtt / segment,   W1 = max(sqrt(3/2) / sqrt(p), 1.0538 (srtt/p)^(3/4)),   burst = W / W1
 //
-// W1 is the loss response of standard TCP (Mathis, Semke, Mahdavi, Ott, CCR 27(3),
-// 1997). Random loss gives about 1, since each loss costs a reduction. A policer drops a
-// whole burst for one reduction: 10 at 10 Mbit/s and 50 ms with 10 % lost.
-func burst(rate, srttUs, p float64) float64 {
-	return rate * srttUs / 1e6 / segmentBytes / math.Sqrt(1.5/p)
+// W1 is the loss response of standard TCP (Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997)
+// or of CUBIC, srtt in seconds (RFC 9438, 5.1). Random loss gives about 1, since each loss
+// costs a reduction. A policer drops a whole burst for one reduction: 10 at 10 Mbit/s and
+// 50 ms with 10 % lost.
+func burst(rate, srttUs, p float64) float64 { return inFlight(rate, srttUs) / singleLosses(srttUs, p) }
+
+func inFlight(rate, srttUs float64) float64 { return rate * srttUs / 1e6 / segmentBytes }
+
+func singleLosses(srttUs, p float64) float64 {
+	return max(math.Sqrt(1.5/p), 1.0538*math.Pow(srttUs/1e6/p, 0.75))
 }
 
 // above and below compare at float32's precision, which is that of the slots: a share of

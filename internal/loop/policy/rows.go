@@ -27,6 +27,7 @@ type Row struct {
 	// Control connections of the lookback; 0 without any.
 	MinRTTUs     float64 `json:"min_rtt_us"`
 	RetransShare float64 `json:"retrans_share"`
+	Signature    Class   `json:"signature,omitempty"` // absent: not known
 }
 
 // WindowsToDecide returns how many known windows the first network still lacks before
@@ -50,6 +51,9 @@ func (e *Engine) Rows() []Row {
 		rows[i] = Row{Prefix: t.prefix, State: e.state(t, guard), Guard: guard,
 			PerfBytesPerS: t.last, Conns: int(t.lastN),
 			Known: s.known, Duty: s.duty(), Flap: s.flap(), MinRTTUs: p.MinRTTUs, RetransShare: p.RetransShare}
+		if s := p.signature(); s != nil {
+			rows[i].Signature = s.Class
+		}
 		if t.chosen != nil {
 			rows[i].Since = t.chosen.Since
 		}

@@ -52,9 +52,9 @@ func bootTwice(t *testing.T, m Machine) (saved, whole Outcome) {
 	return saved, whole
 }
 
-// boots is how often two machines may boot until they do so alike. In QEMU 7.2 two boots differed
-// twice in CI, by the random numbers of the guest and 61 us at the end, and never in the 60 times
-// three that ran beside each other on two CPUs to find out why.
+// boots is how often two machines may boot until they do so alike. In QEMU 7.2 a boot has two
+// outcomes: twice in CI and once in 60 runs, three at once on two CPUs, the guest's random numbers
+// differed, and its end by 61 us. The cause is not known.
 const boots = 3
 
 func sameRun(a, b Outcome) bool { return bytes.Equal(a.Report, b.Report) && a.Times == b.Times }
