@@ -79,7 +79,7 @@ func (n docsNetwork) row(at time.Time, window int, inForce *plan.Plan) (record.W
 	}
 	w := record.Window{
 		Start: at.Unix(), Prefix: p, Cong: "cubic", Control: true, Conns: n.eligible*3 + 2, Eligible: n.eligible, RateMeans: n.eligible,
-		Bytes: uint64(n.eligible) * 4_000_000, MinRTTUs: n.rttMs * 1000, SRTTUs: n.rttMs * 1300, RetransShare: 0.012,
+		Bytes: uint64(n.eligible) * 4_000_000, MinRTTUs: n.rttMs * 1000, SRTTUs: n.rttMs * 1100, RetransShare: 0.012,
 		RwndShare: n.rwndShare, BusyShare: 0.9, AppLimitedShare: 0.1,
 	}
 	rate := n.kBPerS
