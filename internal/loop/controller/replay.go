@@ -25,9 +25,9 @@ type Store interface {
 }
 
 // remember returns how far back windows matter, in seconds: the history and the windows
-// that its first one may borrow from, or the oldest pair that may count.
+// that its first one's signature may rest on, or the oldest pair that may count.
 func remember(r policy.Rules) int64 {
-	level := r.MaxAgeSeconds + r.LookbackSeconds
+	level := r.MaxAgeSeconds + r.PastSeconds()
 	if t := r.Trial; t.On {
 		return max(level, t.EvidenceSeconds+int64(t.GroupPromoted+1)*t.BlockSeconds)
 	}

@@ -112,8 +112,8 @@ func TestRefusalsAreToldInTurns(t *testing.T) {
 // TestMemoryGrowsWithPrefixesOnly: more rounds leave the heap as it is, and
 // silence empties it.
 func TestMemoryGrowsWithPrefixesOnly(t *testing.T) {
-	if unsafe.Sizeof(entry{}) != 12 || unsafe.Sizeof(slot{}) > 56 {
-		t.Errorf("entry %d bytes, slot %d", unsafe.Sizeof(entry{}), unsafe.Sizeof(slot{}))
+	if unsafe.Sizeof(entry{}) != 16 || unsafe.Sizeof(slot{}) > 56 || unsafe.Sizeof(span{}) > 32 {
+		t.Errorf("entry %d bytes, slot %d, span %d", unsafe.Sizeof(entry{}), unsafe.Sizeof(slot{}), unsafe.Sizeof(span{}))
 	}
 	r := DefaultRules()
 	r.MaxAgeSeconds = 100 * 300 // the list of rounds is full after 100

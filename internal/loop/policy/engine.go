@@ -197,7 +197,7 @@ func (e *Engine) turn(number uint32) (reset string) {
 // setBack drops what was seen in number and later windows.
 func (e *Engine) setBack(number uint32) {
 	for _, t := range e.tracks {
-		t.setBack(number, e.now, e.rules.WindowSeconds, e.rules.Trial.BlockSeconds)
+		t.setBack(number, e.now, e.rules)
 	}
 	e.rounds = slices.DeleteFunc(e.rounds, func(r round) bool { return r.window >= number })
 	e.gone = slices.DeleteFunc(e.gone, func(p effect.Pair) bool { return p.End > e.start(number) })

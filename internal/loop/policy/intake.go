@@ -167,6 +167,7 @@ func (e *Engine) store(all []sighting) (dropped int) {
 		}
 		t.bytes += s.bytes
 		t.put(s.slot, e.rules.lookback())
+		t.pass(seen(s.rows), e.now, e.rules)
 		e.file(t, s.rows)
 	}
 	if len(fresh) > 0 {

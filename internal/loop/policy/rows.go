@@ -51,7 +51,7 @@ func (e *Engine) Rows() []Row {
 		rows[i] = Row{Prefix: t.prefix, State: e.state(t, guard), Guard: guard,
 			PerfBytesPerS: t.last, Conns: int(t.lastN),
 			Known: s.known, Duty: s.duty(), Flap: s.flap(), MinRTTUs: p.MinRTTUs, RetransShare: p.RetransShare}
-		if s := p.signature(); s != nil {
+		if s := t.signature(e.now, e.rules); s != nil {
 			rows[i].Signature = s.Class
 		}
 		if t.chosen != nil {

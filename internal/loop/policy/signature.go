@@ -6,7 +6,7 @@ import (
 )
 
 // Class is what holds a prefix back under the default congestion control, as its control
-// connections show it. Nothing is decided by it yet.
+// connections show it. Selection by benefit rests on it (benefit.go).
 type Class string
 
 const (
@@ -16,6 +16,9 @@ const (
 	ClassQueue  Class = "queue"  // losses with a queue: the path is full
 	ClassClean  Class = "clean"  // losses do not slow it
 )
+
+// Classes lists all classes. Their order is that of numbers in histories.
+var Classes = []Class{ClassSingle, ClassMixed, ClassBursts, ClassQueue, ClassClean}
 
 // Signature is a class and what it was told by. Its idea is the loss response of CUBIC read
 // backwards: losses that come one by one hold it at W1 packets in flight and leave the queue
@@ -27,6 +30,12 @@ type Signature struct {
 	InFlight float64 `json:"in_flight_packets"`             // W
 	Single   float64 `json:"single_loss_packets,omitempty"` // W1; 0 without any loss
 	Queue    float64 `json:"queue"`                         // 0.5: srtt is 1.5 x min_rtt
+
+	Conns         int     `json:"connections"`      // eligible control connections of the past (past.go), and of them:
+	RateBytesPerS float64 `json:"rate_bytes_per_s"` // geometric mean
+	MinRTTUs      float64 `json:"min_rtt_us"`       // mean of the windows' medians, by connections
+	SRTTUs        float64 `json:"srtt_us"`          // the same
+	RetransShare  float64 `json:"retrans_share"`    // by bytes
 }
 
 // Limits of the classes, set by eye on 115 paths of the lab (docs/policy.md, "Signature"). On 40
@@ -40,27 +49,31 @@ const (
 	roundedToPacket = 10    // packets are printed to a tenth
 )
 
-// signature returns nil if the pool does not tell.
-func (p Pool) signature() *Signature {
-	if p.Conns < signatureConns || p.MinRTTUs == 0 || p.SRTTUs == 0 {
+// signature completes a Signature from its measurements; nil if they do not tell.
+func signature(s Signature) *Signature {
+	if s.Conns < signatureConns || s.MinRTTUs == 0 || s.SRTTUs == 0 {
 		return nil
 	}
-	w := inFlight(p.RateBytesPerS, p.SRTTUs)
-	s := &Signature{Class: ClassMixed, InFlight: tenth(w), Queue: math.Round(100*(p.SRTTUs/p.MinRTTUs-1)) / 100}
-	if p.RetransShare > 0 {
-		s.Single = tenth(singleLosses(p.SRTTUs, p.RetransShare))
+	queue, lambda := s.SRTTUs/s.MinRTTUs-1, burst(s.RateBytesPerS, s.SRTTUs, s.RetransShare)
+	s.Class, s.InFlight, s.Queue = classOf(s.RetransShare, queue, lambda), tenth(inFlight(s.RateBytesPerS, s.SRTTUs)), math.Round(100*queue)/100
+	if s.RetransShare > 0 {
+		s.Single = tenth(singleLosses(s.SRTTUs, s.RetransShare))
 	}
+	return &s
+}
+
+func classOf(again, queue, lambda float64) Class {
 	switch {
-	case below(p.RetransShare, cleanBelow):
-		s.Class = ClassClean
-	case p.SRTTUs/p.MinRTTUs-1 >= queueFrom:
-		s.Class = ClassQueue
-	case p.Burst <= singleUpTo:
-		s.Class = ClassSingle
-	case p.Burst > burstsAbove:
-		s.Class = ClassBursts
+	case below(again, cleanBelow):
+		return ClassClean
+	case queue >= queueFrom:
+		return ClassQueue
+	case lambda <= singleUpTo:
+		return ClassSingle
+	case lambda > burstsAbove:
+		return ClassBursts
 	}
-	return s
+	return ClassMixed
 }
 
 func tenth(packets float64) float64 { return math.Round(packets*roundedToPacket) / roundedToPacket }
@@ -78,23 +91,23 @@ var gains = map[Class]struct {
 	ClassClean:  {28, 1.0, 1.0, 1.18},
 }
 
-// signatureText is a Signature in one line, p being what it was read from.
-func signatureText(s *Signature, p Pool, lookback int64) string {
+// signatureText is a Signature in one line.
+func signatureText(s *Signature, r Rules) string {
 	if s == nil {
 		return fmt.Sprintf("not known: fewer than %d eligible control connections with a round-trip time in the last %s",
-			signatureConns, durationText(lookback))
+			signatureConns, durationText(r.PastSeconds()))
 	}
 	g := gains[s.Class]
 	return fmt.Sprintf("%s: %s; BBR gained x %.2f (%.2f to %.2f) on %d such paths of the lab",
-		s.Class, s.causeText(p), g.median, g.least, g.most, g.paths)
+		s.Class, s.causeText(), g.median, g.least, g.most, g.paths)
 }
 
-func (s *Signature) causeText(p Pool) string {
-	resent := percent(p.RetransShare, 1) + " retransmitted"
+func (s *Signature) causeText() string {
+	resent := percent(s.RetransShare, 1) + " retransmitted"
 	flight := fmt.Sprintf("%.1f packets in flight where single losses leave %.1f", s.InFlight, s.Single)
 	switch s.Class {
 	case ClassSingle:
-		return fmt.Sprintf("%s, one by one, at %s: %s", resent, millis(p.SRTTUs), flight)
+		return fmt.Sprintf("%s, one by one, at %s: %s", resent, millis(s.SRTTUs), flight)
 	case ClassMixed:
 		return fmt.Sprintf("%s, partly in bursts: %s", resent, flight)
 	case ClassBursts:

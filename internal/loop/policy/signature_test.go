@@ -3,6 +3,8 @@ package policy
 import (
 	"math"
 	"testing"
+
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // TestSignatureOfLabPaths: paths of the lab, measured on a real kernel under CUBIC, with the
@@ -26,12 +28,12 @@ func TestSignatureOfLabPaths(t *testing.T) {
 		{"12 Mbit/s, 50 ms, 50 packets", 7.77, 50, 0.40, 5.1, 8.67, ClassQueue, 1.00},
 		{"40 Mbit/s, 120 ms, 0.1 %, 396 packets", 9.13, 120, 0.01, 0.2, 3.37, ClassClean, 1.00},
 	} {
-		p := Pool{Conns: signatureConns, RateBytesPerS: c.mbit * 1e6 / 8, MinRTTUs: c.rttMs * 1000,
+		p := Signature{Conns: signatureConns, RateBytesPerS: c.mbit * 1e6 / 8, MinRTTUs: c.rttMs * 1000,
 			SRTTUs: c.rttMs * 1000 * (1 + c.queue), RetransShare: c.again / 100}
-		p.Burst = burst(p.RateBytesPerS, p.SRTTUs, p.RetransShare)
+		lambda := burst(p.RateBytesPerS, p.SRTTUs, p.RetransShare)
 		// The study's figures are rounded: 0.2 % can be 0.15 %.
-		if s := p.signature(); s == nil || s.Class != c.class || math.Abs(math.Log(p.Burst/c.want)) > 0.15 {
-			t.Errorf("%s (a switch gained x %.2f): %+v, lambda %.2f; want %s, %.2f", c.path, c.gain, s, p.Burst, c.class, c.want)
+		if s := signature(p); s == nil || s.Class != c.class || math.Abs(math.Log(lambda/c.want)) > 0.15 {
+			t.Errorf("%s (a switch gained x %.2f): %+v, lambda %.2f; want %s, %.2f", c.path, c.gain, s, lambda, c.class, c.want)
 		}
 	}
 }
@@ -39,16 +41,15 @@ func TestSignatureOfLabPaths(t *testing.T) {
 // TestSignatureNeedsEvidence: too few connections or no round-trip times tell nothing, and no
 // loss at all is no division by zero.
 func TestSignatureNeedsEvidence(t *testing.T) {
-	whole := Pool{Conns: signatureConns, RateBytesPerS: 1e6, MinRTTUs: 50_000, SRTTUs: 55_000}
-	whole.Burst = burst(whole.RateBytesPerS, whole.SRTTUs, 0)
-	if s := whole.signature(); s == nil || s.Class != ClassClean || s.Single != 0 || s.InFlight != 38 || s.Queue != 0.1 {
+	whole := Signature{Conns: signatureConns, RateBytesPerS: 1e6, MinRTTUs: 50_000, SRTTUs: 55_000}
+	if s := signature(whole); s == nil || s.Class != ClassClean || s.Single != 0 || s.InFlight != 38 || s.Queue != 0.1 {
 		t.Errorf("without losses: %+v", s)
 	}
 	few, noRTT, noSRTT := whole, whole, whole
 	few.Conns--
 	noRTT.MinRTTUs, noSRTT.SRTTUs = 0, 0
-	for _, p := range []Pool{few, noRTT, noSRTT, {}} {
-		if s := p.signature(); s != nil {
+	for _, p := range []Signature{few, noRTT, noSRTT, {}} {
+		if s := signature(p); s != nil {
 			t.Errorf("%+v: %+v", p, s)
 		}
 	}
@@ -64,9 +65,52 @@ func TestSignatureLimits(t *testing.T) {
 		{0.01, 0.3, 1, ClassQueue}, {0.01, 0.29, 1, ClassSingle}, {0.01, 0.3, 9, ClassQueue},
 		{0.01, 0, 2.5, ClassSingle}, {0.01, 0, 2.51, ClassMixed}, {0.01, 0, 7, ClassMixed}, {0.01, 0, 7.01, ClassBursts},
 	} {
-		p := Pool{Conns: 99, MinRTTUs: 100, SRTTUs: 100 + 100*c.queue, RetransShare: c.again, Burst: c.lambda}
-		if got := p.signature().Class; got != c.want {
+		if got := classOf(c.again, c.queue, c.lambda); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
+	}
+}
+
+// TestSignatureLooksBack: a busy prefix is judged by its last half hour, a small one by up to six
+// hours, each half hour taken whole; nothing older counts, and a class that holds in fewer than two
+// thirds of the last hour is not steady.
+func TestSignatureLooksBack(t *testing.T) {
+	r := DefaultRules()
+	play := func(n uint32, again func(window int) float64, windows int) *track {
+		e := byLevel(r)
+		for w := range windows {
+			row := quiet(noon+300*int64(w), letter(t, "a"), n, 100_000)
+			row.MinRTTUs, row.SRTTUs = 100_000, 110_000
+			row.EligibleRetransBytes = uint64(again(w) * float64(row.EligibleSentBytes))
+			e.Round(Input{Start: row.Start, RoundStart: row.Start + 300, Rows: []record.Window{row}})
+		}
+		return e.tracks[0]
+	}
+	now := func(windows int) uint32 { return uint32(noon/300 + windows - 1) }
+	turned := func(w int) float64 { return map[bool]float64{true: 0.02, false: 0}[w >= 72] } // after six hours
+	for _, c := range []struct {
+		n             uint32
+		windows, want int
+		again         float64
+	}{
+		{30, 73, 30, 0.02},     // the half hour that has just begun is enough
+		{5, 79, 35, 0.02},      // 5 of it, 30 of the one before
+		{1, 73, 31, 0.02 / 31}, // 1 of it, 6 of each of the five before, which lost nothing
+	} {
+		s := play(c.n, turned, c.windows).signature(now(c.windows), r)
+		if s == nil || s.Conns != c.want || math.Abs(s.RetransShare-c.again) > 1e-5 {
+			t.Errorf("%d a window: %+v, want %d connections and %.5f", c.n, s, c.want, c.again)
+		}
+	}
+	if s := play(5, turned, 73).signature(now(73)+12*6, r); s != nil {
+		t.Errorf("after six silent hours: %+v", s)
+	}
+	steady := play(30, func(int) float64 { return 0.02 }, 40)
+	if class, in := steady.steady(r); class != ClassSingle || in != 12 {
+		t.Errorf("steady: %q in %d", class, in)
+	}
+	byTurns := play(30, func(w int) float64 { return 0.04 * float64(w/6%2) }, 42)
+	if class, in := byTurns.steady(r); class != "" || in != 6 {
+		t.Errorf("good and bad by turns: %q in %d", class, in)
 	}
 }

@@ -136,7 +136,7 @@ func (x Explanation) historyText(b *strings.Builder) {
 	if x.PerfStart != 0 {
 		fmt.Fprintf(b, "  performance    %s, last known in the window of %s\n", rateText(x.PerfBytesPerS), timeText(x.PerfStart))
 	}
-	fmt.Fprintf(b, "  signature      %s\n", signatureText(x.Signature, x.Pool, r.LookbackSeconds))
+	fmt.Fprintf(b, "  signature      %s\n", signatureText(x.Signature, r))
 }
 
 func (x Explanation) windowsText(b *strings.Builder) {

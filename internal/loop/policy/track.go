@@ -20,6 +20,7 @@ type track struct {
 	recent  []slot  // by window number modulo the lookback
 	refused string  // the guards that kept it out, as last told in an event
 	chosen  *Selected
+	past    []span // oldest first
 	trial   *trial // beside chosen, with the experiment only
 
 	hitAt [len(remembering)]uint32 // 1 + number of the last known window in which the guard hit; 0: none
@@ -40,12 +41,13 @@ type slot struct {
 	bytes               float32 // of the control rows: the weight of retrans
 }
 
-// entry is one known window of the history, 12 bytes.
+// entry is one known window of the history, 16 bytes.
 type entry struct {
 	window uint16 // number modulo 2^16
 	n      uint16 // connections behind perf, own and borrowed; sticks at the top
 	perf   float32
 	bits   uint32 // bit 0 in the group, bits 1-18 rank, bits 19-31 own connections (sticks at the top)
+	class  uint8  // what slowed it then: 1 + index in Classes; 0 not known
 }
 
 const (
@@ -108,6 +110,7 @@ func (t *track) age(now uint32, r Rules) {
 	if int64(now-t.seen) >= r.lookback() {
 		t.recent = nil
 	}
+	t.fade(now, r)
 	if t.lastN > 0 && int64(now-t.lastAt) >= r.maxAge() {
 		t.last, t.lastAt, t.lastN = 0, 0, 0
 	}
@@ -131,7 +134,7 @@ func (t *track) push(e entry, limit int) {
 
 // setBack forgets what was measured in number and later windows, as of now. The last known
 // performance is then that of the history.
-func (t *track) setBack(number, now uint32, windowSeconds, blockSeconds int64) {
+func (t *track) setBack(number, now uint32, r Rules) {
 	ahead := int64(now - number)
 	t.history = slices.DeleteFunc(t.history, func(e entry) bool { return e.age(now) <= ahead })
 	for i := range t.recent {
@@ -141,7 +144,8 @@ func (t *track) setBack(number, now uint32, windowSeconds, blockSeconds int64) {
 	}
 	t.seen = min(t.seen, number)
 	t.forgetHits(number)
-	t.trial.setBack(int64(number)*windowSeconds, blockSeconds)
+	t.past = slices.DeleteFunc(t.past, func(s span) bool { return s.number >= number/uint32(r.lookback()) })
+	t.trial.setBack(int64(number)*r.WindowSeconds, r.Trial.BlockSeconds)
 	if t.lastN == 0 || t.lastAt < number {
 		return
 	}
@@ -154,7 +158,7 @@ func (t *track) setBack(number, now uint32, windowSeconds, blockSeconds int64) {
 
 // clear forgets all measurements, not decisions.
 func (t *track) clear() {
-	t.history, t.recent = nil, nil
+	t.history, t.recent, t.past = nil, nil, nil
 	t.last, t.lastAt, t.lastN = 0, 0, 0
 	t.forgetHits(0)
 	t.trial.setBack(math.MinInt64, 0)
