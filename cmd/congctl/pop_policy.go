@@ -17,11 +17,12 @@ const (
 	policyStatic  = "static"  // no congctl, the classes of `static` on BBR by their routes
 	policyObserve = "observe" // congctl measures and decides, and treats no network
 	policyLoop    = "loop"    // congctl as configured
+	policyBenefit = "benefit" // congctl as configured, with policy.select benefit
 	policySwitch  = "switch"  // congctl moves every large response: what the loop could reach at most
 	policyBpftune = "bpftune" // no congctl, bpf/bandit.bpf.c: the rule of another tuner, in the lab only
 )
 
-var policies = []string{policyCubic, policyBBR, policyStatic, policyObserve, policyLoop, policySwitch, policyBpftune}
+var policies = []string{policyCubic, policyBBR, policyStatic, policyObserve, policyLoop, policyBenefit, policySwitch, policyBpftune}
 
 func popPolicy(name string, d *pop.Day) (p popworld.Policy, err error) {
 	p = popworld.Policy{Name: name, Cong: "cubic", Treated: "bbr"}
@@ -35,7 +36,7 @@ func popPolicy(name string, d *pop.Day) (p popworld.Policy, err error) {
 		if p.OnRoute = d.Static; len(p.OnRoute) == 0 {
 			return p, fmt.Errorf("--policy %s: %s names no networks in static", name, d.Name)
 		}
-	case policyObserve, policyLoop, policySwitch:
+	case policyObserve, policyLoop, policyBenefit, policySwitch:
 		p.Cong = d.Default
 		text, _, err := popConfig(d, name)
 		if err != nil {
@@ -58,8 +59,12 @@ func popConfig(d *pop.Day, policy string) (text string, cfg config.Config, err e
 	}
 	text += d.Congctl + "\n"
 	cfg, err = config.Parse([]byte(text))
-	if err == nil && policy == policySwitch {
-		selectAll(&cfg)
+	if err == nil && (policy == policySwitch || policy == policyBenefit) {
+		if policy == policySwitch {
+			selectAll(&cfg)
+		} else {
+			cfg.Policy.Select = policyBenefit
+		}
 		var b []byte
 		if b, err = cfg.Text(); err == nil {
 			cfg, err = config.Parse(b)

@@ -35,6 +35,8 @@ type CityReport struct {
 	PromotedUseless int `json:"promoted_useless"` // ever, though the factor is below 1.05
 	PromotedHarmed  int `json:"promoted_harmed"`  // ever, though the factor is below 1
 
+	VainTraffic float64 `json:"vain_traffic"` // of all eligible connections: those of prefixes in the plan, though the factor is below 1.05
+
 	P10Gain       float64 `json:"p10_gain"`        // of all eligible connections of the last day, against nothing treated
 	P10GainOracle float64 `json:"p10_gain_oracle"` // with just the helped treated
 	P10GainAll    float64 `json:"p10_gain_all"`    // with every prefix treated
@@ -138,6 +140,7 @@ func (r *CityReport) others(t *tally) {
 		}
 	}
 	r.HarmedHours = known(harmed.Value())
+	r.VainTraffic = t.vain / max(t.conns, 1)
 }
 
 // useless: an effect too small to notice.

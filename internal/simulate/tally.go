@@ -28,6 +28,8 @@ type tally struct {
 	truth  *truth
 
 	promotions, retrials int // events
+
+	conns, vain float64 // eligible connections, and those of prefixes in the plan that gain nothing
 }
 
 // life is what became of one place. Times are in rounds, 0 is never.
@@ -78,10 +80,14 @@ func (t *tally) serve(place int, s city.Served) {
 // seen files one connection in every world.
 func (t *tally) seen(place int, c city.Conn) {
 	t.truth.seen(place, c)
+	p := &t.city.Places[place]
+	t.conns++
+	if t.lives[place].in && p.Factor < useless && t.force.treatable(place) {
+		t.vain++
+	}
 	if !t.late {
 		return
 	}
-	p := &t.city.Places[place]
 	t.worlds[worldLoop].add(c.Now)
 	for world, treated := range [...]bool{worldLoop: false, worldNone: false, worldOracle: p.Helped(), worldAll: true, worldGain: p.Factor > 1} {
 		switch {

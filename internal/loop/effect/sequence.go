@@ -54,6 +54,7 @@ const (
 type Evidence struct {
 	Pairs     int     // with both arms
 	LogRatio  float64 // the estimate, pairs weighted by their precision; 0 without pairs
+	Var       float64 // of LogRatio, if Noise is right; 0 without pairs
 	Low, High float64 // bounds that hold at all times at once with 95 %; infinite below two pairs
 
 	// ln of the evidence against "no benefit" and against "no harm": ln 20 = 3.0 is the bound of one
@@ -71,7 +72,7 @@ func Judge(pairs []Pair, n Noise) Evidence {
 	}
 	e := Evidence{Pairs: s.pairs, Low: math.Inf(-1), High: math.Inf(1)}
 	if s.pairs > 0 {
-		e.LogRatio = s.s / s.i
+		e.LogRatio, e.Var = s.s/s.i, 1/s.i
 	}
 	if s.pairs >= fewestPairs {
 		r := s.radius(Alpha)

@@ -22,9 +22,9 @@ import (
 //
 // Encoding of m: the domain in ASCII; family 1 byte, 4 or 6; network 16 bytes,
 // IPv4 as ::ffff:a.b.c.0; group 8 bytes big-endian, two's complement. Domains
-// "holdout" and "aa" end after the network and are taken mod 1000. The three
-// messages have lengths 30, 24 and 19, so none can stand for another. The modulo
-// is biased by at most 1024 / 2^64.
+// "holdout" and "aa" end after the network and are taken mod 1000; "explore" has the
+// number of a period for the group. The messages have lengths 30, 24, 19 and 32, so none
+// can stand for another. The modulo is biased by at most 1024 / 2^64.
 //
 // Everything can be recomputed from prefix, time, salt and the header: an arm cannot be chosen
 // afterwards. testdata/arms_vectors.txt holds vectors.
@@ -33,6 +33,7 @@ const (
 	domainBlock   = "block"
 	domainHoldout = "holdout"
 	domainAA      = "aa"
+	domainExplore = "explore"
 	permille      = 1000
 )
 
@@ -128,6 +129,13 @@ func (d *Draws) Arm(p record.Prefix, groupLen int, block int64) record.Arm {
 		return record.ArmControl
 	}
 	return record.ArmTreatment
+}
+
+// Chance returns a number uniform in 0..1, of a prefix and a period.
+func (d *Draws) Chance(p record.Prefix, period int64) float64 {
+	d.start(domainExplore, p)
+	d.msg = binary.BigEndian.AppendUint64(d.msg, uint64(period))
+	return float64(d.first8()>>11) / (1 << 53)
 }
 
 func (d *Draws) member(domain string, p record.Prefix, share int) bool {

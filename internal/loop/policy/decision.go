@@ -67,6 +67,10 @@ type Selected struct {
 	From    int64      `json:"evidence_from,omitempty"` // start of the first block that counts, Unix seconds
 	Retired int        `json:"retired,omitempty"`       // times in a row, before this trial
 
+	// With selection by benefit only.
+	Class    Class `json:"class,omitempty"`    // what slowed it when it was selected
+	Explored bool  `json:"explored,omitempty"` // unlikely to gain, and tried to learn
+
 	Uncontrolled bool `json:"uncontrolled,omitempty"` // of StateAlways: treated in every block
 }
 

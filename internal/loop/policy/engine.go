@@ -30,6 +30,7 @@ type Engine struct {
 	weighed int64         // number of the block at whose start evidence was last weighed
 	noise   effect.Noise  // as last estimated
 	loss    effect.Loss   // the same
+	pooled  pooling       // what trials say, with selection by benefit
 }
 
 // round is what a window was for all prefixes.
@@ -146,6 +147,7 @@ func (e *Engine) observe(in Input) (d Decision, ok bool) {
 		e.levels(&d)
 	}
 	e.weigh(d.RoundStart)
+	e.learn()
 	e.rounds = append(e.rounds, round{window: e.now, unknown: in.Unknown, boundary: d.BoundaryBytesPerS, ranked: d.Ranked})
 	return d, true
 }

@@ -42,6 +42,9 @@ func (e *Engine) weigh(round int64) {
 	e.noise, e.loss = effect.EstimateNoise(all), effect.EstimateLoss(all)
 	for _, t := range judged {
 		t.trial.evidence = effect.Judge(t.trial.pairs, e.noise)
+	}
+	e.learn()
+	for _, t := range judged {
 		t.trial.verdict = e.exit(t)
 	}
 	e.promotions(judged, record.ArmNone, round)
@@ -100,6 +103,9 @@ func (e *Engine) exit(t *track) verdict {
 	}
 	if harm, why := effect.FastHarm(e.costPairs(t), e.noise, e.loss); harm {
 		return verdict{EventDemoted, "cost: " + why}
+	}
+	if why, yes := e.futile(t); yes {
+		return verdict{EventRetired, why}
 	}
 	if t.chosen.State != StatePromoted {
 		return verdict{}

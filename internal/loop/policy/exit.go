@@ -50,7 +50,11 @@ func (e *Engine) move(t *track, s Selected, v verdict, d *Decision) {
 
 // retire ends a trial or a promotion and makes the prefix wait.
 func (e *Engine) retire(t *track, v verdict, d *Decision) {
-	text := v.reason + "; " + e.cool(t.prefix, t.chosen.Retired+1, d.RoundStart)
+	c := Cooling{Prefix: t.prefix, Row: t.chosen.Retired + 1}
+	if l := t.trial.evidence; t.chosen.Class != "" && l.Pairs > 0 && t.chosen.Role == record.ArmNone {
+		c.Class, c.LogRatio, c.Var = t.chosen.Class, l.LogRatio, l.Var
+	}
+	text := v.reason + "; " + e.cool(c, d.RoundStart)
 	text = e.ofRole(t, text)
 	d.Released++
 	x := e.explain(t) // with the basis of the verdict, which leaving drops
@@ -159,6 +163,11 @@ type Cooling struct {
 	Prefix record.Prefix `json:"prefix"`
 	Until  int64         `json:"until"` // Unix seconds
 	Row    int           `json:"row"`   // retirements in a row
+
+	// What the trial showed, with selection by benefit only: ln of the rate's ratio, and its variance.
+	Class    Class   `json:"class,omitempty"`
+	LogRatio float64 `json:"log_ratio,omitempty"`
+	Var      float64 `json:"variance,omitempty"`
 }
 
 // wait is the cool-down after so many retirements in a row.
@@ -170,13 +179,14 @@ func (r Trial) wait(row int) int64 {
 	return min(w, r.MaxCooldownSeconds)
 }
 
-// cool makes a prefix wait that leaves the plan after that many retirements in a row.
-func (e *Engine) cool(p record.Prefix, row int, round int64) (text string) {
-	w := e.rules.Trial.wait(row)
-	e.cooling[p] = Cooling{p, round + w, row}
+// cool makes a prefix wait that leaves the plan after c.Row retirements in a row.
+func (e *Engine) cool(c Cooling, round int64) (text string) {
+	w := e.rules.Trial.wait(c.Row)
+	c.Until = round + w
+	e.cooling[c.Prefix] = c
 	text = "cools down for " + durationText(w)
-	if row > 1 {
-		text += fmt.Sprintf(", number %d in a row", row)
+	if c.Row > 1 {
+		text += fmt.Sprintf(", number %d in a row", c.Row)
 	}
 	return text
 }
@@ -205,7 +215,7 @@ func (e *Engine) justRetired(role record.Arm, round int64) (n int) {
 // may be tried again at once, and continues its row.
 func (e *Engine) keepRow(t *track, round int64) {
 	if n := t.chosen.Retired; n > 0 {
-		e.cooling[t.prefix] = Cooling{t.prefix, round, n}
+		e.cooling[t.prefix] = Cooling{Prefix: t.prefix, Until: round, Row: n}
 	}
 }
 

@@ -308,7 +308,7 @@ func (o *triedOracle) leave(in Input, r *oracleRound) (told []string) {
 		case in.TreatmentIsDefault, o.stated(p), s.State == StateAlways, !o.seen(p, in.RoundStart),
 			s.State != StatePromoted && len(h) >= o.rules.MinKnown && duty < o.rules.ReleaseDuty:
 			if o.out(p); s.Retired > 0 {
-				o.cooling[p] = Cooling{p, in.RoundStart, s.Retired}
+				o.cooling[p] = Cooling{Prefix: p, Until: in.RoundStart, Row: s.Retired}
 			}
 			r.released++
 			say(EventReleased, p)
@@ -326,7 +326,7 @@ func (o *triedOracle) leave(in Input, r *oracleRound) (told []string) {
 				due = EventRetired
 			}
 			o.out(p)
-			o.cooling[p] = Cooling{p, in.RoundStart + o.wait(s.Retired+1), s.Retired + 1}
+			o.cooling[p] = Cooling{Prefix: p, Until: in.RoundStart + o.wait(s.Retired+1), Row: s.Retired + 1}
 			r.released++
 			say(due, p)
 		}
@@ -348,7 +348,7 @@ func (o *triedOracle) choose(in Input, r *oracleRound) (told []string) {
 	for _, p := range left {
 		s := o.plan[p]
 		if o.out(p); s.Retired > 0 {
-			o.cooling[p] = Cooling{p, in.RoundStart, s.Retired}
+			o.cooling[p] = Cooling{Prefix: p, Until: in.RoundStart, Row: s.Retired}
 		}
 		told = append(told, fmt.Sprint(EventReleased, " ", p))
 	}

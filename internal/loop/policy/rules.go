@@ -24,7 +24,8 @@ type Rules struct {
 	MaxAgeSeconds  int64 `yaml:"max_age_seconds" json:"max_age_seconds"` // nothing older counts; a prefix silent for longer is forgotten
 	MinKnown       int   `yaml:"min_known" json:"min_known"`             // known windows below which nothing is decided, neither in nor out
 
-	// Selection and exit.
+	// Selection and exit. The shares of duty and flap are of SelectSlowest.
+	Select         string  `yaml:"select" json:"select"`                       // SelectSlowest or SelectBenefit
 	SelectDuty     float64 `yaml:"select_duty" json:"select_duty"`             // at least this share of the known windows in the group
 	SelectFlap     float64 `yaml:"select_flap" json:"select_flap"`             // at most this share of changes
 	ReleaseDuty    float64 `yaml:"release_duty" json:"release_duty"`           // below this share a selected prefix leaves
@@ -93,12 +94,13 @@ func DefaultRules() Rules {
 		HistoryWindows:  36,        // windows: three hours of a prefix that is always known
 		MaxAgeSeconds:   24 * 3600, // s: a day back the hour, and so the load, is the same
 		MinKnown:        12,        // windows: one hour; a duty cycle over fewer hangs on one block
-		SelectDuty:      0.8,       // slow most of the time, with room for 7 better windows of 36
-		SelectFlap:      0.2,       // rarely in and out: at most 7 changes in 36
-		ReleaseDuty:     0.5,       // well below SelectDuty, so that one bad window does not turn a decision round
-		MaxNewPerRound:  25,        // prefixes: a ramp; the first plan is not a burst
-		MaxSelected:     500,       // prefixes: limits a fault of the policy to a fraction of the traffic
-		MaxTracked:      200_000,   // prefixes: under 200 MB at the worst, so an IPv6 flood cannot grow memory
+		Select:          SelectSlowest,
+		SelectDuty:      0.8,     // slow most of the time, with room for 7 better windows of 36
+		SelectFlap:      0.2,     // rarely in and out: at most 7 changes in 36
+		ReleaseDuty:     0.5,     // well below SelectDuty, so that one bad window does not turn a decision round
+		MaxNewPerRound:  25,      // prefixes: a ramp; the first plan is not a burst
+		MaxSelected:     500,     // prefixes: limits a fault of the policy to a fraction of the traffic
+		MaxTracked:      200_000, // prefixes: under 200 MB at the worst, so an IPv6 flood cannot grow memory
 		Guards:          defaultGuards(),
 		Trial:           DefaultTrial(),
 	}

@@ -18,6 +18,8 @@ type firstBlock struct{}
 
 func (firstBlock) Role(record.Prefix) record.Arm { return record.ArmNone }
 
+func (firstBlock) Chance(record.Prefix, int64) float64 { return 0.5 }
+
 func (firstBlock) Arm(_ record.Prefix, groupLen int, block int64) record.Arm {
 	if block%int64(groupLen) == 0 {
 		return record.ArmControl
@@ -34,10 +36,12 @@ func logOf(rate float64) float64 {
 
 // start makes the engine of the present rules.
 func (p *play) start() {
-	p.engine, p.next, p.plan = byLevel(p.rules), noon, nil
+	p.next, p.plan = noon, nil
 	if p.rules.Trial.On {
 		p.engine = New(p.rules, firstBlock{})
+		return
 	}
+	p.engine = byLevel(p.rules)
 }
 
 func (p *play) setTreated(prefix record.Prefix, key, value string) bool {

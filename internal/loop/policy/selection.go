@@ -9,7 +9,7 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Selection:
+// Selection by level (promise.go has that by benefit):
 //
 //	in:  known >= MinKnown, duty >= SelectDuty, flap <= SelectFlap, no guard;
 //	     by duty (highest first), performance (lowest first), prefix;
@@ -29,6 +29,11 @@ type candidate struct {
 	s     standing
 	guard string // names of the guards that keep it out; "" for none
 	blind bool   // no control connection in the lookback to judge guards by
+
+	// With selection by benefit only.
+	b       belief
+	busy    float64 // its traffic
+	explore bool    // unlikely to gain, and tried to learn
 }
 
 // decide fills the selection up, when release has made room.
@@ -45,6 +50,7 @@ func (e *Engine) decide(d *Decision) {
 		}
 	}
 	room := d.New + min(e.rules.MaxNewPerRound-d.New, e.rules.MaxSelected-chosen)
+	purse := e.purse()
 	for _, c := range e.judgeAll(d) {
 		if d.New >= room {
 			return
@@ -52,6 +58,9 @@ func (e *Engine) decide(d *Decision) {
 		site := c.t.prefix.Site()
 		if e.rules.Trial.On && float64(trying[site]) >= e.siteShare*float64(e.rules.MaxSelected) {
 			continue // waits until others of its site have been tried
+		}
+		if !e.affords(&purse, &c) {
+			continue // waits until others have shown what they gain
 		}
 		trying[site]++
 		e.choose(c, d)
@@ -76,8 +85,8 @@ func (e *Engine) judgeAll(d *Decision) (free []candidate) {
 			free = append(free, c)
 		}
 	}
-	slices.SortFunc(free, compareCandidates)
-	slices.SortFunc(refused, compareCandidates)
+	e.byPreference(free)
+	e.byPreference(refused)
 	e.refuse(refused, d)
 	return free
 }
@@ -87,8 +96,7 @@ func (e *Engine) candidate(t *track) (c candidate, ok bool) {
 	if _, listed := e.isAlways(t.prefix); listed || t.chosen != nil || len(t.history) < e.rules.MinKnown || e.isCooling(t.prefix, e.start(e.now)+e.rules.WindowSeconds) {
 		return c, false
 	}
-	c = candidate{t: t, s: t.standing()}
-	if c.s.duty() < e.rules.SelectDuty || c.s.flap() > e.rules.SelectFlap {
+	if c, ok = e.wanted(t); !ok {
 		return c, false
 	}
 	p := t.pool(e.now, e.rules)
@@ -98,6 +106,15 @@ func (e *Engine) candidate(t *track) (c candidate, ok bool) {
 		c.guard = GuardStarved
 	}
 	return c, true
+}
+
+// wanted reports whether a prefix would be selected if no guard held it back.
+func (e *Engine) wanted(t *track) (c candidate, ok bool) {
+	if e.rules.Select == SelectBenefit {
+		return e.promising(t)
+	}
+	c = candidate{t: t, s: t.standing()}
+	return c, c.s.duty() >= e.rules.SelectDuty && c.s.flap() <= e.rules.SelectFlap
 }
 
 func compareCandidates(a, b candidate) int {
@@ -113,6 +130,9 @@ func compareStaying(a, b candidate) int {
 func (e *Engine) choose(c candidate, d *Decision) {
 	s := &Selected{Prefix: c.t.prefix, Since: d.RoundStart, Duty: c.s.duty(), Flap: c.s.flap(), PerfBytesPerS: c.t.last,
 		Reason: fmt.Sprintf("%s, flap rate %.2f, %s", e.slowText(c.s), c.s.flap(), rateText(c.t.last))}
+	if e.rules.Select == SelectBenefit {
+		s.Reason, s.Class, s.Explored = e.promiseText(c), c.b.class, c.explore
+	}
 	e.enter(s, d.RoundStart)
 	e.put(c.t, s)
 	d.New++
@@ -169,7 +189,7 @@ func (e *Engine) leave(t *track) (reason, guard string) {
 		return "", ""
 	case e.silent(t):
 		return fmt.Sprintf("not seen for %s: no evidence left", durationText(e.rules.MaxAgeSeconds)), ""
-	case t.chosen.State != StatePromoted && s.known >= e.rules.MinKnown && s.duty() < e.rules.ReleaseDuty:
+	case e.rules.Select != SelectBenefit && t.chosen.State != StatePromoted && s.known >= e.rules.MinKnown && s.duty() < e.rules.ReleaseDuty:
 		return fmt.Sprintf("%s, a duty cycle of %.2f (released below %.2f)", e.slowText(s), s.duty(), e.rules.ReleaseDuty), ""
 	}
 	return "", ""

@@ -127,6 +127,8 @@ type Draws interface {
 	Role(record.Prefix) record.Arm
 	// Arm is ArmTreatment or ArmControl: a prefix's in a block, in groups of so many blocks.
 	Arm(p record.Prefix, groupLen int, block int64) record.Arm
+	// Chance is uniform in 0..1: a prefix's in a period.
+	Chance(p record.Prefix, period int64) float64
 }
 
 // role: a named prefix needs no draw.

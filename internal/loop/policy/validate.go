@@ -42,6 +42,8 @@ func (r Rules) Validate() error {
 	f.want(r.MinKnown >= 1, "min_known", r.MinKnown, "write at least 1 window")
 	f.want(r.HistoryWindows >= r.MinKnown && r.HistoryWindows <= maxHistoryWindows, "history_windows", r.HistoryWindows,
 		fmt.Sprintf("write at least min_known, %d, and at most %d", r.MinKnown, maxHistoryWindows))
+	f.want(r.Select == SelectSlowest || r.Select == SelectBenefit, "select", r.Select, "write "+SelectSlowest+" or "+SelectBenefit)
+	f.want(r.Select != SelectBenefit || r.Trial.On, "select", r.Select, "needs an experiment: write experiment.mode on, or "+SelectSlowest)
 	f.share("select_duty", r.SelectDuty)
 	f.share("select_flap", r.SelectFlap)
 	f.share("release_duty", r.ReleaseDuty)

@@ -21,17 +21,32 @@ func (e *Engine) verdict(t *track, s standing) []string {
 	switch {
 	case s.known < r.MinKnown:
 		return []string{fmt.Sprintf("Not treated: %s; a decision needs at least %d.", answer.Count(s.known, "known window"), r.MinKnown)}
+	case r.Select == SelectBenefit:
+		return e.verdictPromise(t)
 	case s.duty() < r.SelectDuty:
 		return []string{fmt.Sprintf("Not treated: %s, a duty cycle of %.2f; at least %.2f is needed.", in, s.duty(), r.SelectDuty)}
 	case s.flap() > r.SelectFlap:
 		return []string{fmt.Sprintf("Not treated: %s, but it went in or out %d times, a flap rate of %.2f; at most %.2f is allowed.",
 			in, s.changes, s.flap(), r.SelectFlap)}
 	}
-	slow := fmt.Sprintf("Slow enough to be treated: %s, a duty cycle of %.2f.", in, s.duty())
-	if c, round := e.cooling[t.prefix], e.start(e.now)+r.WindowSeconds; round < c.Until {
-		return []string{slow, fmt.Sprintf("Not treated: it was tried and cools down until %s.", timeText(c.Until))}
+	return []string{fmt.Sprintf("Slow enough to be treated: %s, a duty cycle of %.2f.", in, s.duty()), e.delay(t)}
+}
+
+// verdictPromise is verdict for selection by benefit.
+func (e *Engine) verdictPromise(t *track) []string {
+	if why := e.unpromising(t); why != "" {
+		return []string{why}
 	}
-	return []string{slow, e.obstacle(t)}
+	c, _ := e.promising(t)
+	return []string{"Worth a trial: " + e.promiseText(c) + ".", e.delay(t)}
+}
+
+// delay says why a prefix that is wanted is not selected.
+func (e *Engine) delay(t *track) string {
+	if c, round := e.cooling[t.prefix], e.start(e.now)+e.rules.WindowSeconds; round < c.Until {
+		return fmt.Sprintf("Not treated: it was tried and cools down until %s.", timeText(c.Until))
+	}
+	return e.obstacle(t)
 }
 
 // obstacle says why a prefix that is slow enough is not selected.
@@ -48,7 +63,11 @@ func (e *Engine) obstacle(t *track) string {
 	case wait != "":
 		return wait
 	}
-	return fmt.Sprintf("Waits for room: at most %d new prefixes in a round and %d in all.", e.rules.MaxNewPerRound, e.rules.MaxSelected)
+	room := fmt.Sprintf("Waits for room: at most %d new prefixes in a round and %d in all", e.rules.MaxNewPerRound, e.rules.MaxSelected)
+	if e.rules.Select == SelectBenefit {
+		room += fmt.Sprintf(", and trials in vain on %s of the traffic", percent(wasteShare, 1))
+	}
+	return room + "."
 }
 
 func (e *Engine) verdictSelected(t *track, s standing) []string {
@@ -61,7 +80,7 @@ func (e *Engine) verdictSelected(t *track, s standing) []string {
 	switch reason, _ := e.leave(t); {
 	case reason != "": // only a held plan keeps it
 		v = append(v, "Will be released: "+reason+".")
-	case t.chosen.State == StatePromoted || t.chosen.State == StateAlways: // the level does not matter
+	case t.chosen.State == StatePromoted || t.chosen.State == StateAlways || e.rules.Select == SelectBenefit: // the level does not matter
 	case s.known < e.rules.MinKnown:
 		v = append(v, fmt.Sprintf("Stays: %s; a decision needs at least %d.", answer.Count(s.known, "known window"), e.rules.MinKnown))
 	default:

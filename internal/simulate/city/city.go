@@ -128,14 +128,15 @@ func (p *Place) row(start int64, s Served, rates []float64) record.Window {
 		Start: start, Prefix: p.Prefix, Arm: s.Arm, Cong: "cubic", Washout: s.Washout,
 		Control: s.Arm != record.ArmTreatment && !s.Washout,
 		Conns:   2 * n, Eligible: n, RateMeans: n, Bytes: uint64(n) * bytesOfConn,
-		MinRTTUs: p.Kind.MinRTTUs, SRTTUs: 1.3 * p.Kind.MinRTTUs,
-		RetransShare: p.Kind.Retrans, RwndShare: 0.05, BusyShare: 0.9,
+		MinRTTUs: p.MinRTTUs, SRTTUs: (1 + p.Queue) * p.MinRTTUs,
+		RetransShare: p.Retrans, RwndShare: 0.05, BusyShare: 0.9,
 		EligibleSentBytes: uint64(n) * bytesOfConn,
 	}
-	w.EligibleRetransBytes = uint64(p.Kind.Retrans * float64(w.EligibleSentBytes))
 	if s.Arm == record.ArmTreatment {
 		w.Cong = "bbr"
+		w.RetransShare = max(0, p.Retrans+p.Resent)
 	}
+	w.EligibleRetransBytes = uint64(w.RetransShare * float64(w.EligibleSentBytes))
 	for i, q := range record.RateQuantiles {
 		w.RateBytesPerS[i] = quantile(rates, q)
 	}

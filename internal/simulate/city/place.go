@@ -19,6 +19,10 @@ type Place struct {
 	Line      int     // networks of one line share a bottleneck, with Neighbours
 	Video     float64 // share of connections that the application limits, with Video
 	Second    float64 // share of connections on a second path, with Paths
+	MinRTTUs  float64
+	Queue     float64 // srtt over MinRTTUs, less 1
+	Retrans   float64 // share of bytes retransmitted under CUBIC
+	Resent    float64 // and what is added to it under treatment
 	InFifth   bool    // BytesPerS is among the lowest fifth of all prefixes, type 7
 }
 
@@ -53,6 +57,7 @@ func places(seed uint64, n int, world World) []Place {
 		for j := range m {
 			at := order[until(i, n)+j]
 			list[at] = Place{Prefix: prefixAt(at), Kind: k, Drift: k.Drift, Line: until(i, n) + j/lineNets,
+				MinRTTUs: k.MinRTTUs, Queue: 0.3, Retrans: k.Retrans,
 				BytesPerS: k.MedianMbit * 1e6 / 8 * math.Exp(k.Spread*normalQuantile(levels[j])),
 				Factor:    k.Low + (k.High-k.Low)*factors[j],
 				Conns:     min(medianConns*math.Exp(spreadConns*normalQuantile(conns[j])), maxConns)}

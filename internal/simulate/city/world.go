@@ -25,6 +25,7 @@ const (
 	Rerouting                    // levels jump, by 0.7 (standard deviation of ln), twice a day
 	Paths                        // 20 to 80 % of a network's connections take a second path: four times as fast, without any effect
 	Load                         // who is slow opens more connections: elasticity -1
+	Lab                          // effects, rates, round trips and losses of paths measured in the lab, by kind of path
 )
 
 // Worlds lists the nuisances by name, and all of them that do not exclude one another.
@@ -33,7 +34,7 @@ var Worlds = []struct {
 	World
 }{
 	{"mild", Mild}, {"three", Three}, {"measured", Measured}, {"hourly", Hourly}, {"level", Level}, {"neighbours", Neighbours},
-	{"video", Video}, {"mobile", Mobile}, {"rerouting", Rerouting}, {"paths", Paths}, {"load", Load},
+	{"video", Video}, {"mobile", Mobile}, {"rerouting", Rerouting}, {"paths", Paths}, {"load", Load}, {"lab", Lab},
 	{"all", Measured | Hourly | Level | Neighbours | Video | Mobile | Rerouting | Paths | Load},
 }
 
@@ -67,8 +68,8 @@ next:
 		}
 		return 0, fmt.Errorf("%q: use %s", name, strings.Join(Names(), ", "))
 	}
-	if s := w & (Mild | Three | Measured); s&(s-1) != 0 {
-		return 0, fmt.Errorf("%q: use one of mild, three and measured (all has measured)", strings.Join(names, ","))
+	if s := w & (Mild | Three | Measured | Lab); s&(s-1) != 0 {
+		return 0, fmt.Errorf("%q: use one of mild, three, measured and lab (all has measured)", strings.Join(names, ","))
 	}
 	return w, nil
 }
@@ -101,14 +102,25 @@ func (w World) change(seed uint64, list []Place) {
 			p.Factor = 1.3 + 0.7*u[3]
 		case w&Three != 0 && gains:
 			p.Factor = 1.5
-		case w&Measured != 0:
+		case w&(Measured|Lab) != 0:
 			list := measured[p.Kind.Name]
-			p.Factor = list[int(u[4]*float64(len(list)))]
+			m := list[int(u[4]*float64(len(list)))]
+			p.Factor = m.gain
+			if w&Lab != 0 {
+				p.follow(m, d)
+			}
 		}
 		if w&Three != 0 {
 			p.Conns = 3
 		}
 	}
+}
+
+// follow gives a place the rate and the counters of a path, each off by a quarter.
+func (p *Place) follow(m path, d *draws) {
+	off := func() float64 { return math.Exp(0.25 * d.normal()) }
+	p.BytesPerS, p.MinRTTUs, p.Queue = m.mbit*1e6/8*off(), m.rttMs*1000*off(), m.queue*off()
+	p.Retrans, p.Resent = min(m.again/100*off(), 0.5), m.resent/100
 }
 
 // gain is ln of the effect at an hour, with the level off by so much.

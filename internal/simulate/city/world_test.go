@@ -55,7 +55,7 @@ func TestWorlds(t *testing.T) {
 	_, _, plain := gains(0, nil)
 	for _, n := range Worlds {
 		all, now, c := gains(n.World, lossy)
-		if n.World&(Mild|Three|Measured) == 0 {
+		if n.World&(Mild|Three|Measured|Lab) == 0 {
 			for i := range c.Places {
 				if c.Places[i].Factor != plain.Places[i].Factor || c.Places[i].Prefix != plain.Places[i].Prefix {
 					t.Fatalf("%s: place %d is another", n.Name, i)
@@ -70,6 +70,13 @@ func TestWorlds(t *testing.T) {
 		case Three:
 			within("three", math.Exp(low), 1.4999, 1.5001)
 			within("three, connections", c.Places[7].Conns, 3, 3)
+		case Lab:
+			within("lab, highest", math.Exp(high), 4, 7.83)
+			for _, p := range c.Places { // rates and losses go together: losses one by one hold CUBIC to few packets
+				if flight := p.BytesPerS * p.MinRTTUs / 1e6 / 1448; p.Kind.Name == "random loss" && (flight > 60 || p.Retrans < 0.002 || p.Queue > 0.5) {
+					t.Errorf("lab: %+v", p)
+				}
+			}
 		case Measured:
 			within("measured, lowest", math.Exp(low), 1, 1.3)
 			within("measured, highest", math.Exp(high), 4, 7.83)

@@ -1,0 +1,211 @@
+package policy
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/tcp/stat"
+)
+
+// Benefit: what the treatment is expected to do to a prefix, before and while it is tried. What
+// the lab measured for its class is the start, and each trial here corrects it, for prefixes of the
+// class and most for those of its site:
+//
+//	class   theta ~ N(mean, unsure^2)          what a switch to BBR gained, ln of the rate
+//	site    phi   ~ N(theta, spread^2 / 4)     site: /20 of IPv4, /48 of IPv6
+//	prefix  gamma ~ N(phi, spread^2)
+//	trial   d     ~ N(gamma, var)              the estimate of its pairs
+//
+//	utility U = gamma - price * (what is retransmitted in addition, a share)
+//
+// All is normal, so the posterior has a closed form: a message of precision from each prefix to
+// its site and from each site to its class, without its own on the way back. If the lab's numbers
+// are wrong for the clients here, the trials outweigh them.
+//
+// Source: Gelman and others, Bayesian Data Analysis (2013), 5.4; Pearl, Probabilistic Reasoning
+// in Intelligent Systems (1988), 4.2, for the messages.
+
+// prior is what the lab measured on the paths of a class.
+type prior struct {
+	mean, unsure, spread float64 // of ln gain: mean, its uncertainty, spread between paths
+	resent               float64 // share retransmitted under BBR, less that under CUBIC
+}
+
+// priors are of 115 paths of the lab, a switch at 100 kB, responses of 0.15 to 3 MB (docs/policy.md,
+// "Signature"). Means are shrunk, and spreads those that noise leaves.
+var priors = map[Class]prior{
+	ClassSingle: {0.73, 0.07, 0.41, 0.08},
+	ClassMixed:  {0.13, 0.07, 0.20, 0.07},
+	ClassBursts: {0.00, 0.06, 0.06, 0.06},
+	ClassQueue:  {0.02, 0.06, 0.06, 0.05},
+	ClassClean:  {0.01, 0.06, 0.06, 0.00},
+}
+
+const (
+	siteSpread   = 0.25 // of the variance between prefixes of a class: that between its sites
+	price        = 1.0  // ln rate for a share of 1 resent: 10 points more cost as much as 10 % of the rate
+	resentWeight = 2    // pairs that the lab's share counts as, beside a prefix's own
+	endedVar     = 0.05 // added to the variance of a trial that ended: paths change
+)
+
+// Utilities, ln.
+var (
+	worthTrying  = math.Log(1.1)  // below it a trial is no use
+	worthKeeping = math.Log(1.05) // below it a trial ends; the gap leaves room for noise
+)
+
+// observed is what a trial says of its prefix.
+type observed struct {
+	prefix   record.Prefix
+	class    Class
+	estimate float64 // ln gain
+	variance float64
+}
+
+// belief is what is expected of a prefix.
+type belief struct {
+	class    Class
+	gain     float64 // mean of ln gain
+	variance float64
+	resent   float64
+}
+
+func (b belief) utility() float64 { return b.gain - price*b.resent }
+
+// exceeds is the probability that the utility is above a limit.
+func (b belief) exceeds(limit float64) float64 {
+	return stat.Normal((b.utility() - limit) / math.Sqrt(b.variance))
+}
+
+// message is a normal estimate as precision and precision times mean, which add up.
+type message struct{ precision, weighted float64 }
+
+func (m message) plus(o message) message {
+	return message{m.precision + o.precision, m.weighted + o.weighted}
+}
+func (m message) minus(o message) message {
+	return message{m.precision - o.precision, m.weighted - o.weighted}
+}
+
+// blurred is the message with variance added: what it says one level up or down.
+func (m message) blurred(variance float64) message {
+	if m.precision <= 0 {
+		return message{}
+	}
+	p := 1 / (1/m.precision + variance)
+	return message{p, p * m.weighted / m.precision}
+}
+
+func (o observed) message() message { return message{1 / o.variance, o.estimate / o.variance} }
+
+// siteClass is a site as far as its prefixes of one class go.
+type siteClass struct {
+	site  record.Prefix
+	class Class
+}
+
+// pooling is all that trials say.
+type pooling struct {
+	sites   map[siteClass]message
+	classes map[Class]message
+	trials  map[Class][2]int // of a class, and of them those above worthTrying
+	own     map[record.Prefix]observed
+}
+
+// pool sums up trials, in the order of the list.
+func pool(list []observed) pooling {
+	p := pooling{map[siteClass]message{}, map[Class]message{}, map[Class][2]int{}, map[record.Prefix]observed{}}
+	var order []siteClass
+	for _, o := range list {
+		k := siteClass{o.prefix.Site(), o.class}
+		if _, ok := p.sites[k]; !ok {
+			order = append(order, k)
+		}
+		spread := priors[o.class].spread
+		p.sites[k] = p.sites[k].plus(o.message().blurred(spread * spread))
+		n := p.trials[o.class]
+		n[0]++
+		if o.estimate > worthTrying {
+			n[1]++
+		}
+		p.trials[o.class], p.own[o.prefix] = n, o
+	}
+	for _, k := range order {
+		spread := priors[k.class].spread
+		p.classes[k.class] = p.classes[k.class].plus(p.sites[k].blurred(siteSpread * spread * spread))
+	}
+	return p
+}
+
+// believe returns the posterior of a prefix that is of a class now.
+func (p pooling) believe(prefix record.Prefix, class Class) belief {
+	q := priors[class]
+	within := q.spread * q.spread
+	between := siteSpread * within
+	own, tried := p.own[prefix]
+	tried = tried && own.class == class
+	site := p.sites[siteClass{prefix.Site(), class}]
+	m := message{1 / (q.unsure * q.unsure), q.mean / (q.unsure * q.unsure)}.plus(p.classes[class]).minus(site.blurred(between)).blurred(between).plus(site)
+	if tried {
+		m = m.minus(own.message().blurred(within))
+	}
+	m = m.blurred(within)
+	if tried {
+		m = m.plus(own.message())
+	}
+	return belief{class: class, gain: m.weighted / m.precision, variance: 1 / m.precision, resent: q.resent}
+}
+
+// learn sums up all trials that run, ended lately, or led to a promotion.
+func (e *Engine) learn() {
+	if e.rules.Select != SelectBenefit {
+		return
+	}
+	var list []observed
+	for _, t := range e.tracks {
+		if t.trial == nil || t.chosen.Role != record.ArmNone || t.chosen.Class == "" {
+			continue
+		}
+		if v := t.trial.evidence; v.Pairs > 0 {
+			list = append(list, observed{t.prefix, t.chosen.Class, v.LogRatio, v.Var})
+		}
+	}
+	ended := slices.SortedFunc(maps.Values(e.cooling), func(a, b Cooling) int { return cmp.Compare(a.Prefix, b.Prefix) })
+	for _, c := range ended {
+		if c.Class != "" && c.Var > 0 {
+			list = append(list, observed{c.Prefix, c.Class, c.LogRatio, c.Var + endedVar})
+		}
+	}
+	e.pooled = pool(list)
+}
+
+// expects returns what is expected of a prefix: of its class when it was chosen, or of its steady
+// one now. ok is false if neither is known.
+func (e *Engine) expects(t *track) (b belief, ok bool) {
+	class, _ := t.steady(e.rules)
+	if t.chosen != nil && t.chosen.Class != "" {
+		class = t.chosen.Class
+	}
+	if class == "" {
+		return b, false
+	}
+	b = e.pooled.believe(t.prefix, class)
+	if t.trial != nil {
+		b.resent = resent(b.resent, t.trial.pairs)
+	}
+	return b, true
+}
+
+// resent is what BBR retransmits in addition: the lab's share and that of a prefix's own pairs.
+func resent(lab float64, pairs []effect.Pair) float64 {
+	sum, n := resentWeight*lab, float64(resentWeight)
+	for _, p := range pairs {
+		t, c := p.RetransShares()
+		sum, n = sum+t-c, n+1
+	}
+	return sum / n
+}

@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// posterior is the oracle of pooling: the joint normal distribution of a class, its sites and its
+// prefixes, as a system of linear equations that is solved twice, for the mean and the variance of
+// a prefix.
+func posterior(list []observed, prefix record.Prefix, class Class) (mean, variance float64) {
+	q := priors[class]
+	at := map[record.Prefix]int{} // of sites and prefixes; 0 is the class
+	n := 1
+	place := func(p record.Prefix) int {
+		if _, ok := at[p]; !ok {
+			at[p] = n
+			n++
+		}
+		return at[p]
+	}
+	type link struct{ from, to int }
+	links := map[link]float64{}
+	within := q.spread * q.spread
+	join := func(p record.Prefix) int {
+		site := place(p.Site() | 1) // no site has that bit, and a prefix differs from it
+		links[link{0, site}] = 1 / (siteSpread * within)
+		i := place(p)
+		links[link{site, i}] = 1 / within
+		return i
+	}
+	target := join(prefix)
+	type point struct {
+		i    int
+		d, p float64
+	}
+	points := []point{{0, q.mean, 1 / (q.unsure * q.unsure)}}
+	for _, o := range list {
+		if o.class == class {
+			points = append(points, point{join(o.prefix), o.estimate, 1 / o.variance})
+		}
+	}
+	matrix := func() [][]float64 {
+		a := make([][]float64, n)
+		for i := range a {
+			a[i] = make([]float64, n)
+		}
+		for l, p := range links {
+			a[l.from][l.from] += p
+			a[l.to][l.to] += p
+			a[l.from][l.to] -= p
+			a[l.to][l.from] -= p
+		}
+		for _, x := range points {
+			a[x.i][x.i] += x.p
+		}
+		return a
+	}
+	weighted := make([]float64, n)
+	for _, x := range points {
+		weighted[x.i] += x.d * x.p
+	}
+	alone := make([]float64, n)
+	alone[target] = 1
+	return solve(matrix(), weighted)[target], solve(matrix(), alone)[target]
+}
+
+// solve returns x of a x = b, by Gauss and Jordan; a is positive definite.
+func solve(a [][]float64, b []float64) []float64 {
+	for i := range a {
+		for j := range a {
+			if j == i {
+				continue
+			}
+			f := a[j][i] / a[i][i]
+			for k := range a[j] {
+				a[j][k] -= f * a[i][k]
+			}
+			b[j] -= f * b[i]
+		}
+	}
+	for i := range b {
+		b[i] /= a[i][i]
+	}
+	return b
+}
+
+// TestPoolingIsThePosterior compares the closed form with the joint distribution, for prefixes
+// with and without trials of their own, alone in their site and not.
+func TestPoolingIsThePosterior(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		var list []observed
+		for i := range r.IntN(9) {
+			p, _ := record.ParsePrefix([]string{"198.18.0.0/24", "198.18.1.0/24", "198.18.2.0/24", "198.18.16.0/24", "198.18.17.0/24", "198.19.0.0/24",
+				"2001:db8::/56", "2001:db8:0:100::/56", "2001:db8:1::/56"}[i])
+			class := Classes[r.IntN(2)]
+			list = append(list, observed{p, class, r.NormFloat64(), 0.01 + r.Float64()})
+		}
+		pooled := pool(list)
+		for _, name := range []string{"198.18.0.0/24", "198.18.3.0/24", "198.18.17.0/24", "203.0.113.0/24", "2001:db8::/56"} {
+			p, _ := record.ParsePrefix(name)
+			for _, class := range Classes[:3] {
+				b := pooled.believe(p, class)
+				mean, variance := posterior(list, p, class)
+				if math.Abs(b.gain-mean) > 1e-9 || math.Abs(b.variance-variance) > 1e-9 {
+					t.Fatalf("%v, %s of %s: %+v, want %.6f and %.6f", list, name, class, b, mean, variance)
+				}
+			}
+		}
+	}
+}
+
+// TestBelief by hand: without any trial a prefix is like its class in the lab; a trial of its own, exact,
+// is what is believed; one in its site moves it more than one elsewhere.
+func TestBelief(t *testing.T) {
+	at := func(s string) record.Prefix { p, _ := record.ParsePrefix(s); return p }
+	none := pool(nil).believe(at("198.18.0.0/24"), ClassSingle)
+	want := 0.07*0.07 + 1.25*0.41*0.41
+	if none.gain != 0.73 || math.Abs(none.variance-want) > 1e-12 || math.Abs(none.utility()-0.65) > 1e-12 {
+		t.Errorf("without trials: %+v, want a variance of %.4f", none, want)
+	}
+	// (0.65 - ln 1.1) / 0.4637 = 1.196
+	if p := none.exceeds(worthTrying); math.Abs(p-0.884) > 0.001 {
+		t.Errorf("worth a trial with %.4f", p)
+	}
+	p := pool([]observed{{at("198.18.0.0/24"), ClassSingle, 2, 1e-9}})
+	if b := p.believe(at("198.18.0.0/24"), ClassSingle); math.Abs(b.gain-2) > 1e-6 || b.variance > 1e-8 {
+		t.Errorf("a trial of its own: %+v", b)
+	}
+	site, elsewhere := p.believe(at("198.18.1.0/24"), ClassSingle).gain, p.believe(at("198.19.1.0/24"), ClassSingle).gain
+	if !(2 > site && site > elsewhere && elsewhere > 0.73) {
+		t.Errorf("in its site %.3f, elsewhere %.3f", site, elsewhere)
+	}
+	if b := p.believe(at("198.18.1.0/24"), ClassMixed); b.gain != 0.13 {
+		t.Errorf("of another class: %+v", b)
+	}
+}
+
+// TestWrongPriorIsOutweighed: where the lab's numbers are wrong, twenty trials are believed, not they.
+func TestWrongPriorIsOutweighed(t *testing.T) {
+	var list []observed
+	for i := range 20 {
+
+		p, _ := record.ParsePrefix(fmt.Sprintf("198.%d.%d.0/24", 18+i%2, 16*(i/2)))
+		list = append(list, observed{p, ClassBursts, math.Log(1.5), 0.02})
+	}
+	if b := pool(list).believe(letter(t, "a"), ClassBursts); b.exceeds(worthTrying) < exploitFrom {
+		t.Errorf("twenty trials at x 1.5: %+v, worth a trial with %.2f", b, b.exceeds(worthTrying))
+	}
+}

@@ -1,0 +1,167 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// Selection by benefit, Rules.Select: which prefixes are tried, and when a trial is given up.
+// P is the probability that the utility of benefit.go exceeds worthTrying.
+//
+//	in:  known >= MinKnown, a steady class, no guard, and
+//	     P >= exploitFrom, most traffic times utility first, or
+//	     P >= exploreFrom, if a draw of the posterior exceeds worthTrying, on exploreShare of the traffic at most;
+//	     the traffic on trial times 1 - P, summed up, is wasteShare of all at most
+//	out: of a trial when the probability to exceed worthKeeping is below hopeless
+//
+// Level plays no part: a fast network that loses packets one by one is held back too. All that ends
+// a trial or a promotion by what it shows is the same as in the other selection. The draw is keyed by
+// prefix and time (Thompson, Biometrika 25, 1933), so that a replay draws alike.
+
+// Selections.
+const (
+	SelectSlowest = "slowest-fifth" // by level: group_share and what follows
+	SelectBenefit = "benefit"       // by what the treatment is expected to gain
+)
+
+const (
+	exploitFrom    = 0.4      // below even odds, since a trial that fails costs hours and one that succeeds gains days
+	exploreFrom    = 0.03     // below it is no use: a hundred trials for three gains
+	exploreShare   = 0.01     // of the traffic
+	exploreSeconds = 6 * 3600 // one draw for as long as a trial lasts
+	wasteShare     = 0.025    // of the traffic, expected to be tried in vain
+	hopeless       = 0.1
+)
+
+// promising is candidate for selection by benefit.
+func (e *Engine) promising(t *track) (c candidate, ok bool) {
+	b, ok := e.expects(t)
+	if !ok || b.exceeds(worthTrying) < exploreFrom {
+		return c, false
+	}
+	return candidate{t: t, s: t.standing(), b: b, busy: t.busy(e.now, e.rules)}, true
+}
+
+func comparePromising(a, b candidate) int {
+	likely := func(c candidate) bool { return c.b.exceeds(worthTrying) >= exploitFrom }
+	return cmp.Or(record.CompareBool(likely(b), likely(a)), cmp.Compare(b.busy*b.b.utility(), a.busy*a.b.utility()), cmp.Compare(a.t.prefix, b.t.prefix))
+}
+
+// purse is what trials may cost, in eligible connections of the past.
+type purse struct{ all, wasted, explored float64 }
+
+func (e *Engine) purse() (p purse) {
+	if e.rules.Select != SelectBenefit {
+		return p
+	}
+	for _, t := range e.tracks {
+		busy := t.busy(e.now, e.rules)
+		p.all += busy
+		if t.chosen == nil || t.chosen.State != StateTrial || t.chosen.Role != record.ArmNone {
+			continue
+		}
+		if b, ok := e.expects(t); ok {
+			p.wasted += busy * (1 - b.exceeds(worthTrying))
+		}
+		if t.chosen.Explored {
+			p.explored += busy
+		}
+	}
+	return p
+}
+
+// affords reports whether a prefix may be tried now, and takes its cost. One trial is always
+// affordable: a small PoP could not begin otherwise.
+func (e *Engine) affords(p *purse, c *candidate) bool {
+	if e.rules.Select != SelectBenefit || e.role(c.t.prefix) != record.ArmNone {
+		return true
+	}
+	likely := c.b.exceeds(worthTrying)
+	cost := c.busy * (1 - likely)
+	if p.wasted > 0 && p.wasted+cost > wasteShare*p.all {
+		return false
+	}
+	if c.explore = likely < exploitFrom; c.explore {
+		if p.explored+c.busy > exploreShare*p.all || e.draws.Chance(c.t.prefix, e.start(e.now)/exploreSeconds) >= likely {
+			return false
+		}
+		p.explored += c.busy
+	}
+	p.wasted += cost
+	return true
+}
+
+// futile ends a trial that can hardly be worth its cost any more. Stopping for that reason needs no
+// correction: it can only lose a promotion.
+func (e *Engine) futile(t *track) (why string, yes bool) {
+	if e.rules.Select != SelectBenefit || t.chosen.State != StateTrial || t.trial.evidence.Pairs == 0 {
+		return "", false
+	}
+	b, ok := e.expects(t)
+	if p := b.exceeds(worthKeeping); !ok || p >= hopeless {
+		return "", false
+	}
+	return "hardly worth it any more: " + b.text(), true
+}
+
+// text says what is expected.
+func (b belief) text() string {
+	sd := math.Sqrt(b.variance)
+	return fmt.Sprintf("rate x %.2f expected (%.2f to %.2f) for %s more retransmitted, worth a trial with a probability of %s",
+		math.Exp(b.gain), math.Exp(b.gain-1.96*sd), math.Exp(b.gain+1.96*sd), percent(b.resent, 1), percent(b.exceeds(worthTrying), 0))
+}
+
+// promiseText says why a prefix is tried.
+func (e *Engine) promiseText(c candidate) string {
+	text := e.classText(c.t, c.b.class) + "; " + c.b.text()
+	if n := e.pooled.trials[c.b.class]; n[0] > 0 {
+		text += fmt.Sprintf("; %d of %d networks like it that were tried here gained", n[1], n[0])
+	}
+	if c.explore {
+		text += "; tried to learn"
+	}
+	return text
+}
+
+// classText is a class with what it was told by.
+func (e *Engine) classText(t *track, class Class) string {
+	if s := t.signature(e.now, e.rules); s != nil && s.Class == class {
+		return string(class) + ": " + s.causeText()
+	}
+	return string(class)
+}
+
+// unpromising says why a prefix is not selected by benefit, "" if only room or a guard holds it back.
+func (e *Engine) unpromising(t *track) string {
+	class, in := t.steady(e.rules)
+	if class == "" {
+		s := t.signature(e.now, e.rules)
+		if s == nil || len(t.history) == 0 || t.history[len(t.history)-1].class == 0 {
+			return "Not treated: what slows it is " + signatureText(nil, e.rules) + "."
+		}
+		return fmt.Sprintf("Not treated: it is %s now, but was in %d of the last %d known windows; at least %d are needed.",
+			s.Class, in, e.rules.MinKnown, int(math.Ceil(steadyShare*float64(e.rules.MinKnown))))
+	}
+	b, _ := e.expects(t)
+	if p := b.exceeds(worthTrying); p < exploitFrom {
+		also := "."
+		if p >= exploreFrom {
+			also = fmt.Sprintf(", and from %s by a draw, on %s of the traffic.", percent(exploreFrom, 0), percent(exploreShare, 0))
+		}
+		return fmt.Sprintf("Not treated: %s; %s. It is tried from %s%s", e.classText(t, class), b.text(), percent(exploitFrom, 0), also)
+	}
+	return ""
+}
+
+// byPreference sorts candidates, the best reason first.
+func (e *Engine) byPreference(list []candidate) {
+	if e.rules.Select == SelectBenefit {
+		slices.SortFunc(list, comparePromising)
+		return
+	}
+	slices.SortFunc(list, compareCandidates)
+}
