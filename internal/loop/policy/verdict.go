@@ -117,7 +117,7 @@ func (e *Engine) verdictTried(t *track) []string {
 	s, r := t.chosen, e.rules.Trial
 	switch {
 	case s.Role == record.ArmHoldout:
-		return []string{fmt.Sprintf("In the hold-out since %s: slow enough for a trial, but never treated.", timeText(s.Since))}
+		return []string{fmt.Sprintf("In the hold-out since %s: it would be on trial, but is never treated.", timeText(s.Since))}
 	case s.Role == record.ArmAA:
 		return []string{fmt.Sprintf("A/A since %s: judged as if treated, but never treated; it must show no effect.", timeText(s.Since)), e.prospect(t)}
 	case s.State == StatePromoted:
