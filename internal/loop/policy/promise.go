@@ -61,7 +61,7 @@ func (e *Engine) purse() (p purse) {
 	for _, t := range e.tracks {
 		busy := t.busy(e.now, e.rules)
 		p.all += busy
-		if t.chosen == nil || t.chosen.State != StateTrial || t.chosen.Role != record.ArmNone {
+		if t.chosen == nil || t.chosen.State != StateTrial {
 			continue
 		}
 		if b, ok := e.expects(t); ok {
@@ -75,9 +75,10 @@ func (e *Engine) purse() (p purse) {
 }
 
 // affords reports whether a prefix may be tried now, and takes its cost. One trial is always
-// affordable: a small PoP could not begin otherwise.
+// affordable: a small PoP could not begin otherwise. Hold-out and A/A prefixes are judged, and cost,
+// as if they were treated: they are compared with those that are.
 func (e *Engine) affords(p *purse, c *candidate) bool {
-	if e.rules.Select != SelectBenefit || e.role(c.t.prefix) != record.ArmNone {
+	if e.rules.Select != SelectBenefit {
 		return true
 	}
 	likely := c.b.exceeds(worthTrying)
