@@ -131,7 +131,7 @@ func (f *Facts) Name() string { return fmt.Sprintf("%s-%d", f.Policy, f.Seed) }
 
 // order of policies in every table: first the two that others are compared with, then those
 // of the lab, then any other by name.
-var order = []string{cubic, bbr, "static", "observe", "loop", switched}
+var order = []string{cubic, bbr, "static", "observe", "loop", "benefit", switched}
 
 func comparePolicies(a, b string) int {
 	place := func(s string) int {

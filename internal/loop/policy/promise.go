@@ -61,7 +61,7 @@ func (e *Engine) purse() (p purse) {
 	for _, t := range e.tracks {
 		busy := t.busy(e.now, e.rules)
 		p.all += busy
-		if t.chosen == nil || t.chosen.State != StateTrial {
+		if t.chosen == nil || t.chosen.State != StateTrial || t.chosen.Role == record.ArmHoldout { // which would cost for ever
 			continue
 		}
 		if b, ok := e.expects(t); ok {
