@@ -194,10 +194,21 @@ func (e *Engine) expects(t *track) (b belief, ok bool) {
 		return b, false
 	}
 	b = e.pooled.believe(t.prefix, class)
-	if t.trial != nil {
-		b.resent = resent(b.resent, t.trial.pairs)
+	if t.trial == nil {
+		return b, true
+	}
+	b.resent = resent(b.resent, t.trial.pairs)
+	if v := t.trial.evidence; t.chosen.Role == record.ArmAA && v.Pairs > 0 {
+		b = b.seeing(observed{t.prefix, class, v.LogRatio, v.Var}) // teaches no other prefix, and ends like theirs
 	}
 	return b, true
+}
+
+// seeing is the belief after a trial that is not pooled.
+func (b belief) seeing(o observed) belief {
+	m := message{1 / b.variance, b.gain / b.variance}.plus(o.message())
+	b.gain, b.variance = m.weighted/m.precision, 1/m.precision
+	return b
 }
 
 // resent is what BBR retransmits in addition: the lab's share and that of a prefix's own pairs.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -132,6 +134,9 @@ func TestBelief(t *testing.T) {
 	if b := p.believe(at("198.18.0.0/24"), ClassSingle); math.Abs(b.gain-2) > 1e-6 || b.variance > 1e-8 {
 		t.Errorf("a trial of its own: %+v", b)
 	}
+	if b := none.seeing(observed{variance: none.variance, estimate: 0}); math.Abs(b.gain-0.365) > 1e-12 || math.Abs(b.variance-want/2) > 1e-12 {
+		t.Errorf("as sure of nothing as of the prior: %+v", b)
+	}
 	site, elsewhere := p.believe(at("198.18.1.0/24"), ClassSingle).gain, p.believe(at("198.19.1.0/24"), ClassSingle).gain
 	if !(2 > site && site > elsewhere && elsewhere > 0.73) {
 		t.Errorf("in its site %.3f, elsewhere %.3f", site, elsewhere)
@@ -139,6 +144,31 @@ func TestBelief(t *testing.T) {
 	if b := p.believe(at("198.18.1.0/24"), ClassMixed); b.gain != 0.13 {
 		t.Errorf("of another class: %+v", b)
 	}
+}
+
+// TestFutileForAA: an A/A prefix that shows no gain ends its trial like a treated one, though it teaches
+// no other, and before the budget does.
+func TestFutileForAA(t *testing.T) {
+	r := DefaultRules()
+	r.Select, r.AAPrefixes = SelectBenefit, []netip.Prefix{letter(t, "a").Netip()}
+	e := New(r, firstBlock{})
+	for w := range int64(100) {
+		row := quiet(noon+300*w, letter(t, "a"), 30, 100_000)
+		row.MinRTTUs, row.SRTTUs, row.EligibleRetransBytes = 60_000, 60_000, row.EligibleSentBytes/50
+		if w > 12 {
+			row.Arm = record.ArmAA
+			row.LogRateMean -= 0.25 * float64(row.Start/1800%2) // its blocks of treatment happen to be the slower ones
+		}
+		for _, ev := range e.Round(Input{Start: row.Start, RoundStart: row.Start + 300, Rows: []record.Window{row}}).Events {
+			if ev.Kind == EventRetired {
+				if len(e.pooled.own) > 0 || w > 12*6 || !strings.Contains(ev.Reason, "hardly worth it") {
+					t.Errorf("window %d: %s; others learnt %v", w, ev.Reason, e.pooled.own)
+				}
+				return
+			}
+		}
+	}
+	t.Error("never retired")
 }
 
 // TestWrongPriorIsOutweighed: where the lab's numbers are wrong, twenty trials are believed, not they.
