@@ -171,6 +171,34 @@ func TestFutileForAA(t *testing.T) {
 	t.Error("never retired")
 }
 
+// TestByTurnsIsLeftAlone: a path that loses packets one by one all the time is tried; one that is fast and
+// slow by turns besides is not, whatever its class, and says why.
+func TestByTurnsIsLeftAlone(t *testing.T) {
+	r := DefaultRules()
+	r.Select, r.MinRanked = SelectBenefit, 5
+	e := New(r, firstBlock{})
+	for w := range int64(14) {
+		in := Input{Start: noon + 300*w, RoundStart: noon + 300*(w+1)}
+		for i, name := range []string{"a", "b", "c", "d", "e", "f"} {
+			row := quiet(in.Start, letter(t, name), 30, float64(200_000+10_000*i))
+			if name < "c" { // losses one by one
+				row.MinRTTUs, row.SRTTUs, row.EligibleRetransBytes = 60_000, 60_000, row.EligibleSentBytes/50
+			}
+			if name == "b" {
+				row.RateBytesPerS[record.Q50] = []float64{50_000, 400_000}[w%2]
+				row.LogRateMean = logOf(row.RateBytesPerS[record.Q50])
+			}
+			in.Rows = append(in.Rows, row)
+		}
+		e.Round(in)
+	}
+	a, _ := e.Explain(letter(t, "a"))
+	b, _ := e.Explain(letter(t, "b"))
+	if a.State != StateTrial || b.State != StateUntreated || b.Signature.Class != ClassSingle || !strings.Contains(b.Verdict[0], "good and bad by turns") {
+		t.Errorf("a is %s, b is %s, %s: %s", a.State, b.State, b.Signature.Class, b.Verdict)
+	}
+}
+
 // TestWrongPriorIsOutweighed: where the lab's numbers are wrong, twenty trials are believed, not they.
 func TestWrongPriorIsOutweighed(t *testing.T) {
 	var list []observed

@@ -12,13 +12,15 @@ import (
 // Selection by benefit, Rules.Select: which prefixes are tried, and when a trial is given up.
 // P is the probability that the utility of benefit.go exceeds worthTrying.
 //
-//	in:  known >= MinKnown, a steady class, no guard, and
+//	in:  known >= MinKnown, a steady class, flap <= SelectFlap, no guard, and
 //	     P >= exploitFrom, most traffic times utility first, or
 //	     P >= exploreFrom, if a draw of the posterior exceeds worthTrying, on exploreShare of the traffic at most;
 //	     the traffic on trial times 1 - P, summed up, is wasteShare of all at most
 //	out: of a trial when the probability to exceed worthKeeping is below hopeless
 //
-// Level plays no part: a fast network that loses packets one by one is held back too. All that ends
+// Level plays no part: a fast network that loses packets one by one is held back too. But a path that is
+// good and bad by turns is left alone, as in the other selection: its class, of half hours, can be
+// steady while its level is not. All that ends
 // a trial or a promotion by what it shows is the same as in the other selection. The draw is keyed by
 // prefix and time (Thompson, Biometrika 25, 1933), so that a replay draws alike.
 
@@ -40,10 +42,11 @@ const (
 // promising is candidate for selection by benefit.
 func (e *Engine) promising(t *track) (c candidate, ok bool) {
 	b, ok := e.expects(t)
-	if !ok || b.exceeds(worthTrying) < exploreFrom {
+	s := t.standing()
+	if !ok || b.exceeds(worthTrying) < exploreFrom || s.flap() > e.rules.SelectFlap {
 		return c, false
 	}
-	return candidate{t: t, s: t.standing(), b: b, busy: t.busy(e.now, e.rules)}, true
+	return candidate{t: t, s: s, b: b, busy: t.busy(e.now, e.rules)}, true
 }
 
 func comparePromising(a, b candidate) int {
@@ -154,6 +157,9 @@ func (e *Engine) unpromising(t *track) string {
 			also = fmt.Sprintf(", and from %s by a draw, on %s of the traffic.", percent(exploreFrom, 0), percent(exploreShare, 0))
 		}
 		return fmt.Sprintf("Not treated: %s; %s. It is tried from %s%s", e.classText(t, class), b.text(), percent(exploitFrom, 0), also)
+	}
+	if s := t.standing(); s.flap() > e.rules.SelectFlap {
+		return "Not treated: it is good and bad by turns: " + e.flapText(s) + "."
 	}
 	return ""
 }

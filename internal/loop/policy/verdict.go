@@ -26,8 +26,7 @@ func (e *Engine) verdict(t *track, s standing) []string {
 	case s.duty() < r.SelectDuty:
 		return []string{fmt.Sprintf("Not treated: %s, a duty cycle of %.2f; at least %.2f is needed.", in, s.duty(), r.SelectDuty)}
 	case s.flap() > r.SelectFlap:
-		return []string{fmt.Sprintf("Not treated: %s, but it went in or out %d times, a flap rate of %.2f; at most %.2f is allowed.",
-			in, s.changes, s.flap(), r.SelectFlap)}
+		return []string{fmt.Sprintf("Not treated: %s, but %s.", in, e.flapText(s))}
 	}
 	return []string{fmt.Sprintf("Slow enough to be treated: %s, a duty cycle of %.2f.", in, s.duty()), e.delay(t)}
 }
@@ -186,4 +185,8 @@ func (e *Engine) waits() string {
 		return "Waits: this window is unknown, so nothing is decided: " + e.in.Unknown + "."
 	}
 	return ""
+}
+
+func (e *Engine) flapText(s standing) string {
+	return fmt.Sprintf("it went in or out %d times, a flap rate of %.2f; at most %.2f is allowed", s.changes, s.flap(), e.rules.SelectFlap)
 }
