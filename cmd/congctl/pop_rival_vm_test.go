@@ -30,6 +30,14 @@ func congsOf(t *testing.T, dir string, of func(popday.Response) bool) map[string
 	return n
 }
 
+func bbrShare(n map[string]int) float64 {
+	all := 0
+	for _, k := range n {
+		all += k
+	}
+	return float64(n["bbr"]) / float64(max(all, 1))
+}
+
 func everyone(popday.Response) bool { return true }
 
 // TestLabPopBpftune: the rule of the other tuner chooses among all its arms, each of
@@ -54,9 +62,11 @@ func TestLabPopBpftune(t *testing.T) {
 		}
 	}
 	lossy := congsOf(t, dir, func(r popday.Response) bool { return r.Network == 3 })
-	t.Logf("%+v; lossy: %v", f.Bandit, lossy)
-	if f.Bandit[0].ByLoss == 0 || f.Bandit[1].ByLoss > 0 || lossy["bbr"] < lossy["cubic"] {
-		t.Errorf("by loss %d and %d; lossy: %v", f.Bandit[0].ByLoss, f.Bandit[1].ByLoss, lossy)
+	rest := congsOf(t, dir, func(r popday.Response) bool { return r.Network != 3 })
+	t.Logf("%+v; lossy: %v; the rest: %v", f.Bandit, lossy, rest)
+	// Connections are few, so that the draws decide how many move: their share is compared, not counted.
+	if f.Bandit[0].ByLoss == 0 || f.Bandit[1].ByLoss > 0 || bbrShare(lossy) < 4*bbrShare(rest) {
+		t.Errorf("by loss %d and %d; lossy: %v; the rest: %v", f.Bandit[0].ByLoss, f.Bandit[1].ByLoss, lossy, rest)
 	}
 }
 
