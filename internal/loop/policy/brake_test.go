@@ -83,14 +83,14 @@ func TestBrakeOfHarm(t *testing.T) {
 		n, w := replicates(t, 1), c.world
 		w.harm, w.rest, w.harmed = c.harm, c.rest, c.share
 		var braked []float64
-		left, harmed := 0, 0
+		left, harmed, weight := 0, 0, 0.0
 		for seed := range n {
 			d := w.run(uint64(seed), 24)
-			braked, left, harmed = append(braked, never(d.brake)), left+d.left, harmed+int(math.Ceil(w.harmed*float64(w.slow)))
+			braked, left, harmed, weight = append(braked, never(d.brake)), left+d.left, harmed+int(math.Ceil(w.harmed*float64(w.slow))), weight+d.weight/float64(n)
 		}
 		slices.Sort(braked)
-		t.Logf("%g x for %-36s brake after %.1f h (%.1f to %.1f), %.0f %% of the harmed treated after 5 h", c.harm, c.name,
-			braked[n/2], braked[0], braked[n-1], 100*float64(left)/float64(harmed))
+		t.Logf("%g x for %-36s brake after %.1f h (%.1f to %.1f), %.0f %% of the harmed treated after 5 h, %.0f %% of their connections", c.harm, c.name,
+			braked[n/2], braked[0], braked[n-1], 100*float64(left)/float64(harmed), 100*weight)
 		if c.latest == 0 && braked[n/2] < 25 || c.latest > 0 && braked[n/2] > c.latest+0.1 {
 			t.Errorf("%g x for %s: brake after %.1f h, want %g at most (0: never)", c.harm, c.name, braked[n/2], c.latest)
 		}

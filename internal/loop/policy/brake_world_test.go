@@ -71,6 +71,7 @@ func (f fleetWorld) rules() Rules {
 type fleetRun struct {
 	brake   float64 // hours since the first treatment; -1 is never
 	left    int     // harmed networks that are treated still after five hours
+	weight  float64 // what the harmed networks have of connections that are treated still then, 0..1
 	demoted int
 	top     float64 // the largest evidence, ln
 	why     string
@@ -122,7 +123,7 @@ func (f fleetWorld) run(seed uint64, hours int64) (out fleetRun) {
 		}
 		d := e.Round(Input{Start: start, RoundStart: start + r.WindowSeconds, Rows: rows, Stopped: out.brake >= 0})
 		treated, tried := e.harm(start + r.WindowSeconds)
-		out.see(f, d, max(treated.LogM, tried.LogM), hour+1.0/12)
+		out.see(f, d, lives, max(treated.LogM, tried.LogM), hour+1.0/12)
 		clear(chosen)
 		for _, s := range d.Selection {
 			chosen[s.Prefix] = s
@@ -131,7 +132,7 @@ func (f fleetWorld) run(seed uint64, hours int64) (out fleetRun) {
 	return out
 }
 
-func (out *fleetRun) see(f fleetWorld, d Decision, logM, hour float64) {
+func (out *fleetRun) see(f fleetWorld, d Decision, lives []life, logM, hour float64) {
 	out.top = max(out.top, logM)
 	if d.Brake != "" {
 		out.brake, out.why = hour, d.Brake
@@ -142,11 +143,17 @@ func (out *fleetRun) see(f fleetWorld, d Decision, logM, hour float64) {
 		}
 	}
 	if hour > 5 && hour < 5.1 {
+		var all float64
 		for i := range f.slow {
-			if f.isHarmed(i) && slices.ContainsFunc(d.Selection, func(s Selected) bool { return s.Prefix == f.net(i) }) {
-				out.left++
+			if !f.isHarmed(i) {
+				continue
+			}
+			all += lives[i].often
+			if slices.ContainsFunc(d.Selection, func(s Selected) bool { return s.Prefix == f.net(i) }) {
+				out.left, out.weight = out.left+1, out.weight+lives[i].often
 			}
 		}
+		out.weight /= max(all, 1e-9)
 	}
 }
 
