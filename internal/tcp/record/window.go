@@ -3,6 +3,17 @@ package record
 // Quantiles of delivery rate that a window keeps, type 7, in this order.
 var RateQuantiles = [5]float64{0.05, 0.10, 0.20, 0.50, 0.80}
 
+// Quantiles of late rate that a window keeps, type 7, in this order.
+var LateQuantiles = [2]float64{0.50, 0.95}
+
+const (
+	// LateBytes after the crossing a sample is late: in the lab the median of those is 0.95 to 1.01 of
+	// the path's rate on all paths, the mean of all 0.1 to 0.98.
+	LateBytes = 300_000
+	// LateSamples make a late rate: the median of fewer is one sample's luck.
+	LateSamples = 3
+)
+
 // Indexes into Window.RateBytesPerS.
 const (
 	Q05 = iota
@@ -13,7 +24,7 @@ const (
 )
 
 // Window is what one prefix did in one 5-minute window under one arm and one
-// congestion control. Rows of one prefix and window differ in (Arm, Cong, Carryover, Control).
+// congestion control. Rows of one prefix and window differ in (Arm, Cong, Carryover, Control, Capped).
 type Window struct {
 	Start  int64 // Unix seconds
 	Prefix Prefix
@@ -25,6 +36,7 @@ type Window struct {
 	Control   bool
 	Carryover bool // connections that last crossed in another block, in whichever arm: in no estimate
 	Washout   bool // the first window of a block: in no estimate
+	Capped    bool // what counts ran under a pacing cap (SO_MAX_PACING_RATE)
 
 	Conns     uint32 // client-facing connections seen
 	Eligible  uint32 // of them: passive, >= the byte threshold in this window, path-limited rate
@@ -40,6 +52,14 @@ type Window struct {
 	// over the eligible, the variance by N.
 	LogRateMean, LogRateVar                 float64 // 0 and 0 if Eligible is 0, and in rows from before schema 4
 	EligibleSentBytes, EligibleRetransBytes uint64  // what counts of the eligible; sent includes retransmitted
+	// The same of ln(acknowledged bytes / busy time, bytes/s), what counts of the eligible.
+	LogGoodputMean, LogGoodputVar float64 // 0 and 0 if none of them was followed by eBPF, and in rows from before schema 5
+	Episodes                      uint64  // times that the eligible, while they counted, entered loss recovery
+
+	// Late rates: of each eligible connection with LateSamples or more of them the median of the
+	// path-limited samples beyond LateBytes after the crossing, where slow start is over.
+	LateConns     uint32     // connections that have one
+	LateBytesPerS [2]float64 // over them, at LateQuantiles; zeros when LateConns is 0
 
 	// Shares, 0..1, pooled over the row's connections that moved >= the threshold
 	// (over all of them when none did).
