@@ -24,12 +24,12 @@ func sound(w *record.Window, start int64) bool {
 		return false
 	}
 	for _, v := range [...]float64{w.RateBytesPerS[record.Q20], w.RateBytesPerS[record.Q50], w.RateBytesPerS[record.Q80],
-		w.MinRTTUs, w.SRTTUs, w.RetransShare, w.RwndShare, w.BusyShare} {
+		w.MinRTTUs, w.SRTTUs, w.RetransShare, w.RwndShare, w.BusyShare, w.LateBytesPerS[0], w.LateBytesPerS[1]} {
 		if !(v >= 0) || v > math.MaxFloat32 {
 			return false
 		}
 	}
-	return !math.IsNaN(w.LogRateMean) && math.Abs(w.LogRateMean) <= maxLogRate && w.LogRateVar >= 0 && w.LogRateVar <= maxLogRate*maxLogRate
+	return math.Abs(w.LogGoodputMean) <= maxLogRate && math.Abs(w.LogRateMean) <= maxLogRate && w.LogRateVar >= 0 && w.LogRateVar <= maxLogRate*maxLogRate
 }
 
 // maxLogRate is beyond ln of every float32 rate, the denormal ones included.
@@ -49,7 +49,9 @@ func compareRows(a, b *record.Window) int {
 		cmp.Compare(a.RetransShare, b.RetransShare), cmp.Compare(a.RwndShare, b.RwndShare), cmp.Compare(a.BusyShare, b.BusyShare),
 		record.CompareBool(a.Carryover, b.Carryover), record.CompareBool(a.Washout, b.Washout),
 		cmp.Compare(a.LogRateMean, b.LogRateMean), cmp.Compare(a.LogRateVar, b.LogRateVar),
-		cmp.Compare(a.EligibleSentBytes, b.EligibleSentBytes), cmp.Compare(a.EligibleRetransBytes, b.EligibleRetransBytes))
+		cmp.Compare(a.EligibleSentBytes, b.EligibleSentBytes), cmp.Compare(a.EligibleRetransBytes, b.EligibleRetransBytes),
+		record.CompareBool(a.Capped, b.Capped), cmp.Compare(a.LogGoodputMean, b.LogGoodputMean),
+		cmp.Compare(a.LateConns, b.LateConns), slices.Compare(a.LateBytesPerS[:], b.LateBytesPerS[:]))
 }
 
 // sightings groups the rows of one window by prefix, in order; unsound counts the rows
@@ -169,6 +171,7 @@ func (e *Engine) store(all []sighting) (dropped int) {
 		t.put(s.slot, e.rules.lookback())
 		t.pass(seen(s.rows), e.now, e.rules)
 		e.file(t, s.rows)
+		e.pace(t, s.rows)
 	}
 	if len(fresh) > 0 {
 		e.tracks = append(e.tracks, fresh...)

@@ -33,6 +33,10 @@ type Rules struct {
 	MaxSelected    int     `yaml:"max_selected" json:"max_selected"`           // prefixes
 	MaxTracked     int     `yaml:"max_tracked" json:"max_tracked"`             // prefixes in memory
 
+	// The pacing cap.
+	Cap       bool   `yaml:"cap" json:"cap,omitempty"`             // hold treated connections a little above the rate that they have shown to get
+	Treatment string `yaml:"treatment" json:"treatment,omitempty"` // congestion control of the connections that teach it
+
 	Guards Guards `yaml:"guards" json:"guards"`
 
 	// What the operator knows already.
