@@ -95,6 +95,8 @@ static __always_inline void treat(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 	}
 	if (treated(m)) { /* the way back from the response before still waits */
 		m->flags &= ~MARK_RETURN;
+		if (m->flags & MARK_CAPPED)
+			m->flags |= MARK_RAN_CAPPED;
 		m->applied = APPLIED_T;
 		return;
 	}
@@ -210,9 +212,11 @@ static __always_inline void on_rtt(struct bpf_sock_ops *ops)
 	struct control *c = bpf_map_lookup_elem(&control, &zero);
 	if (!c)
 		return;
-	if (m->flags & MARK_CROSSED && bpf_jiffies64() >= m->until_jiffies)
+	if (m->flags & MARK_CROSSED && block_over(m))
 		border(ops, tp, m, c);
 	count_rate(tp, m);
+	if (m->flags & MARK_COUNTING)
+		count_episodes(tp, m);
 	if (find_response(tp, m))
 		response_over(tp, m);
 	act(ops, tp, m, c);

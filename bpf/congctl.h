@@ -29,6 +29,9 @@ enum applied {
 #define MARK_RETURN  256 /* has to go back to the default, waiting for CA_Open */
 #define MARK_CAPPED  512 /* the switch set a pacing cap */
 #define MARK_WATCHED 1024 /* called at each write, to see the next response begin */
+#define MARK_LOSS    2048 /* in loss recovery at the last callback that counted */
+#define MARK_RAN_CAPPED 4096 /* the response that crossed last ran under a pacing cap, also after the way back */
+#define MARK_LATE    0x10000 /* from this bit on: late samples of the response that crossed last, at most LATE_STEPS */
 
 /* control.stop: any bit set means no new treatment */
 #define STOP_KILLED  1
@@ -54,7 +57,8 @@ struct policy {
 	__u64 cap_bytes_per_s; /* SO_MAX_PACING_RATE set with the switch; 0 none */
 	__u8 arm_now, arm_next; /* what to do */
 	__u8 role;         /* ARM_AA: assigned for the record, and the treatment is the default itself */
-	__u8 pad[5];
+	__u8 scout;        /* one connection in so many is never capped; 0: all are */
+	__u8 pad[4];
 	char cong[16];
 };
 
@@ -70,7 +74,7 @@ struct netns_state {
  * own before a value, so a callback meets one cache line of it.
  */
 struct mark {
-	__u64 base_acked;      /* bytes_acked where the response in progress began */
+	__u64 base_acked;      /* bytes_acked where the response in progress began; once it crossed, where it did */
 	__u64 last_received;   /* bytes_received where the response in progress was noticed */
 	__u32 last_write_seq;  /* write_seq at the last callback */
 	__u32 last_chrono_start; /* start of the busy period then, jiffies */
@@ -80,9 +84,14 @@ struct mark {
 	__u32 before;          /* last path-limited rate of the response in progress before its crossing, bytes/s */
 	__u32 flags;           /* MARK_* */
 
-	__u64 until_jiffies;   /* end of the block, while crossed */
+	__u32 until_jiffies;   /* end of the block, while crossed */
+	__u32 late_rate;       /* about the median of a response's late samples, bytes/s: see count_late */
+	__u16 late_n;          /* late samples of all responses; goes round */
+	__u16 episodes;        /* times that it entered loss recovery while counting; goes round */
 	__u32 crossings;       /* responses that reached the threshold */
 	__u32 responses;       /* responses begun; the FIN of the client may add one */
+	__u8 assigned, applied; /* at the last crossing */
+	__s16 error;           /* errno of a refused switch, negative */
 	__u64 established_ns;
 	__u64 crossed_ns;      /* last crossing */
 	__u64 switched_ns;     /* 0: never */
@@ -90,9 +99,6 @@ struct mark {
 	__u64 counted_acked, counted_sent, counted_retrans; /* bytes, see count.h */
 	__u64 counted_busy_us;
 	char cong[16];         /* of the last switch */
-	__u8 assigned, applied; /* at the last crossing */
-	__s16 error;           /* errno of a refused switch, negative */
-	__u8 pad[4];
 };
 
 /* ring closes: one for each accepted connection of a polled namespace */

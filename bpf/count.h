@@ -34,40 +34,94 @@ static __always_inline __u64 rate_of(struct tcp_sock *tp, __u32 delivered, __u32
 }
 
 /*
- * Is the kernel's delivery-rate sample a new one? tcp_rate_gen keeps an old sample in
- * place of a lower application-limited one, so the same pair (delivered, interval)
- * seen again is the same sample.
+ * Late samples: those of a response past slow start and the first loss, whose median is
+ * about the path's rate where the mean of all is not. The median is followed in four
+ * bytes: toward each sample by half of the way, at most by 1/2n of the estimate,
+ *
+ *	m += clamp((x - m) / 2, -m / 2n, m / 2n),  n = samples so far, at most LATE_STEPS
+ *
+ * which is a stochastic approximation (Robbins, Monro 1951) of an estimate between median
+ * and mean (Huber 1964). A frugal median with a fixed step (Ma, Muthukrishnan, Sandler
+ * 2013) is either still where the first sample was or never calm. Simulated with jitter of
+ * 15 % and one sample in ten 1.5 times too high, root mean square errors in per cent:
+ *
+ *	samples             3     6    12    30   100
+ *	this               12     9     7     6     6
+ *	frugal 1/16        15    11     9     9     9
+ *	last five, 20 B    12    10    10    10    10
+ *	true median        12     8     6     4     3
+ *
+ * A response begins anew with its first late sample: until then the one before holds.
  */
-static __always_inline int new_rate(struct tcp_sock *tp, struct mark *m)
+#define LATE_STEPS 16
+
+static __always_inline void count_late(struct mark *m, __u32 rate)
 {
-	__u32 delivered = tp->rate_delivered, interval = tp->rate_interval_us;
-	if (!interval || (delivered == m->last_delivered && interval == m->last_interval_us))
-		return 0;
-	m->last_delivered = delivered;
-	m->last_interval_us = interval;
-	return 1;
+	__u32 n = m->flags / MARK_LATE, late = m->late_rate;
+
+	m->late_n++;
+	if (n < LATE_STEPS) {
+		m->flags += MARK_LATE;
+		n++;
+	}
+	if (n == 1) {
+		m->late_rate = rate;
+		return;
+	}
+	__u32 most = late / (2 * n);
+	__u32 way = (rate > late ? rate - late : late - rate) / 2;
+	if (way > most)
+		way = most;
+	m->late_rate = rate > late ? late + way : late - way;
 }
 
 /*
  * The last sample before the crossing, which no treatment has touched, counts with those
  * after it: a response of little more than the threshold has all been sent by then, and
  * what remains is limited by the application. Of a large one it is one in many.
+ *
+ * tcp_rate_gen keeps an old sample in place of a lower application-limited one, so the same
+ * pair (delivered, interval) seen again is the same sample.
  */
 static __always_inline void count_rate(struct tcp_sock *tp, struct mark *m)
 {
-	if (!new_rate(tp, m))
+	__u32 delivered = tp->rate_delivered, interval = tp->rate_interval_us;
+	if (!interval || (delivered == m->last_delivered && interval == m->last_interval_us))
 		return;
-	int limited = BPF_CORE_READ_BITFIELD(tp, rate_app_limited);
-	__u64 rate = rate_of(tp, m->last_delivered, m->last_interval_us);
-	if (!(m->flags & MARK_COUNTING)) {
-		if (!limited)
-			m->before = rate > ~0U ? ~0U : rate;
-	} else if (limited) {
-		m->limited_n++;
-	} else {
-		m->rate_sum += rate;
-		m->rate_n++;
+	m->last_delivered = delivered;
+	m->last_interval_us = interval;
+	int counting = m->flags & MARK_COUNTING;
+	if (BPF_CORE_READ_BITFIELD(tp, rate_app_limited)) {
+		if (counting)
+			m->limited_n++;
+		return;
 	}
+	__u64 rate = rate_of(tp, delivered, interval);
+	__u32 low = rate > ~0U ? ~0U : rate;
+	if (!counting) {
+		m->before = low;
+		return;
+	}
+	m->rate_sum += rate;
+	m->rate_n++;
+	if (tp->bytes_acked - m->base_acked >= late_bytes)
+		count_late(m, low);
+}
+
+static __always_inline __u32 in_loss(struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) >= TCP_CA_RECOVERY ? MARK_LOSS : 0;
+}
+
+/* A recovery lasts at least a round trip, and callbacks come once a round trip. */
+static __always_inline void count_episodes(struct tcp_sock *tp, struct mark *m)
+{
+	__u32 loss = in_loss(tp);
+	if (loss == (m->flags & MARK_LOSS))
+		return;
+	m->flags ^= MARK_LOSS;
+	if (loss)
+		m->episodes++;
 }
 
 static __always_inline void turn_counting(struct tcp_sock *tp, struct mark *m)
@@ -83,6 +137,8 @@ static __always_inline void start_counting(struct tcp_sock *tp, struct mark *m)
 {
 	if (!(m->flags & MARK_COUNTING))
 		turn_counting(tp, m);
+	m->base_acked = tp->bytes_acked;
+	m->flags = (m->flags & (MARK_LATE - 1) & ~(MARK_LOSS | MARK_RAN_CAPPED)) | in_loss(tp);
 	if (m->before) {
 		m->rate_sum += m->before;
 		m->rate_n++;
@@ -98,12 +154,13 @@ static __always_inline void stop_counting(struct tcp_sock *tp, struct mark *m)
 /*
  * The jiffy in which the block of now has ended. Jiffies, since each callback compares
  * them and reading a clock costs more than all else there. border() reads the clock
- * once more, so a jiffy too early does no harm.
+ * once more, so a jiffy too early does no harm. Their low word goes round, and half of it
+ * is 24 days at least: that is how long a block is where there is none.
  */
-static __always_inline __u64 block_end(const struct control *c, __u64 now)
+static __always_inline __u32 block_end(const struct control *c, __u64 now)
 {
 	if (!c->block_ns)
-		return ~0ULL;
+		return (__u32)bpf_jiffies64() + (~0U >> 1);
 	__u64 left;
 	if (now < c->border_ns)
 		left = (c->border_ns - now) % c->block_ns;
@@ -112,6 +169,11 @@ static __always_inline __u64 block_end(const struct control *c, __u64 now)
 	if (!left)
 		left = c->block_ns;
 	return bpf_jiffies64() + left / 1000 / jiffy_us + 1;
+}
+
+static __always_inline int block_over(const struct mark *m)
+{
+	return (__s32)((__u32)bpf_jiffies64() - m->until_jiffies) >= 0;
 }
 
 #endif

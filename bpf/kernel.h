@@ -56,6 +56,7 @@ enum bpf_map_type_used {
 #define TCP_CONGESTION 13
 #define TCP_CLOSE 7
 #define TCP_CA_OPEN 0
+#define TCP_CA_RECOVERY 3 /* and 4, Loss: the state machine of losses; below it nothing is lost yet */
 
 struct bpf_sock { __u32 family; };
 

@@ -7,6 +7,8 @@
 const volatile __u32 jiffy_us = 4000;
 /* Follow only the local ports of map ports; 0: all. */
 const volatile __u32 filter_ports = 0;
+/* Bytes acknowledged since the crossing from which on a rate sample is late: record.LateBytes. */
+const volatile __u32 late_bytes = 300000;
 /* Ring bytes waiting that wake the reader before its timer does. */
 const volatile __u32 wakeup_bytes = 1 << 20;
 

@@ -44,45 +44,42 @@
  * download at most what it sent in its first jiffy, and keeps small responses on
  * a path of microseconds apart.
  */
-static __always_inline int idle_since(struct tcp_sock *tp, struct mark *m)
+static __always_inline int idle_since(const struct mark *m, __u32 una, __u32 start)
 {
-	if ((__s32)(tp->snd_una - m->last_write_seq) < 0)
+	if ((__s32)(una - m->last_write_seq) < 0)
 		return 0;
 	if (m->flags & MARK_DRAINED)
 		return 1;
-	__u32 start = tp->chrono_start;
 	return start != m->last_chrono_start || (__u32)bpf_jiffies64() - start <= 1;
 }
 
-static __always_inline void begin_response(struct tcp_sock *tp, struct mark *m)
+static __always_inline void begin_response(struct tcp_sock *tp, struct mark *m, __u64 received)
 {
 	m->base_acked = tp->bytes_acked;
 	m->responses++;
 	m->before = 0;
 	m->flags &= ~(MARK_CROSSED | MARK_PENDING);
-	m->last_received = tp->bytes_received;
+	m->last_received = received;
 }
 
 /* Reports whether a response has begun since the last callback. */
 static __always_inline int find_response(struct tcp_sock *tp, struct mark *m)
 {
 	__u64 received = tp->bytes_received;
+	__u32 una = tp->snd_una, end = tp->write_seq, start = tp->chrono_start; /* each load is guarded: once is enough */
 	int begun = 0;
 
 	if (!(m->flags & MARK_PRIMED)) {
 		m->flags |= MARK_PRIMED;
 		m->responses = received > 0; /* the first callback may be of the handshake */
 		m->last_received = received;
-	} else if (received > m->last_received && idle_since(tp, m)) {
-		begin_response(tp, m);
+	} else if (received > m->last_received && idle_since(m, una, start)) {
+		begin_response(tp, m, received);
 		begun = 1;
 	}
-	if (tp->snd_una == tp->write_seq)
-		m->flags |= MARK_DRAINED;
-	else
-		m->flags &= ~MARK_DRAINED;
-	m->last_write_seq = tp->write_seq;
-	m->last_chrono_start = tp->chrono_start;
+	m->flags = (m->flags & ~MARK_DRAINED) | (una == end ? MARK_DRAINED : 0);
+	m->last_write_seq = end;
+	m->last_chrono_start = start;
 	return begun;
 }
 
@@ -103,9 +100,10 @@ static __always_inline __u64 response_bytes(struct tcp_sock *tp, const struct ma
 /* Before a write: does it begin the response that follows one that crossed? */
 static __always_inline int write_begins(struct tcp_sock *tp, struct mark *m)
 {
-	if (!(m->flags & MARK_CROSSED) || tp->snd_una != tp->write_seq || tp->bytes_received <= m->last_received)
+	__u64 received = tp->bytes_received;
+	if (!(m->flags & MARK_CROSSED) || tp->snd_una != tp->write_seq || received <= m->last_received)
 		return 0;
-	begin_response(tp, m);
+	begin_response(tp, m, received);
 	/* What it queues now is the busy period that the next callback finds. */
 	m->flags &= ~MARK_DRAINED;
 	m->last_chrono_start = (__u32)bpf_jiffies64();

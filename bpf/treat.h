@@ -31,6 +31,25 @@ static __always_inline int treated(const struct mark *m)
 	return (m->flags & (MARK_SWITCHED | MARK_EVICTED)) == MARK_SWITCHED;
 }
 
+/*
+ * A scout shows what the path gives without the cap. Cookies are handed out in a row, so they
+ * are mixed first (Fibonacci hashing: Knuth, The Art of Computer Programming 3, 6.4).
+ */
+static __always_inline int scout(struct bpf_sock_ops *ops, const struct policy *p)
+{
+	__u32 one_in = p->scout;
+	return one_in && (__u32)(bpf_get_socket_cookie(ops) * 0x9e3779b97f4a7c15ULL >> 32) % one_in == 0;
+}
+
+static __always_inline void set_cap(struct bpf_sock_ops *ops, struct mark *m, const struct policy *p)
+{
+	__u32 cap = p->cap_bytes_per_s > 0xfffffffe ? 0xfffffffe : p->cap_bytes_per_s;
+	if (bpf_setsockopt(ops, SOL_SOCKET, SO_MAX_PACING_RATE, &cap, sizeof(cap)))
+		count(STAT_CAP_FAILED);
+	else
+		m->flags |= MARK_CAPPED | MARK_RAN_CAPPED;
+}
+
 static __always_inline void do_switch(struct bpf_sock_ops *ops, struct mark *m, const struct netns_state *ns,
 				      const struct policy *p, __u64 now)
 {
@@ -49,13 +68,8 @@ static __always_inline void do_switch(struct bpf_sock_ops *ops, struct mark *m, 
 	m->switched_ns = now;
 	__builtin_memcpy(m->cong, name, 16);
 	count(STAT_SWITCHED);
-	if (p->cap_bytes_per_s) {
-		__u32 cap = p->cap_bytes_per_s > 0xfffffffe ? 0xfffffffe : p->cap_bytes_per_s;
-		if (bpf_setsockopt(ops, SOL_SOCKET, SO_MAX_PACING_RATE, &cap, sizeof(cap)))
-			count(STAT_CAP_FAILED);
-		else
-			m->flags |= MARK_CAPPED;
-	}
+	if (p->cap_bytes_per_s && !scout(ops, p))
+		set_cap(ops, m, p);
 }
 
 /*

@@ -140,21 +140,31 @@ func (l *Ledger) addCounted(e *entry, m *abi.Mark, n *counters) {
 // addMark books eBPF's rate samples and takes over the connection's history.
 func (l *Ledger) addMark(e *entry, m *abi.Mark) {
 	if m.RateN < e.rateN || m.RateSum < e.rateSum || m.LimitedN < e.limitedN {
-		e.rateN, e.rateSum, e.limitedN = 0, 0, 0
+		e.rateN, e.rateSum, e.limitedN, e.lateN, e.episodes = 0, 0, 0, 0, 0
 	}
 	e.winRateN += m.RateN - e.rateN
 	e.winRateSum += m.RateSum - e.rateSum
 	e.winLimitN += m.LimitedN - e.limitedN
 	e.rateN, e.rateSum, e.limitedN = m.RateN, m.RateSum, m.LimitedN
+	if m.LateN != e.lateN {
+		e.lateRate = m.LateRate
+	}
+	// These go round; 65,536 late samples between two polls would take round trips of 0.15 ms.
+	e.winLateN = sumOrMost(e.winLateN, m.LateN-e.lateN)
+	e.winEpisodes = sumOrMost(e.winEpisodes, m.Episodes-e.episodes)
+	e.lateN, e.episodes = m.LateN, m.Episodes
 
 	e.flags |= marked | passive
 	e.set(mptcp, e.is(mptcp) || m.Flags&abi.MarkMPTCP != 0)
+	e.set(capped, m.Flags&abi.MarkRanCapped != 0)
 	e.crossings, e.crossedNs, e.switchedNs, e.plan = m.Crossings, m.CrossedNs, m.SwitchedNs, m.Plan
 	e.assigned, e.applied = m.Assigned, m.Applied
 	if m.Applied == record.AppliedTreatment {
 		e.to = l.congs.number(m.Cong)
 	}
 }
+
+func sumOrMost(a, b uint16) uint16 { return uint16(min(uint32(a)+uint32(b), math.MaxUint16)) }
 
 // Kernel states (include/net/tcp_states.h).
 const (

@@ -46,6 +46,7 @@ func (e *entry) nextWindow(wasCut bool) {
 	e.winCounted = [countedBusyUs]uint64{}
 	e.winUs = [nTimes]uint32{}
 	e.winRateSum, e.winRateN, e.winLimitN, e.rate = 0, 0, 0, 0
+	e.winLateN, e.winEpisodes, e.lateRate = 0, 0, 0
 }
 
 // fill sets everything but Info and BBR.
@@ -64,6 +65,7 @@ func (l *Ledger) fill(ns *netns, e *entry, end record.End, atNs int64) {
 		WinCountedBytesAcked: e.winCounted[countedAcked], WinCountedBytesSent: e.winCounted[countedSent],
 		WinCountedBytesRetrans: e.winCounted[countedRetrans], WinCountedBusyUs: uint64(e.winUs[counting]),
 		WinRateSamples: e.winRateN, WinLimitedSamples: e.winLimitN,
+		WinEpisodes: uint32(e.winEpisodes), WinLateSamples: uint32(e.winLateN), LateBytesPerS: float64(e.lateRate),
 	}
 	r := &l.rec
 	r.Prefix, _ = record.PrefixOf(r.Remote.Addr())
@@ -144,7 +146,7 @@ func (l *Ledger) carried(r *record.Conn, e *entry) bool {
 // connection on its namespace's default was not treated, and is in the prefix's arm of the
 // window; any other may be either.
 
-// fillArms sets Assigned, Applied and Carryover, and Cong of what was treated.
+// fillArms sets Assigned, Applied and Carryover, and of what was treated Cong and Capped.
 func (l *Ledger) fillArms(ns *netns, r *record.Conn, e *entry) {
 	r.Carryover = l.carried(r, e)
 	switch {
@@ -155,6 +157,7 @@ func (l *Ledger) fillArms(ns *netns, r *record.Conn, e *entry) {
 		r.Assigned, r.Applied = l.assigned(r, e.assigned), e.applied
 		if e.applied == record.AppliedTreatment {
 			r.Cong, r.DefaultCong = l.congs.name(e.to), l.congs.packed(e.to) == ns.defaultCong
+			r.Capped = e.is(capped)
 		}
 	case e.is(foreign):
 		r.Assigned, r.Applied = record.ArmUnknown, record.AppliedUnknown

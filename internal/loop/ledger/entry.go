@@ -36,8 +36,8 @@ const (
 )
 
 // entry is what is kept of one connection between two observations. No pointers
-// (the collector never scans 100,000 of them) and 320 bytes, so that a sight touches
-// five cache lines: TestEntrySize holds it.
+// (the collector never scans 100,000 of them) and 328 bytes, so that a sight touches
+// five cache lines or six: TestEntrySize holds it.
 type entry struct {
 	cookie  uint64
 	last    counters         // lifetime, at the last observation
@@ -60,6 +60,10 @@ type entry struct {
 	winUs               [nTimes]uint32
 	rateN, limitedN     uint32 // Mark's, at the last observation
 	winRateN, winLimitN uint32
+
+	lateN, episodes       uint16 // Mark's, at the last observation
+	winLateN, winEpisodes uint16 // stick at their highest: a round trip of 4 ms has that many in a window
+	lateRate              uint32 // Mark's, when winLateN grew last
 
 	rate      float32 // bytes/s: the kernel's last non-application-limited sample in this window, 0 none
 	crossings uint32
@@ -90,7 +94,8 @@ const (
 	preStart                   // older than the agent
 	foreign                    // pre-start, not on its namespace's default: treated before, or chosen by the application
 	mptcp
-	gone // its EndVanished record is out
+	gone   // its EndVanished record is out
+	capped // the response that crossed last ran under a pacing cap
 )
 
 func (e *entry) is(f flags) bool { return e.flags&f != 0 }
@@ -103,8 +108,8 @@ func (e *entry) set(f flags, on bool) {
 	}
 }
 
-// chunkLen entries are allocated at once: 320 kB, so that growing never copies, and the last,
-// partly used chunk wastes little beside 32 MB at 100,000 entries.
+// chunkLen entries are allocated at once: 328 kB, so that growing never copies, and the last,
+// partly used chunk wastes little beside 33 MB at 100,000 entries.
 const chunkLen = 1024
 
 // none is no entry. Index 0 is never handed out, so that zero means none.

@@ -114,6 +114,10 @@ func (c *life) setField(k, v string, n float64) bool {
 		fmt.Sscanf(v, "%d/%d", &c.mark.RateSum, &c.mark.RateN)
 	case "limited-samples":
 		c.mark.LimitedN = uint32(n)
+	case "late":
+		fmt.Sscanf(v, "%d/%d", &c.mark.LateRate, &c.mark.LateN)
+	case "episodes":
+		c.mark.Episodes = uint16(n)
 	case "crossed":
 		c.mark.CrossedNs = bootNs
 		c.mark.Crossings++

@@ -16,6 +16,7 @@ type event struct {
 	w        int64 // window number
 	n        counters
 	counted  [nCounted]uint64 // of them, so far
+	late     lateness         // of its mark, so far
 	atUs     uint64           // boot time
 	baseline bool             // sight: what passed before does not count
 }
@@ -35,6 +36,7 @@ type row struct {
 	End       record.End
 	Bytes     [nBytes]uint64
 	Counted   [nCounted]uint64
+	Late      lateness
 	BusyUs    uint64
 	ElapsedUs uint64
 }
@@ -114,6 +116,7 @@ func sum(history []event, obs []int, bornUs uint64) (r row) {
 			}
 			r.Counted[c] += max(now.counted[c], most) - most
 		}
+		r.Late.add(lateBefore(history[:i]), now.late)
 		was := r.BusyUs
 		r.BusyUs += now.n[busyUs] - min(busy, now.n[busyUs])
 		if [nBytes]uint64(now.n[:nBytes]) != [nBytes]uint64(before[:nBytes]) || r.BusyUs > was { // something moved
@@ -121,6 +124,26 @@ func sum(history []event, obs []int, bornUs uint64) (r row) {
 		}
 	}
 	return r
+}
+
+// lateness is what the mark says besides bytes. Its numbers go round at 65,536, and stick there in a record.
+type lateness struct{ N, Episodes, Rate uint32 }
+
+func (l *lateness) add(before, now lateness) {
+	if (now.N-before.N)%65536 > 0 {
+		l.Rate = now.Rate
+	}
+	l.N = min(l.N+(now.N-before.N)%65536, 65535)
+	l.Episodes = min(l.Episodes+(now.Episodes-before.Episodes)%65536, 65535)
+}
+
+func lateBefore(history []event) (l lateness) {
+	for _, ev := range history {
+		if ev.kind != evSettle && ev.kind != evVanish {
+			l = ev.late
+		}
+	}
+	return l
 }
 
 func wentBack(before, now counters) bool {

@@ -52,6 +52,7 @@ func newSim(t *rapid.T) *sim {
 		s.emitted[k] = append(s.emitted[k], row{Window: r.Window / simWindow, End: r.End,
 			Bytes:   [nBytes]uint64{r.WinBytesAcked, r.WinBytesSent, r.WinBytesRetrans, r.WinBytesReceived},
 			Counted: [nCounted]uint64{r.WinCountedBytesAcked, r.WinCountedBytesSent, r.WinCountedBytesRetrans, r.WinCountedBusyUs},
+			Late:    lateness{r.WinLateSamples, r.WinEpisodes, uint32(r.LateBytesPerS)},
 			BusyUs:  r.WinBusyUs, ElapsedUs: r.WinElapsedUs})
 	}})
 	return s
@@ -82,6 +83,18 @@ func (s *sim) move(c *simConn) {
 			c.counted[j] += n
 		}
 	}
+	if m := &c.mark; m.Flags&abi.MarkCounting != 0 {
+		m.LateN += uint16(s.num(9000, "late"))
+		m.Episodes += uint16(s.num(9000, "episodes"))
+		m.LateRate = uint32(s.num(1e6, "late rate"))
+	}
+}
+
+func (c *life) lateSoFar() lateness {
+	if !c.marked {
+		return lateness{}
+	}
+	return lateness{uint32(c.mark.LateN), uint32(c.mark.Episodes), c.mark.LateRate}
 }
 
 // so far is what a mark says that counts.
@@ -126,7 +139,7 @@ func (s *sim) step() {
 func (s *sim) applyClose(c *simConn) {
 	c.deliver = -2
 	r := c.life.close(c.closedNs)
-	c.history = append(c.history, event{kind: evClose, w: c.closedNs / 1e9 / simWindow, n: c.n, counted: c.soFar(), atUs: r.AtNs / 1000})
+	c.history = append(c.history, event{kind: evClose, w: c.closedNs / 1e9 / simWindow, n: c.n, counted: c.soFar(), late: c.lateSoFar(), atUs: r.AtNs / 1000})
 	s.l.Close(r, testOffset)
 }
 
@@ -156,7 +169,7 @@ func (s *sim) dump(final bool, w int64) {
 }
 
 func (s *sim) note(c *simConn, final bool, w int64) {
-	ev := event{kind: evSight, w: w, n: c.n, counted: c.soFar(), atUs: s.bootUs()}
+	ev := event{kind: evSight, w: w, n: c.n, counted: c.soFar(), late: c.lateSoFar(), atUs: s.bootUs()}
 	if final {
 		ev.kind = evFinal
 	}

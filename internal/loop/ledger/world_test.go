@@ -88,7 +88,7 @@ func showConn(r *record.Conn) string {
 		on   bool
 		name string
 	}{{r.Passive, "passive"}, {r.ClientFacing, "client"}, {r.PreStart, "pre-start"}, {r.MPTCP, "mptcp"},
-		{r.DefaultCong, "default"}, {r.Carryover, "carryover"}, {r.InfoFromClose, "info-from-close"}} {
+		{r.DefaultCong, "default"}, {r.Carryover, "carryover"}, {r.Capped, "capped"}, {r.InfoFromClose, "info-from-close"}} {
 		if f.on {
 			b.WriteByte(' ')
 			b.WriteString(f.name)
@@ -101,6 +101,9 @@ func showConn(r *record.Conn) string {
 	if r.WinCountedBytesSent > 0 {
 		fmt.Fprintf(&b, "\n  counted: acked=%d sent=%d retrans=%d busy=%gs", r.WinCountedBytesAcked, r.WinCountedBytesSent,
 			r.WinCountedBytesRetrans, float64(r.WinCountedBusyUs)/1e6)
+	}
+	if r.WinLateSamples > 0 || r.WinEpisodes > 0 {
+		fmt.Fprintf(&b, "\n  late: rate=%g (%d samples) episodes=%d", r.LateBytesPerS, r.WinLateSamples, r.WinEpisodes)
 	}
 	fmt.Fprintf(&b, "\n  life: acked=%d len=%d\n", r.Info.BytesAcked, r.Info.Len)
 	return b.String()

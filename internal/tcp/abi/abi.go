@@ -18,17 +18,19 @@ import (
 
 // Flags of Mark.Flags.
 const (
-	MarkMPTCP    = 1 << iota // an MPTCP subflow
-	MarkCrossed              // the response in progress has reached the threshold
-	MarkSwitched             // on the treatment at some time in its life
-	MarkPending              // treatment decided, waiting for CA_Open
-	MarkPrimed               // the last_* fields are valid
-	MarkEvicted              // moved back to the default since the last switch
-	MarkDrained              // all written data was acknowledged at the last callback
-	MarkCounting             // the response in progress counts, see Mark.Counted
-	MarkReturn               // has to go back to the default, waiting for CA_Open
-	MarkCapped               // the switch set a pacing cap
-	MarkWatched              // called at each write, to see the next response begin
+	MarkMPTCP     = 1 << iota // an MPTCP subflow
+	MarkCrossed               // the response in progress has reached the threshold
+	MarkSwitched              // on the treatment at some time in its life
+	MarkPending               // treatment decided, waiting for CA_Open
+	MarkPrimed                // the last_* fields are valid
+	MarkEvicted               // moved back to the default since the last switch
+	MarkDrained               // all written data was acknowledged at the last callback
+	MarkCounting              // the response in progress counts, see Mark.Counted
+	MarkReturn                // has to go back to the default, waiting for CA_Open
+	MarkCapped                // the switch set a pacing cap
+	MarkWatched               // called at each write, to see the next response begin
+	MarkLoss                  // in loss recovery at the last callback that counted
+	MarkRanCapped             // the response that crossed last ran under a pacing cap, also after the way back
 )
 
 // Bits of Control.Stop.
@@ -55,7 +57,8 @@ type Policy struct {
 	CapBytesPerS                 uint64
 	ArmNow, ArmNext              record.Arm // what to do
 	Role                         record.Arm // ArmAA: assigned for the record, and the treatment is the default itself
-	_                            [5]byte
+	Scout                        uint8      // one connection in so many is never capped; 0: all are
+	_                            [4]byte
 	Cong                         inetdiag.Cong
 }
 
@@ -75,17 +78,17 @@ type Mark struct {
 	RateN, LimitedN               uint32
 	Before, Flags                 uint32
 
-	UntilJiffies                         uint64
+	UntilJiffies, LateRate               uint32
+	LateN, Episodes                      uint16 // these two go round
 	Crossings, Responses                 uint32
+	Assigned                             record.Arm
+	Applied                              record.Applied
+	Errno                                int16
 	EstablishedNs, CrossedNs, SwitchedNs uint64
 	Plan                                 uint64
 	CountedAcked, CountedSent            uint64
 	CountedRetrans, CountedBusyUs        uint64
 	Cong                                 inetdiag.Cong
-	Assigned                             record.Arm
-	Applied                              record.Applied
-	Errno                                int16
-	_                                    [4]byte
 }
 
 // Close is one record of ring "closes".

@@ -43,9 +43,15 @@ type CongctlMark struct {
 	LimitedN        uint32
 	Before          uint32
 	Flags           uint32
-	UntilJiffies    uint64
+	UntilJiffies    uint32
+	LateRate        uint32
+	LateN           uint16
+	Episodes        uint16
 	Crossings       uint32
 	Responses       uint32
+	Assigned        uint8
+	Applied         uint8
+	Error           int16
 	EstablishedNs   uint64
 	CrossedNs       uint64
 	SwitchedNs      uint64
@@ -55,10 +61,6 @@ type CongctlMark struct {
 	CountedRetrans  uint64
 	CountedBusyUs   uint64
 	Cong            [16]int8
-	Assigned        uint8
-	Applied         uint8
-	Error           int16
-	Pad             [4]uint8
 }
 
 type CongctlNetnsState struct {
@@ -77,7 +79,8 @@ type CongctlPolicy struct {
 	ArmNow       uint8
 	ArmNext      uint8
 	Role         uint8
-	Pad          [5]uint8
+	Scout        uint8
+	Pad          [4]uint8
 	Cong         [16]int8
 }
 
@@ -98,6 +101,7 @@ const (
 	CongctlVarCloseRecordLayout = "close_record_layout"
 	CongctlVarFilterPorts       = "filter_ports"
 	CongctlVarJiffyUs           = "jiffy_us"
+	CongctlVarLateBytes         = "late_bytes"
 	CongctlVarWakeupBytes       = "wakeup_bytes"
 )
 
@@ -168,6 +172,7 @@ type CongctlVariableSpecs struct {
 	CloseRecordLayout *ebpf.VariableSpec `ebpf:"close_record_layout"`
 	FilterPorts       *ebpf.VariableSpec `ebpf:"filter_ports"`
 	JiffyUs           *ebpf.VariableSpec `ebpf:"jiffy_us"`
+	LateBytes         *ebpf.VariableSpec `ebpf:"late_bytes"`
 	WakeupBytes       *ebpf.VariableSpec `ebpf:"wakeup_bytes"`
 }
 
@@ -223,6 +228,7 @@ type CongctlVariables struct {
 	CloseRecordLayout *ebpf.Variable `ebpf:"close_record_layout"`
 	FilterPorts       *ebpf.Variable `ebpf:"filter_ports"`
 	JiffyUs           *ebpf.Variable `ebpf:"jiffy_us"`
+	LateBytes         *ebpf.Variable `ebpf:"late_bytes"`
 	WakeupBytes       *ebpf.Variable `ebpf:"wakeup_bytes"`
 }
 

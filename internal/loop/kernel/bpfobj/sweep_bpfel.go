@@ -26,9 +26,15 @@ type SweepMark struct {
 	LimitedN        uint32
 	Before          uint32
 	Flags           uint32
-	UntilJiffies    uint64
+	UntilJiffies    uint32
+	LateRate        uint32
+	LateN           uint16
+	Episodes        uint16
 	Crossings       uint32
 	Responses       uint32
+	Assigned        uint8
+	Applied         uint8
+	Error           int16
 	EstablishedNs   uint64
 	CrossedNs       uint64
 	SwitchedNs      uint64
@@ -38,10 +44,6 @@ type SweepMark struct {
 	CountedRetrans  uint64
 	CountedBusyUs   uint64
 	Cong            [16]int8
-	Assigned        uint8
-	Applied         uint8
-	Error           int16
-	Pad             [4]uint8
 }
 
 type SweepSweep struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/congctl/congctl/internal/linux/cgroup"
 	"github.com/congctl/congctl/internal/loop/kernel/bpfobj"
 	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Options of Open.
@@ -125,7 +126,7 @@ func (e *Enforcer) load() error {
 	if err != nil {
 		return err
 	}
-	for name, v := range map[string]uint32{"jiffy_us": jiffy, "wakeup_bytes": uint32(e.opt.RingBytes / 4), "filter_ports": uint32(len(e.opt.Ports))} {
+	for name, v := range map[string]uint32{"jiffy_us": jiffy, "late_bytes": record.LateBytes, "wakeup_bytes": uint32(e.opt.RingBytes / 4), "filter_ports": uint32(len(e.opt.Ports))} {
 		if err := spec.Variables[name].Set(v); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)
 		}
