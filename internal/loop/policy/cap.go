@@ -48,9 +48,6 @@ const (
 	capLook = 8
 )
 
-// Scouts is the plan's: one treated connection in so many is never capped.
-const Scouts = 10
-
 // Pace is the pacing cap of a prefix in the plan.
 type Pace struct {
 	Cap    uint64 `json:"cap_bytes_per_s,omitempty"` // 0: none
@@ -174,8 +171,8 @@ func (x *CapEffect) Text() string {
 	if x.High > 0 {
 		bounds = fmt.Sprintf("%.2f to %.2f", x.Low, x.High)
 	}
-	return fmt.Sprintf("goodput x %.2f (%s) beside scouts in %s; retransmitted %s instead of %s; srtt / min_rtt %.2f instead of %.2f",
-		x.Goodput, bounds, answer.Count(x.Windows, "window"), percent(x.CappedRetrans, 2), percent(x.ScoutsRetrans, 2), x.CappedQueue, x.ScoutsQueue)
+	return fmt.Sprintf("goodput x %.2f (%s), retransmitted %s instead of %s, srtt / min_rtt %.2f instead of %.2f, beside scouts in %s",
+		x.Goodput, bounds, percent(x.CappedRetrans, 2), percent(x.ScoutsRetrans, 2), x.CappedQueue, x.ScoutsQueue, answer.Count(x.Windows, "window"))
 }
 
 // capText prints what an Explanation says of the pacing cap.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/tcp/record"
 	"github.com/congctl/congctl/internal/tcp/stat"
 )
@@ -48,7 +49,7 @@ func (f fastPath) run(t *testing.T, seed uint64, windows int) (h held) {
 		for range f.conns {
 			rate := f.rate(w) * math.Exp(f.spread*rng.NormFloat64())
 			got, side := rate, 0
-			if limit > 0 && rng.IntN(Scouts) > 0 {
+			if limit > 0 && rng.IntN(plan.Scouts) > 0 {
 				side, got = 1, min(rate, float64(limit))
 			}
 			free, took = free+1/rate, took+1/got
