@@ -12,7 +12,7 @@ import (
 type Config struct {
 	WindowSeconds int64 // length of a window
 	BlockSeconds  int64 // length of a block
-	MaxConns      int   // entries kept at most, 281 bytes each. Connections beyond are known by their close record only
+	MaxConns      int   // entries kept at most, 353 bytes each. Connections beyond are known by their close record only
 	// Unfollowed: no eBPF follows connections here, so an accepted one without a mark was not
 	// missed; only polls see it.
 	Unfollowed bool

@@ -7,6 +7,8 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
+func (o *object) float(k string, v float64) { o.key(k); o.b = strconv.AppendFloat(o.b, v, 'f', -1, 64) }
+
 func (o *object) int(k string, v int64) { o.key(k); o.b = strconv.AppendInt(o.b, v, 10) }
 
 // AppendRecord adds one connection record as a JSON object, no newline, with the keys of
@@ -76,7 +78,10 @@ func (o *object) recordWindow(c *record.Conn) {
 	o.uint("win_counted_busy_us", c.WinCountedBusyUs)
 	o.uint("win_rate_samples", uint64(c.WinRateSamples))
 	o.uint("win_limited_samples", uint64(c.WinLimitedSamples))
-	o.key("rate_bytes_per_s")
-	o.b = strconv.AppendFloat(o.b, c.RateBytesPerS, 'f', -1, 64)
+	o.float("rate_bytes_per_s", c.RateBytesPerS)
 	o.text("rate_source", c.RateSource.String())
+	o.uint("win_episodes", uint64(c.WinEpisodes))
+	o.uint("win_late_samples", uint64(c.WinLateSamples))
+	o.float("late_bytes_per_s", c.LateBytesPerS)
+	o.bool("capped", c.Capped)
 }

@@ -149,7 +149,7 @@ func (a *Aggregator) paneOf(start int64) *pane {
 func (a *Aggregator) rowOf(p *pane, c *record.Conn) *row {
 	first := p.rows[c.Prefix]
 	for r := first; r != nil; r = r.next {
-		if r.arm == c.Assigned && r.carryover == c.Carryover && r.cong == c.Cong && r.plain == c.DefaultCong {
+		if r.arm == c.Assigned && r.carryover == c.Carryover && r.cong == c.Cong && r.plain == c.DefaultCong && r.capped == c.Capped {
 			return r
 		}
 	}
@@ -159,7 +159,7 @@ func (a *Aggregator) rowOf(p *pane, c *record.Conn) *row {
 		}
 		a.prefixes++
 	}
-	r := &row{arm: c.Assigned, carryover: c.Carryover, cong: c.Cong, plain: c.DefaultCong, next: first}
+	r := &row{arm: c.Assigned, carryover: c.Carryover, cong: c.Cong, plain: c.DefaultCong, capped: c.Capped, next: first}
 	p.rows[c.Prefix] = r
 	return r
 }
@@ -214,7 +214,7 @@ func (a *Aggregator) fullest() *pane {
 }
 
 // Flush returns the rows of window start (Unix seconds) and of any earlier one still open,
-// sorted by start, prefix, arm, congestion control, carry-over and control, with the counts
+// sorted by start, prefix, arm, congestion control, carry-over, control and cap, with the counts
 // since the previous Flush. Later records of these windows count as late and are not used.
 // After Rewind a window can be flushed twice.
 func (a *Aggregator) Flush(start int64) ([]record.Window, Stats) {
@@ -294,5 +294,5 @@ func (a *Aggregator) rowless(start int64, prefix record.Prefix, r *row) bool {
 
 func compareRows(a, b record.Window) int {
 	return cmp.Or(cmp.Compare(a.Prefix, b.Prefix), cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Cong, b.Cong),
-		record.CompareBool(a.Carryover, b.Carryover), record.CompareBool(a.Control, b.Control))
+		record.CompareBool(a.Carryover, b.Carryover), record.CompareBool(a.Control, b.Control), record.CompareBool(a.Capped, b.Capped))
 }

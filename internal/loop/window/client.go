@@ -140,11 +140,14 @@ func withoutOne(list []parts, sign float64) float64 {
 	return best
 }
 
-// weigh sets the weight of a connection of each client of the row, in quantiles.
-func (x *scratch) weigh(r *row) {
+// weigh sets the weight of a connection of each client of the row, in quantiles of those whose
+// value is known.
+func (x *scratch) weigh(r *row, known func(sample) bool) {
 	x.sizes = x.sizes[:0]
 	for _, s := range r.samples {
-		x.conns[s.client()]++
+		if known(s) {
+			x.conns[s.client()]++
+		}
 	}
 	for _, s := range r.samples { // weight holds the number until most is known
 		if c := s.client(); x.conns[c] > 0 {
@@ -195,6 +198,15 @@ func (x *scratch) columnOf(r *row, get func(sample) float64) (c column) {
 		}
 	}
 	return c
+}
+
+// logMoments returns mean and variance of the logarithms, which it leaves in place of the values. They
+// are sorted, so that the sums do not depend on the order of arrival.
+func (c column) logMoments() (mean, variance float64) {
+	for i, v := range c.values {
+		c.values[i] = math.Log(v)
+	}
+	return stat.Moments(c.values)
 }
 
 // quantile is of type 7; 0 of nothing.

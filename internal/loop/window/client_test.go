@@ -98,25 +98,26 @@ func slowShares(w *record.Window, conns []*record.Conn, byClient bool) {
 
 // slowQuantiles are of type 7 over weighted values, by the definition: the mean of the step
 // function over one n-th of its length.
-func slowQuantiles(elig []*record.Conn) (out [5]float64) {
+func slowQuantiles(elig []*record.Conn, value func(*record.Conn) float64, quantiles []float64) []float64 {
+	out := make([]float64, len(quantiles))
 	conns := map[string]float64{}
 	for _, c := range elig {
 		conns[name(c)]++
 	}
 	cut := slowCut(conns)
-	elig = slices.DeleteFunc(slices.Clone(elig), func(c *record.Conn) bool { return c.RateBytesPerS == 0 })
-	slices.SortFunc(elig, func(a, b *record.Conn) int { return cmp.Compare(a.RateBytesPerS, b.RateBytesPerS) })
+	elig = slices.DeleteFunc(slices.Clone(elig), func(c *record.Conn) bool { return value(c) == 0 })
+	slices.SortFunc(elig, func(a, b *record.Conn) int { return cmp.Compare(value(a), value(b)) })
 	var sum, squares float64
 	for _, c := range elig {
 		sum, squares = sum+cut[name(c)], squares+cut[name(c)]*cut[name(c)]
 	}
 	n := sum * sum / squares
-	for i, q := range record.RateQuantiles {
+	for i, q := range quantiles {
 		low, at, taken := q*(n-1)/n*sum, 0.0, 0.0
 		for _, c := range elig {
 			next := at + cut[name(c)]
 			if part := min(next, low+sum/n) - max(at, low); part > 0 {
-				out[i], taken = out[i]+part*c.RateBytesPerS, taken+part
+				out[i], taken = out[i]+part*value(c), taken+part
 			}
 			at = next
 		}

@@ -1,10 +1,7 @@
 package window
 
 import (
-	"math"
-
 	"github.com/congctl/congctl/internal/tcp/record"
-	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // row is one prefix under one arm and congestion control, in one window.
@@ -14,12 +11,13 @@ type row struct {
 	arm       record.Arm
 	carryover bool
 	plain     bool // what counts ran on its namespace's default
+	capped    bool
 
 	control, washout bool // set when the window ends
 
-	big                        bool // a connection reached the threshold: sums are over those only, by client
-	conns, eligible, rateMeans uint32
-	bytes                      uint64
+	big                                   bool // a connection reached the threshold: sums are over those only, by client
+	conns, eligible, rateMeans, lateConns uint32
+	bytes, episodes                       uint64
 
 	clients                       []clientSums // by client; all in one before a connection reached the threshold
 	eligibleSent, eligibleRetrans uint64
@@ -71,7 +69,7 @@ func (a *Aggregator) joinRows(p *pane) {
 		}
 		for r := first; r != nil; r = r.next {
 			for at := &r.next; *at != nil; {
-				if o := *at; r.arm == o.arm && r.carryover == o.carryover && r.cong == o.cong && r.control == o.control {
+				if o := *at; r.arm == o.arm && r.carryover == o.carryover && r.cong == o.cong && r.control == o.control && r.capped == o.capped {
 					r.join(o)
 					*at = o.next
 				} else {
@@ -85,6 +83,7 @@ func (a *Aggregator) joinRows(p *pane) {
 func (r *row) join(o *row) {
 	r.conns, r.eligible, r.rateMeans, r.bytes = r.conns+o.conns, r.eligible+o.eligible, r.rateMeans+o.rateMeans, r.bytes+o.bytes
 	r.eligibleSent, r.eligibleRetrans = r.eligibleSent+o.eligibleSent, r.eligibleRetrans+o.eligibleRetrans
+	r.episodes, r.lateConns = r.episodes+o.episodes, r.lateConns+o.lateConns
 	r.samples = append(r.samples, o.samples...)
 	if o.big != r.big {
 		if o.big {
@@ -100,6 +99,10 @@ func (r *row) join(o *row) {
 
 func (r *row) addEligible(c *record.Conn) {
 	r.eligible++
+	r.episodes += uint64(c.WinEpisodes)
+	if hasLate(c) {
+		r.lateConns++
+	}
 	if c.RateSource != record.RateMean { // nothing followed it: the whole window stands for what counts
 		r.eligibleSent += c.WinBytesSent
 		r.eligibleRetrans += c.WinBytesRetrans
@@ -113,23 +116,34 @@ func (r *row) addEligible(c *record.Conn) {
 // finish computes the row's figures.
 func (x *scratch) finish(p *pane, prefix record.Prefix, r *row) record.Window {
 	w := record.Window{
-		Start: p.start, Prefix: prefix, Arm: r.arm, Cong: r.cong, Control: r.control, Carryover: r.carryover, Washout: r.washout,
+		Start: p.start, Prefix: prefix, Arm: r.arm, Cong: r.cong, Control: r.control, Carryover: r.carryover, Washout: r.washout, Capped: r.capped,
 		Conns: r.conns, Eligible: r.eligible, RateMeans: r.rateMeans, Bytes: r.bytes,
-		EligibleSentBytes: r.eligibleSent, EligibleRetransBytes: r.eligibleRetrans,
+		EligibleSentBytes: r.eligibleSent, EligibleRetransBytes: r.eligibleRetrans, Episodes: r.episodes, LateConns: r.lateConns,
 	}
 	x.shares(&w, r)
-	x.weigh(r)
+	x.weigh(r, func(sample) bool { return true })
 	rates := x.columnOf(r, func(s sample) float64 { return float64(s.rate) })
 	for i, q := range record.RateQuantiles {
 		w.RateBytesPerS[i] = rates.quantile(q)
 	}
-	for i, v := range rates.values { // sorted, so that the sums do not depend on the order of arrival
-		rates.values[i] = math.Log(v)
-	}
-	w.LogRateMean, w.LogRateVar = stat.Moments(rates.values)
+	w.LogRateMean, w.LogRateVar = rates.logMoments()
+	w.LogGoodputMean, w.LogGoodputVar = x.columnOf(r, func(s sample) float64 { return float64(s.goodput) }).logMoments()
 	w.MinRTTUs = x.columnOf(r, func(s sample) float64 { return float64(s.minRttUs) }).quantile(0.5)
 	w.SRTTUs = x.columnOf(r, func(s sample) float64 { return float64(s.srttUs) }).quantile(0.5)
+	x.late(&w, r)
 	return w
+}
+
+// late weighs anew: of those that have a late rate, too, no client has more than its share.
+func (x *scratch) late(w *record.Window, r *row) {
+	if r.lateConns == 0 {
+		return
+	}
+	x.weigh(r, func(s sample) bool { return s.late > 0 })
+	rates := x.columnOf(r, func(s sample) float64 { return float64(s.late) })
+	for i, q := range record.LateQuantiles {
+		w.LateBytesPerS[i] = rates.quantile(q)
+	}
 }
 
 // shares are what guards compare with limits.

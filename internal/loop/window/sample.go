@@ -15,23 +15,41 @@ import (
 
 const (
 	// rowCap: with 4,096 values the rank error of p5 has a standard deviation of
-	// sqrt(0.05*0.95/4096) = 0.34 points, below that of the window itself; 64 kB.
+	// sqrt(0.05*0.95/4096) = 0.34 points, below that of the window itself; 96 kB.
 	rowCap = 4096
-	// totalCap, over all rows of a window: 8 MB, at most 16 before they are thinned. Above it,
+	// totalCap, over all rows of a window: 12 MB, at most 24 before they are thinned. Above it,
 	// every row's cap is halved: 524,288 large responses in one window are at least 52 GB, 1.4
 	// Gbit/s of nothing but the smallest that count.
 	totalCap = 1 << 19
-	// minRowCap: below it a p5 is only the minimum. 200,000 full rows of it are 51 MB,
+	// minRowCap: below it a p5 is only the minimum. 200,000 full rows of it are 77 MB,
 	// which takes 3.2 million large responses in one window.
 	minRowCap = 16
 )
 
-// sample is what an eligible connection adds to its row, 16 bytes. A float32 holds a rate to
+// sample is what an eligible connection adds to its row, 24 bytes. A float32 holds a rate to
 // 6e-8 of its value.
 type sample struct {
-	hash             uint32 // its last byte is the client's number
-	rate             float32
-	minRttUs, srttUs uint32
+	hash                uint32  // its last byte is the client's number
+	rate, goodput, late float32 // the last two are 0 where they are not known
+	minRttUs, srttUs    uint32
+}
+
+func sampleOf(c *record.Conn, mask uint8) sample {
+	s := sample{
+		hash: stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window))&^0xff | uint32(clientOf(c)&mask),
+		rate: float32(c.RateBytesPerS), minRttUs: c.Info.MinRttUs, srttUs: c.Info.RttUs,
+	}
+	if c.RateSource == record.RateMean && c.WinCountedBusyUs > 0 {
+		s.goodput = float32(float64(c.WinCountedBytesAcked) / (float64(c.WinCountedBusyUs) / 1e6))
+	}
+	if hasLate(c) {
+		s.late = float32(c.LateBytesPerS)
+	}
+	return s
+}
+
+func hasLate(c *record.Conn) bool {
+	return c.WinLateSamples >= record.LateSamples && c.LateBytesPerS > 0
 }
 
 func (s sample) client() uint8 { return uint8(s.hash) }
@@ -39,7 +57,7 @@ func (s sample) client() uint8 { return uint8(s.hash) }
 // compareSamples orders by hash; equal hashes by value, so that the order of arrival still does not
 // matter.
 func compareSamples(a, b sample) int {
-	return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.rate, b.rate),
+	return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.rate, b.rate), cmp.Compare(a.goodput, b.goodput), cmp.Compare(a.late, b.late),
 		cmp.Compare(a.minRttUs, b.minRttUs), cmp.Compare(a.srttUs, b.srttUs))
 }
 
@@ -69,9 +87,7 @@ func (s *sampler) count(p *pane, more int) {
 
 // add keeps c's values in r, a row of p, and thins all rows if there are too many.
 func (s *sampler) add(p *pane, r *row, c *record.Conn) {
-	r.samples = append(r.samples, sample{
-		hash: stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window))&^0xff | uint32(clientOf(c)&s.mask), rate: float32(c.RateBytesPerS), minRttUs: c.Info.MinRttUs, srttUs: c.Info.RttUs,
-	})
+	r.samples = append(r.samples, sampleOf(c, s.mask))
 	s.total++
 	// Thinned at twice a cap: one sort for as many arrivals as it holds.
 	if len(r.samples) >= 2*s.rowCap {

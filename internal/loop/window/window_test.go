@@ -95,6 +95,14 @@ func parseConn(t *testing.T, d *datadriven.TestData, line string, cookie uint64)
 			c.WinElapsedUs = n
 		case "counted":
 			fmt.Sscanf(v, "%d/%d", &c.WinCountedBytesSent, &c.WinCountedBytesRetrans)
+		case "goodput": // acknowledged in so many us
+			fmt.Sscanf(v, "%d/%d", &c.WinCountedBytesAcked, &c.WinCountedBusyUs)
+		case "late": // rate, by so many samples
+			fmt.Sscanf(v, "%f/%d", &c.LateBytesPerS, &c.WinLateSamples)
+		case "episodes":
+			c.WinEpisodes = uint32(n)
+		case "capped":
+			c.Capped = true
 		case "busy":
 			c.WinBusyUs = n
 		case "rwnd":
@@ -141,7 +149,7 @@ func showFlush(rows []record.Window, st Stats) string {
 		for _, f := range []struct {
 			on   bool
 			name string
-		}{{w.Control, "control"}, {w.Carryover, "carryover"}, {w.Washout, "washout"}} {
+		}{{w.Control, "control"}, {w.Carryover, "carryover"}, {w.Washout, "washout"}, {w.Capped, "capped"}} {
 			if f.on {
 				b.WriteString(" " + f.name)
 			}
@@ -152,6 +160,10 @@ func showFlush(rows []record.Window, st Stats) string {
 		if w.Eligible > 0 {
 			fmt.Fprintf(&b, "  eligible: ln rate mean %.4f variance %.4f, %d bytes sent, %d of them again\n",
 				w.LogRateMean, w.LogRateVar, w.EligibleSentBytes, w.EligibleRetransBytes)
+		}
+		if w.LogGoodputMean != 0 || w.LateConns > 0 || w.Episodes > 0 {
+			fmt.Fprintf(&b, "  ln goodput mean %.4f variance %.4f, %d episodes, late rates of %d: %.6g\n",
+				w.LogGoodputMean, w.LogGoodputVar, w.Episodes, w.LateConns, w.LateBytesPerS)
 		}
 	}
 	fmt.Fprintf(&b, "records=%d internal=%d no-prefix=%d unknown=%d late=%d eligible=%d prefixes=%d evicted=%d/%d/%d\n",
@@ -170,6 +182,8 @@ func drawConn(t *rapid.T, i int) *record.Conn {
 		WinBytesAcked: u(200000, "acked"), WinBytesSent: u(200000, "sent"), WinBytesRetrans: u(20000, "retrans"),
 		WinCountedBytesSent: u(200000, "counted"), WinCountedBytesRetrans: u(20000, "counted again"), WinBusyUs: u(1e6, "busy"), WinElapsedUs: u(1e6, "elapsed"), WinRwndLimitedUs: u(5e5, "rwnd"), WinRateSamples: uint32(u(9, "n")),
 		RateBytesPerS: float64(u(1000, "rate")), RateSource: record.RateSource(u(2, "source")),
+		WinCountedBytesAcked: u(3, "counted acked") * 50_000, WinCountedBusyUs: u(3, "counted busy") * 1e5, Capped: u(4, "capped") == 0,
+		WinEpisodes: uint32(u(3, "episodes")), WinLateSamples: uint32(u(6, "late")), LateBytesPerS: float64(u(1000, "late rate")),
 	}
 	c.Info.MinRttUs, c.Info.RttUs = uint32(u(100, "minrtt")), uint32(u(100, "srtt"))
 	return c
@@ -216,13 +230,25 @@ func slowRow(conns []*record.Conn, minBytes uint64) (w record.Window) {
 		big = conns
 	}
 	slowShares(&w, big, len(elig)+len(big) > 0 && big[0].WinBytesAcked >= minBytes)
-	var rates []float64
+	var rates, goodputs []float64
+	var late []*record.Conn
 	for _, c := range elig {
 		if c.RateBytesPerS > 0 {
 			rates = append(rates, c.RateBytesPerS)
 		}
+		if c.RateSource == record.RateMean && c.WinCountedBytesAcked > 0 && c.WinCountedBusyUs > 0 {
+			goodputs = append(goodputs, 1e6*float64(c.WinCountedBytesAcked)/float64(c.WinCountedBusyUs))
+		}
+		if c.WinLateSamples >= 3 && c.LateBytesPerS > 0 {
+			late = append(late, c)
+		}
+		w.Episodes += uint64(c.WinEpisodes)
 	}
-	w.RateBytesPerS = slowQuantiles(elig)
+	w.LateConns = uint32(len(late))
+	w.LateBytesPerS = [2]float64(slowQuantiles(late, func(c *record.Conn) float64 { return c.LateBytesPerS }, []float64{0.5, 0.95}))
+	w.RateBytesPerS = [5]float64(slowQuantiles(elig, func(c *record.Conn) float64 { return c.RateBytesPerS }, record.RateQuantiles[:]))
+	w.LogRateMean, w.LogRateVar = slowLog(rates)
+	w.LogGoodputMean, w.LogGoodputVar = slowLog(goodputs)
 	for _, c := range elig {
 		switch c.RateSource {
 		case record.RateMean:
@@ -233,15 +259,20 @@ func slowRow(conns []*record.Conn, minBytes uint64) (w record.Window) {
 			w.EligibleRetransBytes += c.WinBytesRetrans
 		}
 	}
-	var sum, squares float64
-	for _, r := range rates {
-		sum += math.Log(r)
-		squares += math.Log(r) * math.Log(r)
-	}
-	if n := float64(len(rates)); n > 0 {
-		w.LogRateMean, w.LogRateVar = sum/n, squares/n-sum/n*sum/n
-	}
 	return w
+}
+
+// slowLog is the mean of the logarithms and their variance.
+func slowLog(values []float64) (mean, variance float64) {
+	var sum, squares float64
+	for _, v := range values {
+		sum += math.Log(v)
+		squares += math.Log(v) * math.Log(v)
+	}
+	if n := float64(len(values)); n > 0 {
+		mean, variance = sum/n, squares/n-sum/n*sum/n
+	}
+	return mean, variance
 }
 
 func TestAgainstSlowRow(t *testing.T) {
@@ -254,7 +285,7 @@ func TestAgainstSlowRow(t *testing.T) {
 			if c.ClientFacing && c.Assigned != record.ArmUnknown && c.Prefix.Valid() {
 				control := c.Assigned != record.ArmTreatment && c.DefaultCong && c.SwitchedNs == 0 && !c.Carryover
 				control = control && !(c.Assigned == record.ArmControl && c.Window == 0) // wash-out
-				k := fmt.Sprint(c.Window, c.Prefix, c.Assigned, c.Cong, c.Carryover, control)
+				k := fmt.Sprint(c.Window, c.Prefix, c.Assigned, c.Cong, c.Carryover, control, c.Capped)
 				groups[k] = append(groups[k], c)
 				if id := fmt.Sprint(c.Window, c.Prefix); c.Passive && c.WinBytesAcked >= 100000 && c.RateSource != record.RateNone {
 					has[id] = true
@@ -271,11 +302,16 @@ func TestAgainstSlowRow(t *testing.T) {
 			t.Fatalf("%d rows, want %d", len(rows), len(groups))
 		}
 		for _, r := range rows {
-			want := slowRow(groups[fmt.Sprint(r.Start, r.Prefix, r.Arm, r.Cong, r.Carryover, r.Control)], 100000)
+			want := slowRow(groups[fmt.Sprint(r.Start, r.Prefix, r.Arm, r.Cong, r.Carryover, r.Control, r.Capped)], 100000)
 			got := record.Window{Conns: r.Conns, Eligible: r.Eligible, Bytes: r.Bytes, RateBytesPerS: r.RateBytesPerS, RetransShare: r.RetransShare, RwndShare: r.RwndShare, BusyShare: r.BusyShare,
-				LogRateMean: want.LogRateMean, LogRateVar: want.LogRateVar, EligibleSentBytes: r.EligibleSentBytes, EligibleRetransBytes: r.EligibleRetransBytes}
-			if math.Abs(r.LogRateMean-want.LogRateMean) > 1e-9 || math.Abs(r.LogRateVar-want.LogRateVar) > 1e-9 {
-				t.Fatalf("ln rate %v variance %v, want %v and %v", r.LogRateMean, r.LogRateVar, want.LogRateMean, want.LogRateVar)
+				LogRateMean: r.LogRateMean, LogRateVar: r.LogRateVar, EligibleSentBytes: r.EligibleSentBytes, EligibleRetransBytes: r.EligibleRetransBytes,
+				LogGoodputMean: r.LogGoodputMean, LogGoodputVar: r.LogGoodputVar, Episodes: r.Episodes, LateConns: r.LateConns, LateBytesPerS: r.LateBytesPerS}
+			for _, v := range [][2]*float64{{&got.LogRateMean, &want.LogRateMean}, {&got.LogRateVar, &want.LogRateVar},
+				{&got.LogGoodputMean, &want.LogGoodputMean}, {&got.LogGoodputVar, &want.LogGoodputVar},
+				{&got.LateBytesPerS[0], &want.LateBytesPerS[0]}, {&got.LateBytesPerS[1], &want.LateBytesPerS[1]}} {
+				if math.Abs(*v[0]-*v[1]) < 1e-6 { // values are kept as float32
+					*v[0] = *v[1]
+				}
 			}
 			for _, v := range [][2]*float64{{&got.RetransShare, &want.RetransShare}, {&got.RwndShare, &want.RwndShare}, {&got.BusyShare, &want.BusyShare}} {
 				if math.Abs(*v[0]-*v[1]) < 1e-9 {

@@ -16,6 +16,8 @@ func benchRows(rng *rand.Rand, start int64, n int) []record.Window {
 		w := &rows[i]
 		w.Conns, w.Bytes, w.Cong = rng.Uint32N(300), rng.Uint64N(1<<32), "cubic"
 		w.EligibleSentBytes, w.EligibleRetransBytes = rng.Uint64N(1<<32), rng.Uint64N(1<<24)
+		w.LogGoodputMean, w.LogGoodputVar, w.Episodes, w.LateConns = w.LogRateMean, w.LogRateVar, rng.Uint64N(50), w.Eligible
+		w.LateBytesPerS = [2]float64{rng.Float64() * 1e7, rng.Float64() * 1e7}
 	}
 	return rows
 }

@@ -36,10 +36,14 @@ func create(ctx context.Context, path string, o Options) error {
 }
 
 // emptyImage is the bytes of a store with no rows. It is not yet in WAL mode:
-// the first writer sets that.
+// the first writer sets that. What older schemas dropped is not in it: an empty page
+// of theirs that a disk puts in place of another table's would read as no rows.
 func emptyImage(ctx context.Context, o Options) (image []byte, err error) {
 	err = inMemory(ctx, func(conn *sql.Conn) error {
 		if err := fillEmpty(ctx, conn, o); err != nil {
+			return err
+		}
+		if _, err := conn.ExecContext(ctx, "VACUUM"); err != nil {
 			return err
 		}
 		return conn.Raw(func(dc any) (err error) {
@@ -66,7 +70,7 @@ func inMemory(ctx context.Context, do func(*sql.Conn) error) (err error) {
 }
 
 func fillEmpty(ctx context.Context, conn *sql.Conn, o Options) error {
-	setup := schemaV2 + schemaV3 + schemaV4 + dropV3 + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion)
+	setup := schemaV2 + schemaV3 + schemaV4 + dropV3 + schemaV5 + dropV4 + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion)
 	if _, err := conn.ExecContext(ctx, setup); err != nil {
 		return err
 	}

@@ -147,7 +147,7 @@ func TestForeignFiles(t *testing.T) {
 		"cut page":    {file[:3000], ErrDamaged, ""},
 		"cut file":    {file[:len(file)/4096/2*4096], ErrDamaged, ""},
 		"other app":   {patched(68, 0, 0, 0, 9), ErrForeign, "application_id 0x9"},
-		"newer":       {patched(60, 0, 0, 0, 99), ErrNewer, "schema 99, this congctl reads up to 4"},
+		"newer":       {patched(60, 0, 0, 0, 99), ErrNewer, "schema 99, this congctl reads up to 5"},
 		"version 0":   {patched(60, 0, 0, 0, 0), ErrDamaged, "schema version 0"},
 		"sqlite file": {otherApp(t), ErrForeign, "another application"},
 	}

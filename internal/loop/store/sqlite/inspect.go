@@ -17,7 +17,7 @@ const (
 	// header (https://www.sqlite.org/fileformat2.html, section 1.3).
 	applicationID = 0x636f6e67
 	// schemaVersion is SQLite's user_version.
-	schemaVersion = 4
+	schemaVersion = 5
 )
 
 var errAbsent = errors.New("no store yet")

@@ -17,6 +17,7 @@ var steps = map[int]func(ctx context.Context, tx *sql.Tx) error{
 	1: step1to2,
 	2: step2to3,
 	3: step3to4,
+	4: step4to5,
 }
 
 // migrate copies an older store aside, proves the copy, and lifts the schema

@@ -48,7 +48,7 @@ func mustPrefix(t *testing.T, s string) record.Prefix {
 
 func TestMigrateV1(t *testing.T) {
 	path := storeV1(t, "")
-	if _, err := Open(bg, path, Options{ReadOnly: true}); !errors.Is(err, ErrOlder) || !strings.Contains(err.Error(), "schema 1, this congctl reads 4") {
+	if _, err := Open(bg, path, Options{ReadOnly: true}); !errors.Is(err, ErrOlder) || !strings.Contains(err.Error(), "schema 1, this congctl reads 5") {
 		t.Errorf("read-only open of schema 1: %v", err)
 	}
 	s := openTest(t, path, opts)
@@ -113,7 +113,7 @@ func TestFailedMigrationLeavesTheOldStore(t *testing.T) {
 	}
 	for range 2 {
 		_, err := Open(bg, path, opts)
-		if err == nil || !strings.Contains(err.Error(), "migrate schema 1 to 4") || !strings.Contains(err.Error(), "write 203.0.113.0/24") {
+		if err == nil || !strings.Contains(err.Error(), "migrate schema 1 to 5") || !strings.Contains(err.Error(), "write 203.0.113.0/24") {
 			t.Errorf("migration of a bad prefix: %v", err)
 		}
 	}
@@ -208,6 +208,40 @@ func TestMigrateV3(t *testing.T) {
 	_ = s.Close()
 	openTest(t, path, Options{ReadOnly: true})
 	if _, err := os.Stat(path + ".backup-v3-2026-01-02"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMigrateV4 reads old rows as not capped, and has room for a capped row beside a scouts' one.
+func TestMigrateV4(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "congctl.db")
+	db, err := sql.Open("sqlite", path+"?_pragma=journal_mode(WAL)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(schemaV2 + schemaV3 + schemaV4 + dropV3 + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 4;", applicationID)); err != nil {
+		t.Fatal(err)
+	}
+	old := record.Window{Start: first, Prefix: mustPrefix(t, "203.0.113.0/24"), Arm: record.ArmTreatment, Cong: "bbr", Conns: 12, Eligible: 7,
+		LogRateMean: 12.5, LogRateVar: 0.4, EligibleSentBytes: 1 << 40, EligibleRetransBytes: 1 << 30}
+	err = put(bg, db, "INSERT", "windows", appendWindow(nil, &old)[:columnsV4-1]...)
+	if err := errors.Join(err, putHead(bg, db, Head{Start: first, Rows: 1}), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := openTest(t, path, opts)
+	scouts, capped := old, old
+	scouts.Start, capped.Start = first+300, first+300
+	capped.Capped, capped.LogGoodputMean, capped.LogGoodputVar = true, 13.5, 0.25
+	capped.Episodes, capped.LateConns, capped.LateBytesPerS = 9, 5, [2]float64{1e6, 1.25e6}
+	if err := s.CommitRound(bg, &Commit{Closed: true, Start: first + 300, Rows: []record.Window{scouts, capped}}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]record.Window{old, scouts, capped}, allWindows(t, s)); d != "" {
+		t.Errorf("windows after the migration:\n%s", d)
+	}
+	_ = s.Close()
+	openTest(t, path, Options{ReadOnly: true})
+	if _, err := os.Stat(path + ".backup-v4-2026-01-02"); err != nil {
 		t.Error(err)
 	}
 }

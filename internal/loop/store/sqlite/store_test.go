@@ -57,6 +57,8 @@ func someWindows(rng *rand.Rand, start int64, n int) []record.Window {
 			MinRTTUs: math.Floor(rng.Float64() * 1e5), SRTTUs: rng.Float64() * 1e5,
 			RetransShare: rng.Float64(), RwndShare: rng.Float64(), BusyShare: 1, AppLimitedShare: math.Copysign(0, -1),
 			LogRateMean: rng.NormFloat64(), LogRateVar: rng.Float64(), EligibleSentBytes: rng.Uint64(), EligibleRetransBytes: rng.Uint64(),
+			Capped: rng.IntN(2) == 1, LogGoodputMean: rng.NormFloat64(), LogGoodputVar: rng.Float64(), Episodes: rng.Uint64(), LateConns: rng.Uint32(),
+			LateBytesPerS: [2]float64{rng.Float64() * 1e7, rng.Float64() * 1e7},
 		}
 		for q := range w.RateBytesPerS {
 			w.RateBytesPerS[q] = rng.ExpFloat64() * 1e6

@@ -22,7 +22,7 @@ import (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func sumOf(table string, columns []any) int64 {
-	var buf [320]byte // a windows row is 260 bytes: no allocation for the many
+	var buf [384]byte // a windows row is 330 bytes: no allocation for the many
 	b := appendBytes(buf[:0], 't', table)
 	for _, c := range columns {
 		switch v := c.(type) {

@@ -50,7 +50,7 @@ func (s *Store) Windows(ctx context.Context, from, to int64, row func(*record.Wi
 	}
 	count := counter{heads: heads}
 	var w record.Window
-	err = each(ctx, tx, "windows", "WHERE start >= ? AND start < ? ORDER BY start, prefix, arm, cong, carryover, control", []any{from, to},
+	err = each(ctx, tx, "windows", "WHERE start >= ? AND start < ? ORDER BY start, prefix, arm, cong, carryover, control, capped", []any{from, to},
 		func(r []any) error {
 			setWindow(&w, r)
 			if err := count.saw(&w); err != nil {
@@ -94,7 +94,8 @@ func (c *counter) saw(w *record.Window) error {
 // compareKeys orders rows of one window as the table does.
 func compareKeys(a, b *record.Window) int {
 	return cmp.Or(cmp.Compare(int64(a.Prefix), int64(b.Prefix)), cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Cong, b.Cong),
-		cmp.Compare(flag(a.Carryover), flag(b.Carryover)), cmp.Compare(flag(a.Control), flag(b.Control)))
+		cmp.Compare(flag(a.Carryover), flag(b.Carryover)), cmp.Compare(flag(a.Control), flag(b.Control)),
+		cmp.Compare(flag(a.Capped), flag(b.Capped)))
 }
 
 func (c *counter) end() error {
@@ -116,7 +117,7 @@ func (c *counter) leave() error {
 }
 
 // windowColumns of a row, its sum included.
-const windowColumns = 27
+const windowColumns = 34
 
 // appendWindow appends the columns of w and their sum.
 func appendWindow(dst []any, w *record.Window) []any {
@@ -127,7 +128,8 @@ func appendWindow(dst []any, w *record.Window) []any {
 		dst = append(dst, r)
 	}
 	dst = append(dst, w.MinRTTUs, w.SRTTUs, w.RetransShare, w.RwndShare, w.BusyShare, w.AppLimitedShare,
-		w.LogRateMean, w.LogRateVar, int64(w.EligibleSentBytes), int64(w.EligibleRetransBytes))
+		w.LogRateMean, w.LogRateVar, int64(w.EligibleSentBytes), int64(w.EligibleRetransBytes),
+		flag(w.Capped), w.LogGoodputMean, w.LogGoodputVar, int64(w.Episodes), int64(w.LateConns), w.LateBytesPerS[0], w.LateBytesPerS[1])
 	return append(dst, sumOf("windows", dst[from:]))
 }
 
@@ -141,6 +143,7 @@ func setWindow(w *record.Window, r []any) {
 		RateBytesPerS: [5]float64{f(11), f(12), f(13), f(14), f(15)}, MinRTTUs: f(16), SRTTUs: f(17),
 		RetransShare: f(18), RwndShare: f(19), BusyShare: f(20), AppLimitedShare: f(21),
 		LogRateMean: f(22), LogRateVar: f(23), EligibleSentBytes: uint64(n(24)), EligibleRetransBytes: uint64(n(25)),
+		Capped: n(26) != 0, LogGoodputMean: f(27), LogGoodputVar: f(28), Episodes: uint64(n(29)), LateConns: uint32(n(30)), LateBytesPerS: [2]float64{f(31), f(32)},
 	}
 }
 
@@ -153,7 +156,7 @@ func checkWindow(w *record.Window, start int64) error {
 		return fmt.Errorf("field Prefix: %s; take it from record.PrefixOf", w.Prefix)
 	}
 	values := append(w.RateBytesPerS[:], w.MinRTTUs, w.SRTTUs, w.RetransShare, w.RwndShare, w.BusyShare, w.AppLimitedShare,
-		w.LogRateMean, w.LogRateVar)
+		w.LogRateMean, w.LogRateVar, w.LogGoodputMean, w.LogGoodputVar, w.LateBytesPerS[0], w.LateBytesPerS[1])
 	for i, v := range values {
 		if math.IsNaN(v) {
 			return fmt.Errorf("field %s: NaN in the row of %s; leave it 0 where nothing was measured", realFields[i], w.Prefix)
@@ -164,4 +167,4 @@ func checkWindow(w *record.Window, start int64) error {
 
 var realFields = [...]string{"RateBytesPerS[Q05]", "RateBytesPerS[Q10]", "RateBytesPerS[Q20]", "RateBytesPerS[Q50]",
 	"RateBytesPerS[Q80]", "MinRTTUs", "SRTTUs", "RetransShare", "RwndShare", "BusyShare", "AppLimitedShare",
-	"LogRateMean", "LogRateVar"}
+	"LogRateMean", "LogRateVar", "LogGoodputMean", "LogGoodputVar", "LateBytesPerS[0]", "LateBytesPerS[1]"}

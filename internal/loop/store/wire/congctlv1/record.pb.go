@@ -397,10 +397,14 @@ type Conn struct {
 	WinRateSamples    uint32                 `protobuf:"varint,38,opt,name=win_rate_samples,json=winRateSamples,proto3" json:"win_rate_samples,omitempty"`          // non-application-limited
 	WinLimitedSamples uint32                 `protobuf:"varint,39,opt,name=win_limited_samples,json=winLimitedSamples,proto3" json:"win_limited_samples,omitempty"` // application-limited
 	// Of these, what counts in the experiment: responses from their crossing until their block's end.
-	WinCountedBytesAcked   uint64 `protobuf:"varint,40,opt,name=win_counted_bytes_acked,json=winCountedBytesAcked,proto3" json:"win_counted_bytes_acked,omitempty"`
-	WinCountedBytesSent    uint64 `protobuf:"varint,41,opt,name=win_counted_bytes_sent,json=winCountedBytesSent,proto3" json:"win_counted_bytes_sent,omitempty"`
-	WinCountedBytesRetrans uint64 `protobuf:"varint,42,opt,name=win_counted_bytes_retrans,json=winCountedBytesRetrans,proto3" json:"win_counted_bytes_retrans,omitempty"`
-	WinCountedBusyUs       uint64 `protobuf:"varint,43,opt,name=win_counted_busy_us,json=winCountedBusyUs,proto3" json:"win_counted_busy_us,omitempty"`
+	WinCountedBytesAcked   uint64  `protobuf:"varint,40,opt,name=win_counted_bytes_acked,json=winCountedBytesAcked,proto3" json:"win_counted_bytes_acked,omitempty"`
+	WinCountedBytesSent    uint64  `protobuf:"varint,41,opt,name=win_counted_bytes_sent,json=winCountedBytesSent,proto3" json:"win_counted_bytes_sent,omitempty"`
+	WinCountedBytesRetrans uint64  `protobuf:"varint,42,opt,name=win_counted_bytes_retrans,json=winCountedBytesRetrans,proto3" json:"win_counted_bytes_retrans,omitempty"`
+	WinCountedBusyUs       uint64  `protobuf:"varint,43,opt,name=win_counted_busy_us,json=winCountedBusyUs,proto3" json:"win_counted_busy_us,omitempty"`
+	WinEpisodes            uint32  `protobuf:"varint,44,opt,name=win_episodes,json=winEpisodes,proto3" json:"win_episodes,omitempty"`            // times that it entered loss recovery while it counted
+	WinLateSamples         uint32  `protobuf:"varint,45,opt,name=win_late_samples,json=winLateSamples,proto3" json:"win_late_samples,omitempty"` // path-limited rate samples from 300,000 bytes after the crossing on
+	LateBytesPerS          float64 `protobuf:"fixed64,46,opt,name=late_bytes_per_s,json=lateBytesPerS,proto3" json:"late_bytes_per_s,omitempty"` // about their median; 0 if there are none
+	Capped                 bool    `protobuf:"varint,47,opt,name=capped,proto3" json:"capped,omitempty"`                                         // what counts ran under a pacing cap
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache
 }
@@ -734,6 +738,34 @@ func (x *Conn) GetWinCountedBusyUs() uint64 {
 		return x.WinCountedBusyUs
 	}
 	return 0
+}
+
+func (x *Conn) GetWinEpisodes() uint32 {
+	if x != nil {
+		return x.WinEpisodes
+	}
+	return 0
+}
+
+func (x *Conn) GetWinLateSamples() uint32 {
+	if x != nil {
+		return x.WinLateSamples
+	}
+	return 0
+}
+
+func (x *Conn) GetLateBytesPerS() float64 {
+	if x != nil {
+		return x.LateBytesPerS
+	}
+	return 0
+}
+
+func (x *Conn) GetCapped() bool {
+	if x != nil {
+		return x.Capped
+	}
+	return false
 }
 
 // TcpInfo is struct tcp_info as of Linux 6.18. A kernel that sends a shorter
@@ -1423,7 +1455,7 @@ const file_congctl_v1_record_proto_rawDesc = "" +
 	"\x03pop\x18\x03 \x01(\tR\x03pop\x12\x1a\n" +
 	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12'\n" +
 	"\x0fcongctl_version\x18\x05 \x01(\tR\x0econgctlVersion\x12&\n" +
-	"\x05conns\x18\x06 \x03(\v2\x10.congctl.v1.ConnR\x05conns\"\x83\f\n" +
+	"\x05conns\x18\x06 \x03(\v2\x10.congctl.v1.ConnR\x05conns\"\x91\r\n" +
 	"\x04Conn\x12\x14\n" +
 	"\x05netns\x18\x01 \x01(\x04R\x05netns\x12\x16\n" +
 	"\x06cookie\x18\x02 \x01(\x04R\x06cookie\x12\x16\n" +
@@ -1473,7 +1505,11 @@ const file_congctl_v1_record_proto_rawDesc = "" +
 	"\x17win_counted_bytes_acked\x18( \x01(\x04R\x14winCountedBytesAcked\x123\n" +
 	"\x16win_counted_bytes_sent\x18) \x01(\x04R\x13winCountedBytesSent\x129\n" +
 	"\x19win_counted_bytes_retrans\x18* \x01(\x04R\x16winCountedBytesRetrans\x12-\n" +
-	"\x13win_counted_busy_us\x18+ \x01(\x04R\x10winCountedBusyUs\"\xd1\x14\n" +
+	"\x13win_counted_busy_us\x18+ \x01(\x04R\x10winCountedBusyUs\x12!\n" +
+	"\fwin_episodes\x18, \x01(\rR\vwinEpisodes\x12(\n" +
+	"\x10win_late_samples\x18- \x01(\rR\x0ewinLateSamples\x12'\n" +
+	"\x10late_bytes_per_s\x18. \x01(\x01R\rlateBytesPerS\x12\x16\n" +
+	"\x06capped\x18/ \x01(\bR\x06capped\"\xd1\x14\n" +
 	"\aTcpInfo\x12\x1b\n" +
 	"\tlen_bytes\x18\x01 \x01(\rR\blenBytes\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\rR\x05state\x12\x19\n" +
