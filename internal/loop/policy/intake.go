@@ -29,7 +29,11 @@ func sound(w *record.Window, start int64) bool {
 			return false
 		}
 	}
-	return math.Abs(w.LogGoodputMean) <= maxLogRate && math.Abs(w.LogRateMean) <= maxLogRate && w.LogRateVar >= 0 && w.LogRateVar <= maxLogRate*maxLogRate
+	return soundLog(w.LogRateMean, w.LogRateVar) && soundLog(w.LogGoodputMean, w.LogGoodputVar)
+}
+
+func soundLog(mean, variance float64) bool {
+	return math.Abs(mean) <= maxLogRate && variance >= 0 && variance <= maxLogRate*maxLogRate
 }
 
 // maxLogRate is beyond ln of every float32 rate, the denormal ones included.
@@ -50,8 +54,8 @@ func compareRows(a, b *record.Window) int {
 		record.CompareBool(a.Carryover, b.Carryover), record.CompareBool(a.Washout, b.Washout),
 		cmp.Compare(a.LogRateMean, b.LogRateMean), cmp.Compare(a.LogRateVar, b.LogRateVar),
 		cmp.Compare(a.EligibleSentBytes, b.EligibleSentBytes), cmp.Compare(a.EligibleRetransBytes, b.EligibleRetransBytes),
-		record.CompareBool(a.Capped, b.Capped), cmp.Compare(a.LogGoodputMean, b.LogGoodputMean),
-		cmp.Compare(a.LateConns, b.LateConns), slices.Compare(a.LateBytesPerS[:], b.LateBytesPerS[:]))
+		record.CompareBool(a.Capped, b.Capped), cmp.Compare(a.LogGoodputMean, b.LogGoodputMean), cmp.Compare(a.LogGoodputVar, b.LogGoodputVar),
+		cmp.Compare(a.Episodes, b.Episodes), cmp.Compare(a.LateConns, b.LateConns), slices.Compare(a.LateBytesPerS[:], b.LateBytesPerS[:]))
 }
 
 // sightings groups the rows of one window by prefix, in order; unsound counts the rows
