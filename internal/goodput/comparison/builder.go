@@ -13,6 +13,8 @@ import (
 type Config struct {
 	WindowSeconds, BlockSeconds, WashoutSeconds int64
 
+	Treatment string // congestion control
+
 	GroupTrial, GroupPromoted int   // blocks; without an experiment all groups are GroupPromoted long
 	From, To                  int64 // Unix seconds; rows outside do not count, except those before a choice
 	// ChangeAt is when something else changed, Unix seconds: then before is compared with
@@ -32,6 +34,7 @@ type Builder struct {
 	pairs map[pairKey]*pairState
 	means map[record.Prefix]*course
 	skip  map[int64]bool
+	caps  caps
 	rows  int
 }
 
@@ -45,11 +48,14 @@ type pairState struct {
 // New makes a builder.
 func New(c Config) *Builder {
 	return &Builder{cfg: c, spans: newSpans(), cells: cells{}, pairs: map[pairKey]*pairState{}, means: map[record.Prefix]*course{},
-		skip: map[int64]bool{}}
+		skip: map[int64]bool{}, caps: newCaps()}
 }
 
 // Round takes the networks chosen from start (Unix seconds) on.
-func (b *Builder) Round(start int64, chosen []policy.Selected) { b.spans.round(start, chosen) }
+func (b *Builder) Round(start int64, chosen []policy.Selected) {
+	b.spans.round(start, chosen)
+	b.caps.round(start, chosen)
+}
 
 // Skip takes a window that cannot be trusted.
 func (b *Builder) Skip(start int64) { b.skip[start] = true }
@@ -64,6 +70,9 @@ func (b *Builder) Window(w *record.Window) {
 		return
 	}
 	b.rows++
+	if w.Arm == record.ArmTreatment && w.Cong == b.cfg.Treatment {
+		b.caps.add(w, b.cfg.WindowSeconds)
+	}
 	p, ok := b.place(w.Start, w.Prefix, w.Arm)
 	if !ok {
 		return

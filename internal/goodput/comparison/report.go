@@ -16,7 +16,8 @@ type Report struct {
 	Estimates []Estimate
 	Overall   effect.Fleet // mean of ln rate over pairs, by traffic; its bounds hold at any time
 	Cost      Cost
-	AA        []Estimate // must show nothing
+	Cap       effect.CapEffect // capped connections against scouts
+	AA        []Estimate       // must show nothing
 	HoldOut   effect.Contrast
 	Before    effect.Change // of the chosen networks: no evidence
 }
@@ -51,7 +52,7 @@ func (b *Builder) Report(by Grouping, seed uint64) Report {
 	pairs := b.Pairs()
 	r.Networks = b.networks()
 	r.Overall = effect.WholeFleet(pairs)
-	r.Cost = CostOf(pairs)
+	r.Cost, r.Cap = CostOf(pairs), b.caps.effect()
 	r.Estimates = b.estimates(false, by, seed)
 	r.AA = b.estimates(true, Grouping{}, seed)
 	r.HoldOut, r.Before = b.holdOut(), effect.BeforeAfter(b.Courses())

@@ -93,7 +93,7 @@ func ConfigOf(cfg config.Config, salt []byte) comparison.Config {
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
 	c := comparison.Config{
 		WindowSeconds: seconds(cfg.Window), BlockSeconds: seconds(cfg.Experiment.Block), WashoutSeconds: seconds(cfg.Experiment.Washout),
-		GroupTrial: cfg.Policy.Trial.GroupTrial, GroupPromoted: cfg.Experiment.ControlEvery,
+		Treatment: cfg.Treatment.Cong, GroupTrial: cfg.Policy.Trial.GroupTrial, GroupPromoted: cfg.Experiment.ControlEvery,
 	}
 	if salt != nil {
 		holdout, aa := cfg.Experiment.Permille()

@@ -90,6 +90,9 @@ func (v *View) verdicts(b *strings.Builder) {
 		fmt.Fprintf(b, "cost      retransmitted %.2f %% instead of %.2f %%; in queues %.1f ms instead of %.1f ms (srtt - min_rtt)\n",
 			100*c.TreatmentRetrans, 100*c.ControlRetrans, c.TreatmentQueueUs/1000, c.ControlQueueUs/1000)
 	}
+	if c := v.Cap; c != nil {
+		fmt.Fprintf(b, "cap       %s of %s\n", c.Text(), answer.Count(c.Networks, "network"))
+	}
 	if h := v.HoldOut; h != nil {
 		if h.Why != "" {
 			fmt.Fprintf(b, "hold-out  no estimate: %s (%d and %d)\n", h.Why, h.Held, h.Open)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/congctl/congctl/internal/goodput/comparison"
+	"github.com/congctl/congctl/internal/loop/policy"
 )
 
 // View is the answer as JSON. Ratios are treatment by control, after by before with a label.
@@ -22,6 +23,7 @@ type View struct {
 	Estimates []Estimate       `json:"estimates"`
 	Overall   *Overall         `json:"overall,omitempty"`
 	Cost      *comparison.Cost `json:"cost,omitempty"`
+	Cap       *Cap             `json:"pacing_cap,omitempty"`
 	AA        []Estimate       `json:"aa"`
 	HoldOut   *HoldOut         `json:"hold_out,omitempty"`
 	Before    *BeforeAfter     `json:"before_after,omitempty"`
@@ -59,6 +61,12 @@ type Overall struct {
 	Ratio float64 `json:"ratio"`
 	Low   float64 `json:"low,omitempty"`
 	High  float64 `json:"high,omitempty"`
+}
+
+// Cap is what the pacing cap does: capped connections against scouts of the same windows.
+type Cap struct {
+	Networks int `json:"networks"`
+	*policy.CapEffect
 }
 
 // HoldOut compares chosen networks that were held out with the others.
@@ -121,6 +129,9 @@ func (v *View) Fill(r comparison.Report, by string) {
 	}
 	if c := r.Cost; c.Pairs > 0 {
 		v.Cost = &c
+	}
+	if c := policy.CapEffectOf(r.Cap); c != nil {
+		v.Cap = &Cap{r.Cap.Networks, c}
 	}
 	if h := r.HoldOut; h.Held > 0 {
 		v.HoldOut = &HoldOut{h.Held, h.Open, h.Ratio, h.Low, h.High, h.Why}

@@ -143,6 +143,9 @@ func TestText(t *testing.T) {
 		if d.HasArg("finding") {
 			v.Findings = []Finding{{Text: "one arm leaks into the other", Fix: "sysctl -w a=1"}}
 		}
+		if d.HasArg("cap") {
+			v.Cap = &Cap{2, &policy.CapEffect{Windows: 45, Goodput: 1.004, Low: 0.97, High: 1.03, CappedRetrans: 0.012, ScoutsRetrans: 0.118, CappedQueue: 1.21, ScoutsQueue: 1.9}}
+		}
 		var out strings.Builder
 		if err := v.Text(&out, 0); err != nil {
 			t.Fatal(err)

@@ -23,6 +23,7 @@ var derived = map[string]string{
 	"policy.max_new_per_round": "plan.new_per_round",
 	"policy.max_selected":      "plan.max",
 	"policy.max_tracked":       "max_prefixes",
+	"policy.treatment":         "treatment.cong",
 	"policy.guards.never":      "treatment.never",
 	"policy.always":            "treatment.always",
 	"policy.uncontrolled":      "treatment.control",
@@ -51,6 +52,7 @@ func (c *Config) derive() {
 	p.WindowSeconds = int64(c.Window / time.Second)
 	p.MaxNewPerRound, p.MaxSelected, p.MaxTracked = c.Plan.NewPerRound, c.Plan.Max, c.MaxPrefixes
 	p.Guards.Never, p.Guards.Allow = c.Treatment.Never, c.Plan.AllowPrefixes
+	p.Treatment = c.Treatment.Cong
 	p.Uncontrolled = c.Treatment.Control == ControlOff
 	t, e := &p.Trial, c.Experiment
 	t.On, t.GroupPromoted = e.Mode == ExperimentOn, e.ControlEvery

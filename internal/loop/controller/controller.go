@@ -168,6 +168,9 @@ func (c *Controller) nextPlan(d policy.Decision, now int64) *plan.Plan {
 		next.Experiment, next.GroupTrial = plan.ExperimentOn, t.GroupTrial
 		next.HoldoutPermille, next.AAPermille = c.opt.shares()
 	}
+	if c.opt.Rules.Cap {
+		next.CapRule = plan.CapRuleLate
+	}
 	if c.plan != nil && c.frozen && d.Brake == "" {
 		next.Entries = c.plan.Entries // held as it is, but renewed so that it does not expire
 	}
@@ -189,7 +192,7 @@ func (c *Controller) nextPlan(d policy.Decision, now int64) *plan.Plan {
 func entries(d policy.Decision, cong string, prev *plan.Plan) []plan.Entry {
 	out := make([]plan.Entry, 0, len(d.Selection))
 	for _, s := range d.Selection {
-		e := plan.Entry{Prefix: s.Prefix, Cong: cong, State: stateOf(s), Since: s.Since, Reason: plan.CleanReason(s.Reason)}
+		e := plan.Entry{Prefix: s.Prefix, Cong: cong, State: stateOf(s), Since: s.Since, CapBytesPerS: s.Pace.Cap, Reason: plan.CleanReason(s.Reason)}
 		if prev != nil {
 			if was, ok := prev.Find(s.Prefix); ok && was.Since == s.Since {
 				e.Reason = was.Reason

@@ -39,37 +39,48 @@ type Fleet struct {
 // WholeFleet returns the effect over all pairs since a start, including those of prefixes that left.
 func WholeFleet(pairs []Pair) (f Fleet) {
 	prefixes := map[record.Prefix]bool{}
-	var sum, squares, differences float64
+	var all terms
 	for _, p := range pairs {
-		if !p.Usable() {
-			continue
+		if p.Usable() {
+			prefixes[p.Prefix] = true
+			all = append(all, term{p.LogRatio(), p.traffic()})
 		}
-		w := p.traffic()
-		prefixes[p.Prefix] = true
-		f.Pairs++
-		sum += w
-		squares += w * w
-		differences += w * p.LogRatio()
 	}
-	if f.Prefixes = len(prefixes); f.Pairs == 0 {
+	if f.Pairs, f.Prefixes = len(all), len(prefixes); f.Pairs == 0 {
 		return f
 	}
-	f.Worth, f.LogRatio = sum*sum/squares, differences/sum
+	mean, sum, worth := all.mean()
+	f.Worth, f.LogRatio = worth, mean
 	if f.Known = f.Worth >= fewestFleetPairs && f.Prefixes >= fewestFleetPrefixes; f.Known {
-		r := fleetRadius(pairs, f.LogRatio, sum, f.Worth)
+		r := all.radius(mean, sum, worth)
 		f.Low, f.High = f.LogRatio-r, f.LogRatio+r
 	}
 	return f
 }
 
-// fleetRadius returns half of the distance between the bounds.
-func fleetRadius(pairs []Pair, mean, weights, n float64) float64 {
+// term is one difference and its weight.
+type term struct{ d, w float64 }
+
+type terms []term
+
+// mean also returns the sum of the weights, and the number of equally weighted terms with the same
+// information.
+func (t terms) mean() (mean, sum, worth float64) {
+	squares, differences := 0.0, 0.0
+	for _, x := range t {
+		sum += x.w
+		squares += x.w * x.w
+		differences += x.w * x.d
+	}
+	return differences / sum, sum, sum * sum / squares
+}
+
+// radius returns half of the distance between the bounds.
+func (t terms) radius(mean, weights, n float64) float64 {
 	squares := 0.0
-	for _, p := range pairs {
-		if p.Usable() {
-			off := p.traffic() * (p.LogRatio() - mean)
-			squares += off * off
-		}
+	for _, x := range t {
+		off := x.w * (x.d - mean)
+		squares += off * off
 	}
 	grown := n * fleetTuning
 	return math.Sqrt(squares) / weights * math.Sqrt((1+1/grown)*(math.Log1p(grown)-2*math.Log(Alpha)))

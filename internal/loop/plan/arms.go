@@ -205,6 +205,9 @@ func (p *Plan) Program(nowUnixNs, nowBootNs, ttlNs int64) Program {
 	}
 	prog := Program{Plan: p.Serial, MinBytes: p.MinBytes, BlockNs: uint64(max(p.BlockSeconds, 0)) * second, BorderNs: value.SwitchNs,
 		Entries: make([]ProgramEntry, 0, len(p.Entries))}
+	if p.CapRule == CapRuleLate {
+		value.Scout = Scouts
+	}
 	d := p.draws()
 	for _, e := range p.sorted() {
 		value.CapBytesPerS, value.Role = e.CapBytesPerS, record.ArmNone

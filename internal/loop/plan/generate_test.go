@@ -38,7 +38,7 @@ func genPlan() *rapid.Generator[*Plan] {
 			GroupTrial: rapid.IntRange(2, 1024).Draw(t, "trial"), GroupPromoted: rapid.IntRange(2, 1024).Draw(t, "promoted"),
 			HoldoutPermille: rapid.IntRange(0, 1000).Draw(t, "holdout"), AAPermille: rapid.IntRange(0, 1000).Draw(t, "aa"),
 			Salt:    rapid.SliceOfN(rapid.Byte(), minSaltBytes, maxSaltBytes).Draw(t, "salt"),
-			CapRule: rapid.StringMatching(`[!-~]([ -~]{0,58}[!-~])?`).Draw(t, "cap rule"),
+			CapRule: rapid.OneOf(rapid.StringMatching(`[!-~]([ -~]{0,58}[!-~])?`), rapid.Just(CapRuleLate)).Draw(t, "cap rule"),
 		}
 		states := []string{StateSelected}
 		if p.Experiment == ExperimentOn {

@@ -90,7 +90,7 @@ func (g golden) get(t *testing.T, d *datadriven.TestData, key string) *Plan {
 }
 
 // plan builds a plan from the test's defaults, arguments named like header
-// lines, and lines "prefix cong state cap reason" or "repeat n cong".
+// lines, and lines "prefix cong state cap reason" or "repeat from to cong", with "capped" a cap each.
 func (g golden) plan(t *testing.T, d *datadriven.TestData) string {
 	p := testPlan()
 	for _, a := range d.CmdArgs {
@@ -145,7 +145,11 @@ func (g golden) repeat(t *testing.T, p *Plan, w []string) {
 	}
 	for i := from; i < to; i++ {
 		pfx, _ := record.PrefixOf(netip.AddrFrom4([4]byte{198, 18, byte(i), 0}))
-		p.Entries = append(p.Entries, Entry{Prefix: pfx, Cong: w[3], State: StateSelected, Since: noon - 300, Reason: "r"})
+		e := Entry{Prefix: pfx, Cong: w[3], State: StateSelected, Since: noon - 300, Reason: "r"}
+		if len(w) > 4 {
+			e.CapBytesPerS = uint64(1000 * (i + 1))
+		}
+		p.Entries = append(p.Entries, e)
 	}
 }
 

@@ -33,8 +33,15 @@ const (
 // DefaultGroupTrial is a trial's group, blocks: evidence is fastest at equal shares.
 const DefaultGroupTrial = 2
 
-// CapRuleNone is the only pacing cap rule in effect.
-const CapRuleNone = "none"
+// Values of Plan.CapRule that a controller writes.
+const (
+	CapRuleNone = "none"
+	CapRuleLate = "late-p95" // 1.15 x p95 of the late rates of 6 h, and scouts
+)
+
+// Scouts: under CapRuleLate one treated connection in so many, by a hash of its cookie, is never capped. A tenth of the cost of no
+// cap, for a sample that shows what the path gives without.
+const Scouts = 10
 
 // Salt keys the arms. It belongs to the experiment: a new one draws all arms anew.
 type Salt []byte
@@ -68,7 +75,7 @@ type Plan struct {
 	HoldoutPermille int           `json:"holdout_permille"`
 	AAPermille      int           `json:"aa_permille"`
 	Salt            Salt          `json:"salt"`
-	CapRule         string        `json:"cap_rule"` // where the entries' caps came from; for information only
+	CapRule         string        `json:"cap_rule"` // where the entries' caps came from, and whether there are scouts
 	Entries         []Entry       `json:"entries"`  // sorted by prefix
 }
 

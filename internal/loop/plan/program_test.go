@@ -30,6 +30,9 @@ func TestProgramIsArmAt(t *testing.T) {
 			if v.Role == record.ArmAA {
 				pace = 0
 			}
+			if scouts := (p.CapRule == CapRuleLate); scouts != (v.Scout == Scouts) || !scouts && v.Scout != 0 {
+				t.Fatalf("cap rule %q, one scout in %d", p.CapRule, v.Scout)
+			}
 			if e.Prefix != p.Entries[i].Prefix || v.Cong.String() != p.Entries[i].Cong || v.CapBytesPerS != pace || v.Plan != uint64(p.Serial) {
 				t.Fatalf("entry %d is %v", i, e)
 			}

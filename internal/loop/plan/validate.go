@@ -170,7 +170,10 @@ func hasDuplicates(sorted []Entry) bool {
 // allowed: it is the brake. A roll-back (a lower serial) is judged as the step forward that it
 // undoes, so that whatever was allowed can be taken back.
 
-// change counts entries; altered ones have another congestion control or cap.
+// A pacing cap is no change: it follows its path, of many networks in one round, and by itself neither treats nor ends a
+// treatment.
+
+// change counts entries; altered ones have another congestion control.
 type change struct{ added, removed, altered int }
 
 func changeOf(prev, p []Entry) (c change) {
@@ -185,7 +188,7 @@ func changeOf(prev, p []Entry) (c change) {
 		case !ok:
 			c.added++
 			continue
-		case old.Cong != e.Cong || old.CapBytesPerS != e.CapBytesPerS:
+		case old.Cong != e.Cong:
 			c.altered++
 		}
 		kept++

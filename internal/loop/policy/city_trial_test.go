@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/congctl/congctl/internal/loop/plan"
@@ -9,7 +10,10 @@ import (
 
 // triedCity is a city whose rows follow the plan of an experiment. What treatment
 // does to a prefix follows from its number and the seed.
-type triedCity struct{ city }
+type triedCity struct {
+	city
+	paced bool // rows of treated connections have late rates, and some ran under a cap
+}
 
 func cityDraws() Draws { return plan.NewDraws([]byte("sixteen bytes or"), 120, 120) }
 
@@ -65,6 +69,9 @@ func (c triedCity) rows(w int, start int64, inPlan []Selected, r Trial, draws Dr
 		}
 		base.LogRateMean += rng.NormFloat64() * 0.1
 		own := planned(base, inPlan, r, draws, c.under(i, w))
+		if c.paced && own.Cong == "bbr" {
+			rows = append(rows, c.capped(&own, i, w))
+		}
 		rows = append(rows, own)
 		if rng.IntN(8) == 0 { // a second namespace with another default, or connections switched earlier
 			other := own
@@ -78,6 +85,23 @@ func (c triedCity) rows(w int, start int64, inPlan []Selected, r Trial, draws Dr
 	rng := rand.New(rand.NewPCG(c.seed, 1<<40|uint64(w)))
 	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	return rows
+}
+
+// capped gives a treated row late rates, of a level that moves by the hour, and returns another of capped connections.
+func (c triedCity) capped(free *record.Window, i, w int) record.Window {
+	rng := rand.New(rand.NewPCG(c.seed, 1<<45|uint64(w)<<20|uint64(i)))
+	level := 1e5 * float64(1+i) * float64(1+(w/12)%3)
+	late := func(r *record.Window, high float64) {
+		r.LateConns = uint32(rng.IntN(12))
+		r.LateBytesPerS = [2]float64{level, level * (1 + high*rng.Float64())}
+		r.LogGoodputMean = math.Log(level) + rng.NormFloat64()*0.1
+	}
+	held := *free
+	held.Capped = true
+	held.LogRateMean += 0.01
+	late(free, 0.4)
+	late(&held, 0.3)
+	return held
 }
 
 // input is window w with what may befall a host, the kill switch included.

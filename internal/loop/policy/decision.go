@@ -72,6 +72,8 @@ type Selected struct {
 	Explored bool  `json:"explored,omitempty"` // unlikely to gain, and tried to learn
 
 	Uncontrolled bool `json:"uncontrolled,omitempty"` // of StateAlways: treated in every block
+
+	Pace Pace `json:"pacing,omitzero"` // with Rules.Cap only; it moves while the prefix stays
 }
 
 // EventKind is what happened.

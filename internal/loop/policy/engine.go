@@ -79,6 +79,7 @@ func (e *Engine) Round(in Input) Decision {
 		}
 		if !e.pull(&d) && !e.holds() {
 			e.decide(&d)
+			e.paceAll(d.RoundStart)
 		}
 	}
 	return e.finish(d)

@@ -132,6 +132,9 @@ func (e *Engine) beginAgain(round int64) {
 // converted returns a stored selection under the present rules: since it was stored, the
 // experiment may have been turned on or off, or a prefix named for a role.
 func (e *Engine) converted(s Selected, round int64) Selected {
+	if !e.rules.Cap {
+		s.Pace = Pace{}
+	}
 	if !e.rules.Trial.On {
 		if s.From = 0; s.State != StateAlways {
 			s.State, s.Role, s.Retired = "", 0, 0

@@ -54,6 +54,7 @@ type Explanation struct {
 	Guards     []Guard      `json:"guards"`
 	Verdict    []string     `json:"verdict"` // sentences
 	Experiment *Experiment  `json:"experiment,omitempty"`
+	PacingCap  *PacingCap   `json:"pacing_cap,omitempty"`
 	Thresholds Rules        `json:"thresholds"`
 }
 
@@ -109,7 +110,7 @@ func (e *Engine) explain(t *track) Explanation {
 	}
 	x.State = e.state(t, hits(x.Guards))
 	x.Verdict = e.verdict(t, s)
-	x.Experiment = e.experiment(t)
+	x.Experiment, x.PacingCap = e.experiment(t), e.pacingCap(t)
 	return x
 }
 

@@ -175,6 +175,7 @@ func (e *Engine) store(all []sighting) (dropped int) {
 		t.put(s.slot, e.rules.lookback())
 		t.pass(seen(s.rows), e.now, e.rules)
 		e.file(t, s.rows)
+		e.pace(t, s.rows)
 	}
 	if len(fresh) > 0 {
 		e.tracks = append(e.tracks, fresh...)

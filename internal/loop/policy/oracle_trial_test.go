@@ -393,7 +393,7 @@ func (o *triedOracle) choose(in Input, r *oracleRound) (told []string) {
 func TestTriedOracle(t *testing.T) {
 	kinds := map[string]int{}
 	check := func(rt *rapid.T) {
-		c := triedCity{city{seed: rapid.Uint64Range(0, 1<<40).Draw(rt, "seed"), prefixes: rapid.IntRange(6, 40).Draw(rt, "prefixes")}}
+		c := triedCity{city: city{seed: rapid.Uint64Range(0, 1<<40).Draw(rt, "seed"), prefixes: rapid.IntRange(6, 40).Draw(rt, "prefixes")}}
 		rules, windows := triedRules(), rapid.IntRange(40, 160).Draw(rt, "windows")
 		if rapid.Bool().Draw(rt, "wide") {
 			rules = wideRules()

@@ -15,23 +15,26 @@ import (
 )
 
 func drawTriedCity(rt *rapid.T) (c triedCity, windows int) {
-	return triedCity{city{seed: rapid.Uint64Range(0, 1<<40).Draw(rt, "seed"), prefixes: rapid.IntRange(6, 40).Draw(rt, "prefixes")}},
+	return triedCity{city: city{seed: rapid.Uint64Range(0, 1<<40).Draw(rt, "seed"), prefixes: rapid.IntRange(6, 40).Draw(rt, "prefixes")}},
 		rapid.IntRange(30, 150).Draw(rt, "windows")
 }
 
-// anyTriedRules select by level or by benefit.
+// anyTriedRules select by level or by benefit, with a pacing cap or without.
 func anyTriedRules(rt *rapid.T) Rules {
 	r := triedRules()
 	r.Select = rapid.SampledFrom([]string{SelectSlowest, SelectBenefit}).Draw(rt, "select")
+	r.Cap, r.Treatment = rapid.Bool().Draw(rt, "cap"), "bbr"
 	return r
 }
 
 // TestTriedReplay: an engine that is fed the past with what was stored of it, through
 // JSON, is in the state of the one that decided, evidence included, and goes on like it.
 func TestTriedReplay(t *testing.T) {
+	caps, lifts := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		c, windows := drawTriedCity(rt)
 		rules := anyTriedRules(rt)
+		c.paced = rules.Cap
 		rules.Always, rules.Uncontrolled = c.always(c.prefixes/2), c.seed%3 == 0
 		again := New(rules, cityDraws())
 		restart := rapid.IntRange(0, windows-1).Draw(rt, "restart")
@@ -50,6 +53,11 @@ func TestTriedReplay(t *testing.T) {
 			}
 			for _, t := range e.tracks {
 				x, _ := e.Explain(t.prefix)
+				if c := x.PacingCap; c != nil && c.Cap > 0 {
+					caps++
+				} else if c != nil && c.Lifted > 0 {
+					lifts++
+				}
 				y, ok := again.Explain(t.prefix)
 				if !ok || !reflect.DeepEqual(x, y) {
 					rt.Fatalf("window %d, restart after %d:\n%s", w, restart, cmp.Diff(x, y))
@@ -57,6 +65,10 @@ func TestTriedReplay(t *testing.T) {
 			}
 		})
 	})
+	t.Logf("%d caps, %d lifted", caps, lifts)
+	if caps == 0 || lifts == 0 {
+		t.Error("no cap, or none that was lifted")
+	}
 }
 
 // stored is a memory after its way through the store.
@@ -77,6 +89,7 @@ func TestTriedOrderOfInput(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c, windows := drawTriedCity(rt)
 		rules := anyTriedRules(rt)
+		c.paced = rules.Cap
 		other := New(rules, cityDraws())
 		c.run(rules, windows, func(w int, e *Engine, in Input, d Decision) {
 			in.Rows = slices.Clone(in.Rows)

@@ -33,6 +33,10 @@ type Rules struct {
 	MaxSelected    int     `yaml:"max_selected" json:"max_selected"`           // prefixes
 	MaxTracked     int     `yaml:"max_tracked" json:"max_tracked"`             // prefixes in memory
 
+	// The pacing cap.
+	Cap       bool   `yaml:"cap" json:"cap"`             // hold treated connections a little above the rate that they have shown to get
+	Treatment string `yaml:"treatment" json:"treatment"` // congestion control of the connections that teach it
+
 	Guards Guards `yaml:"guards" json:"guards"`
 
 	// What the operator knows already.
@@ -101,6 +105,7 @@ func DefaultRules() Rules {
 		MaxNewPerRound:  25,      // prefixes: a ramp; the first plan is not a burst
 		MaxSelected:     500,     // prefixes: limits a fault of the policy to a fraction of the traffic
 		MaxTracked:      200_000, // prefixes: under 200 MB at the worst, so an IPv6 flood cannot grow memory
+		Treatment:       "bbr",
 		Guards:          defaultGuards(),
 		Trial:           DefaultTrial(),
 	}

@@ -68,10 +68,12 @@ func byLevel(r Rules) *Engine {
 //	          start, unknown= starved= frozen default stopped as in Input, events: only
 //	          rounds that have some
 //	explain, rows, json
+//	cap       the pacing cap of a prefix, as explain has it
 //
 // With "trial.on true" among the rules, rows follow the plan: a window line's
 // effect= multiplies the rates and tretrans= sets the retransmitted share while the
-// prefix is under treatment. The first block of each group is the control block.
+// prefix is under treatment; with "cap true", late=NxP50:P95 and capped=NxP50:P95 set the late rates,
+// kB/s, of N uncapped and N capped connections, and cretrans= the share of the latter. The first block of each group is the control block.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/policy", func(t *testing.T, path string) {
 		p := &play{t: t, rules: DefaultRules(), engine: byLevel(DefaultRules()), next: noon}
@@ -90,6 +92,11 @@ func TestScripts(t *testing.T) {
 					return "not tracked\n"
 				}
 				return x.Text()
+			case "cap":
+				x, _ := p.engine.Explain(letter(t, d.CmdArgs[0].Key))
+				var b strings.Builder
+				x.capText(&b)
+				return strings.TrimPrefix(b.String(), "\n")
 			case "json":
 				return p.json(d)
 			case "rows":
@@ -214,6 +221,9 @@ func (p *play) round(args *datadriven.TestData) string {
 		for _, r := range p.rows {
 			r.Start += p.next
 			in.Rows = append(in.Rows, p.asPlanned(r))
+			if capped, ok := p.cappedOf(in.Rows[len(in.Rows)-1]); ok {
+				in.Rows = append(in.Rows, capped)
+			}
 		}
 		d := p.engine.Round(in)
 		p.plan = d.Selection

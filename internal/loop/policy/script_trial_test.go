@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 
@@ -11,6 +12,18 @@ import (
 type treated struct {
 	effect  float64 // on rates; 0 is 1
 	retrans float64 // retransmitted share; 0: as without
+
+	free, capped  late    // with policy.cap, of uncapped and of capped connections
+	cappedRetrans float64 // retransmitted share of the capped
+}
+
+// late are late rates of a window's connections, kB/s.
+type late struct{ n, p50, p95 float64 }
+
+// on gives them to a row.
+func (l late) on(w record.Window, capped bool) record.Window {
+	w.Capped, w.LateConns, w.LateBytesPerS, w.LogGoodputMean = capped, uint32(l.n), [2]float64{1000 * l.p50, 1000 * l.p95}, logOf(1000*l.p50)
+	return w
 }
 
 // firstBlock draws the first block of each group for control, and no prefix for a role.
@@ -47,6 +60,10 @@ func (p *play) start() {
 func (p *play) setTreated(prefix record.Prefix, key, value string) bool {
 	v, err := strconv.ParseFloat(value, 64)
 	u := p.under[prefix]
+	var l late
+	if n, _ := fmt.Sscanf(value, "%gx%g:%g", &l.n, &l.p50, &l.p95); n == 3 {
+		err = nil
+	}
 	switch {
 	case err != nil:
 		return false
@@ -54,6 +71,12 @@ func (p *play) setTreated(prefix record.Prefix, key, value string) bool {
 		u.effect = v
 	case key == "tretrans":
 		u.retrans = v
+	case key == "late":
+		u.free = l
+	case key == "capped":
+		u.capped = l
+	case key == "cretrans":
+		u.cappedRetrans = v
 	default:
 		return false
 	}
@@ -68,6 +91,19 @@ func (p *play) asPlanned(w record.Window) record.Window {
 		return planned(w, p.plan, p.rules.Trial, firstBlock{}, p.under[w.Prefix])
 	}
 	return w
+}
+
+// cappedOf is the row of the capped connections beside a treated one.
+func (p *play) cappedOf(w record.Window) (record.Window, bool) {
+	u := p.under[w.Prefix]
+	for _, s := range p.plan {
+		if s.Prefix == w.Prefix && s.Pace.Cap > 0 && u.capped.n > 0 && w.Cong == "bbr" {
+			w = u.capped.on(w, true)
+			w.EligibleRetransBytes = uint64(u.cappedRetrans * float64(w.EligibleSentBytes))
+			return w, true
+		}
+	}
+	return w, false
 }
 
 func planned(w record.Window, plan []Selected, r Trial, draws Draws, under treated) record.Window {
@@ -104,6 +140,9 @@ func (u treated) apply(w record.Window) record.Window {
 			w.RateBytesPerS[q] *= u.effect
 		}
 		w.LogRateMean += math.Log(u.effect)
+	}
+	if u.free.n > 0 {
+		w = u.free.on(w, false)
 	}
 	if u.retrans > 0 {
 		w.RetransShare = u.retrans

@@ -238,6 +238,9 @@ func (e *Engine) include(d *Decision) {
 		}
 		s := &Selected{Prefix: p, Since: d.RoundStart, Reason: reason, State: StateAlways, Uncontrolled: e.rules.Uncontrolled,
 			Duty: t.standing().duty(), Flap: t.standing().flap(), PerfBytesPerS: t.last}
+		if inPlan {
+			s.Pace = t.chosen.Pace
+		}
 		if e.measuresAlways() {
 			s.From = e.nextBlock(d.RoundStart)
 		}

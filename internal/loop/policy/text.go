@@ -117,6 +117,7 @@ func (x Explanation) Text() string {
 		fmt.Fprintf(&b, "  %s\n", v)
 	}
 	x.experimentText(&b)
+	x.capText(&b)
 	x.historyText(&b)
 	x.windowsText(&b)
 	b.WriteString("\nGuards\n")

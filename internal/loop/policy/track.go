@@ -20,8 +20,9 @@ type track struct {
 	recent  []slot  // by window number modulo the lookback
 	refused string  // the guards that kept it out, as last told in an event
 	chosen  *Selected
-	past    []span // oldest first
-	trial   *trial // beside chosen, with the experiment only
+	past    []span  // oldest first
+	trial   *trial  // beside chosen, with the experiment only
+	paced   []paced // beside chosen, with Rules.Cap only; oldest first
 
 	hitAt [len(remembering)]uint32 // 1 + number of the last known window in which the guard hit; 0: none
 }
@@ -146,6 +147,7 @@ func (t *track) setBack(number, now uint32, r Rules) {
 	t.forgetHits(number)
 	t.past = slices.DeleteFunc(t.past, func(s span) bool { return s.number >= number/uint32(r.lookback()) })
 	t.trial.setBack(int64(number)*r.WindowSeconds, r.Trial.BlockSeconds)
+	t.paced = slices.DeleteFunc(t.paced, func(p paced) bool { return p.window >= number })
 	if t.lastN == 0 || t.lastAt < number {
 		return
 	}
@@ -158,7 +160,7 @@ func (t *track) setBack(number, now uint32, r Rules) {
 
 // clear forgets all measurements, not decisions.
 func (t *track) clear() {
-	t.history, t.recent, t.past = nil, nil, nil
+	t.history, t.recent, t.past, t.paced = nil, nil, nil, nil
 	t.last, t.lastAt, t.lastN = 0, 0, 0
 	t.forgetHits(0)
 	t.trial.setBack(math.MinInt64, 0)

@@ -46,7 +46,9 @@ func (e *Engine) put(t *track, s *Selected) {
 	if t.trial != nil && was.Role == record.ArmNone && (s == nil || s.From != was.From) {
 		e.gone = append(e.gone, t.trial.pairs...)
 	}
-	t.chosen = s
+	if t.chosen = s; s == nil {
+		t.paced = nil
+	}
 	switch {
 	case s == nil || s.From == 0:
 		t.trial = nil
