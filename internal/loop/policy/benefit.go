@@ -68,6 +68,7 @@ type observed struct {
 
 // belief is what is expected of a prefix.
 type belief struct {
+	goodput  bool // that it says so of goodput, not of the rate
 	class    Class
 	gain     float64 // mean of ln gain
 	variance float64
@@ -143,6 +144,11 @@ func pool(list []observed) pooling {
 
 // believe returns the posterior of a prefix that is of a class now.
 func (p pooling) believe(prefix record.Prefix, class Class) belief {
+	return p.given(prefix, class, p.own[prefix])
+}
+
+// given is believe with another estimate in the place of the prefix's own.
+func (p pooling) given(prefix record.Prefix, class Class, instead observed) belief {
 	q := priors[class]
 	within := q.spread * q.spread
 	between := siteSpread * within
@@ -155,7 +161,7 @@ func (p pooling) believe(prefix record.Prefix, class Class) belief {
 	}
 	m = m.blurred(within)
 	if tried {
-		m = m.plus(own.message())
+		m = m.plus(instead.message())
 	}
 	return belief{class: class, gain: m.weighted / m.precision, variance: 1 / m.precision, resent: q.resent}
 }
@@ -184,7 +190,7 @@ func (e *Engine) learn() {
 }
 
 // expects returns what is expected of a prefix: of its class when it was chosen, or of its steady
-// one now. ok is false if neither is known.
+// one now. ok is false if neither is known. Where its own trial knows both outcomes, the worse one counts.
 func (e *Engine) expects(t *track) (b belief, ok bool) {
 	class, _ := t.steady(e.rules)
 	if t.chosen != nil && t.chosen.Class != "" {
@@ -197,11 +203,28 @@ func (e *Engine) expects(t *track) (b belief, ok bool) {
 	if t.trial == nil {
 		return b, true
 	}
-	b.resent = resent(b.resent, t.trial.pairs)
-	if v := t.trial.evidence; t.chosen.Role == record.ArmAA && v.Pairs > 0 {
-		b = b.seeing(observed{t.prefix, class, v.LogRatio, v.Var}) // teaches no other prefix, and ends like theirs
+	b = e.having(t, b, t.trial.evidence)
+	if v := t.trial.goodput; v.Pairs > 0 {
+		if g := e.having(t, b, v); g.gain < b.gain {
+			g.goodput = true
+			b = g
+		}
 	}
+	b.resent = resent(b.resent, t.trial.pairs)
 	return b, true
+}
+
+// having is the belief of a prefix by the evidence of its own trial on one of the outcomes. The other
+// prefixes tell of the rate alone.
+func (e *Engine) having(t *track, b belief, v effect.Evidence) belief {
+	own := observed{t.prefix, b.class, v.LogRatio, v.Var}
+	switch {
+	case v.Pairs == 0:
+		return b
+	case t.chosen.Role == record.ArmAA:
+		return e.pooled.believe(t.prefix, b.class).seeing(own) // teaches no other prefix, and ends like theirs
+	}
+	return e.pooled.given(t.prefix, b.class, own)
 }
 
 // seeing is the belief after a trial that is not pooled.

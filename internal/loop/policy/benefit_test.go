@@ -171,6 +171,33 @@ func TestFutileForAA(t *testing.T) {
 	t.Error("never retired")
 }
 
+// TestFutileByTheWorseOutcome: the rate of a rises by half and its goodput falls by a quarter. The trial
+// ends without evidence of harm, since what is expected is the worse of the two; with the rate alone it goes on.
+func TestFutileByTheWorseOutcome(t *testing.T) {
+	for _, knows := range []bool{true, false} {
+		r := DefaultRules()
+		r.Select = SelectBenefit
+		e := New(r, firstBlock{})
+		said := ""
+		for w := range int64(12 * 5) {
+			row := quiet(noon+300*w, letter(t, "a"), 30, 100_000)
+			row.MinRTTUs, row.SRTTUs, row.EligibleRetransBytes = 60_000, 60_000, row.EligibleSentBytes/50
+			if knows {
+				row.LogGoodputMean, row.LogGoodputVar = 11, 0.4
+			}
+			row = planned(row, e.finish(Decision{}).Selection, r.Trial, firstBlock{}, treated{effect: 1.5, goodput: 0.75})
+			for _, ev := range e.Round(Input{Start: row.Start, RoundStart: row.Start + 300, Rows: []record.Window{row}}).Events {
+				if ev.Kind == EventRetired || ev.Kind == EventDemoted {
+					said = ev.Reason
+				}
+			}
+		}
+		if ends := strings.HasPrefix(said, "hardly worth it any more: goodput x 0."); ends != knows {
+			t.Errorf("goodput known %t: %q", knows, said)
+		}
+	}
+}
+
 // TestByTurnsIsLeftAlone: a path that loses packets one by one all the time is tried; one that is fast and
 // slow by turns besides is not, whatever its class, and says why.
 func TestByTurnsIsLeftAlone(t *testing.T) {

@@ -53,6 +53,9 @@ func (c triedCity) under(i, w int) treated {
 		}
 		return treated{effect: 4}
 	}
+	if i%3 == 0 {
+		return treated{goodput: 0.2}
+	}
 	return treated{}
 }
 
@@ -64,6 +67,9 @@ func (c triedCity) rows(w int, start int64, inPlan []Selected, r Trial, draws Dr
 			continue
 		}
 		base.LogRateMean += rng.NormFloat64() * 0.1
+		if i%2 == 1 || w > 20 { // the others' rows are older at first
+			base.LogGoodputMean, base.LogGoodputVar = base.LogRateMean-0.3+rng.NormFloat64()*0.1, 0.4
+		}
 		own := planned(base, inPlan, r, draws, c.under(i, w))
 		rows = append(rows, own)
 		if rng.IntN(8) == 0 { // a second namespace with another default, or connections switched earlier

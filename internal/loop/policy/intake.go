@@ -29,7 +29,11 @@ func sound(w *record.Window, start int64) bool {
 			return false
 		}
 	}
-	return !math.IsNaN(w.LogRateMean) && math.Abs(w.LogRateMean) <= maxLogRate && w.LogRateVar >= 0 && w.LogRateVar <= maxLogRate*maxLogRate
+	return soundLog(w.LogRateMean, w.LogRateVar) && soundLog(w.LogGoodputMean, w.LogGoodputVar)
+}
+
+func soundLog(mean, variance float64) bool {
+	return !math.IsNaN(mean) && math.Abs(mean) <= maxLogRate && variance >= 0 && variance <= maxLogRate*maxLogRate
 }
 
 // maxLogRate is beyond ln of every float32 rate, the denormal ones included.
@@ -49,7 +53,8 @@ func compareRows(a, b *record.Window) int {
 		cmp.Compare(a.RetransShare, b.RetransShare), cmp.Compare(a.RwndShare, b.RwndShare), cmp.Compare(a.BusyShare, b.BusyShare),
 		record.CompareBool(a.Carryover, b.Carryover), record.CompareBool(a.Washout, b.Washout),
 		cmp.Compare(a.LogRateMean, b.LogRateMean), cmp.Compare(a.LogRateVar, b.LogRateVar),
-		cmp.Compare(a.EligibleSentBytes, b.EligibleSentBytes), cmp.Compare(a.EligibleRetransBytes, b.EligibleRetransBytes))
+		cmp.Compare(a.EligibleSentBytes, b.EligibleSentBytes), cmp.Compare(a.EligibleRetransBytes, b.EligibleRetransBytes),
+		cmp.Compare(a.LogGoodputMean, b.LogGoodputMean), cmp.Compare(a.LogGoodputVar, b.LogGoodputVar), cmp.Compare(a.Episodes, b.Episodes))
 }
 
 // sightings groups the rows of one window by prefix, in order; unsound counts the rows

@@ -115,8 +115,12 @@ func (e *Engine) futile(t *track) (why string, yes bool) {
 // text says what is expected.
 func (b belief) text() string {
 	sd := math.Sqrt(b.variance)
-	return fmt.Sprintf("rate x %.2f expected (%.2f to %.2f) for %s more retransmitted, worth a trial with a probability of %s",
-		math.Exp(b.gain), math.Exp(b.gain-1.96*sd), math.Exp(b.gain+1.96*sd), percent(b.resent, 1), percent(b.exceeds(worthTrying), 0))
+	outcome := "rate"
+	if b.goodput {
+		outcome = "goodput"
+	}
+	return fmt.Sprintf("%s x %.2f expected (%.2f to %.2f) for %s more retransmitted, worth a trial with a probability of %s",
+		outcome, math.Exp(b.gain), math.Exp(b.gain-1.96*sd), math.Exp(b.gain+1.96*sd), percent(b.resent, 1), percent(b.exceeds(worthTrying), 0))
 }
 
 // promiseText says why a prefix is tried.

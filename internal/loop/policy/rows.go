@@ -28,6 +28,10 @@ type Row struct {
 	MinRTTUs     float64 `json:"min_rtt_us"`
 	RetransShare float64 `json:"retrans_share"`
 	Signature    Class   `json:"signature,omitempty"` // absent: not known
+
+	// What its pairs show, treatment over control; 0 below two pairs.
+	Rate    float64 `json:"rate_ratio,omitempty"`
+	Goodput float64 `json:"goodput_ratio,omitempty"` // over busy time
 }
 
 // WindowsToDecide returns how many known windows the first network still lacks before
@@ -56,6 +60,10 @@ func (e *Engine) Rows() []Row {
 		}
 		if t.chosen != nil {
 			rows[i].Since = t.chosen.Since
+		}
+		if t.trial != nil {
+			rows[i].Rate, _, _ = ratioOf(t.trial.evidence)
+			rows[i].Goodput, _, _ = ratioOf(t.trial.goodput)
 		}
 		if t.lastN > 0 {
 			rows[i].PerfStart = e.start(t.lastAt)

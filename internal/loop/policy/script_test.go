@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -70,8 +71,8 @@ func byLevel(r Rules) *Engine {
 //	explain, rows, json
 //
 // With "trial.on true" among the rules, rows follow the plan: a window line's
-// effect= multiplies the rates and tretrans= sets the retransmitted share while the
-// prefix is under treatment. The first block of each group is the control block.
+// effect= multiplies the rates, tgoodput= goodput where it is not the same, and tretrans= sets
+// the retransmitted share while the prefix is under treatment. The first block of each group is the control block.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/policy", func(t *testing.T, path string) {
 		p := &play{t: t, rules: DefaultRules(), engine: byLevel(DefaultRules()), next: noon}
@@ -179,6 +180,8 @@ func (p *play) set(row *record.Window, kv string) {
 		row.MinRTTUs, row.SRTTUs = 1000*v, 1000*v
 	case "retrans":
 		row.RetransShare = v
+	case "goodput": // kB/s over busy time
+		row.LogGoodputMean, row.LogGoodputVar = math.Log(1000*v), row.LogRateVar
 	case "rwnd":
 		row.RwndShare = v
 	case "busy":

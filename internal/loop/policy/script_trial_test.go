@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -10,6 +11,7 @@ import (
 // treated is what treatment does to a prefix of a script.
 type treated struct {
 	effect  float64 // on rates; 0 is 1
+	goodput float64 // on goodput over busy time; 0: as on rates
 	retrans float64 // retransmitted share; 0: as without
 }
 
@@ -52,6 +54,8 @@ func (p *play) setTreated(prefix record.Prefix, key, value string) bool {
 		return false
 	case key == "effect":
 		u.effect = v
+	case key == "tgoodput":
+		u.goodput = v
 	case key == "tretrans":
 		u.retrans = v
 	default:
@@ -104,6 +108,9 @@ func (u treated) apply(w record.Window) record.Window {
 			w.RateBytesPerS[q] *= u.effect
 		}
 		w.LogRateMean += math.Log(u.effect)
+	}
+	if on := cmp.Or(u.goodput, u.effect); on > 0 && w.LogGoodputMean != 0 {
+		w.LogGoodputMean += math.Log(on)
 	}
 	if u.retrans > 0 {
 		w.RetransShare = u.retrans

@@ -153,7 +153,7 @@ func (e *Engine) verdictAlways(t *track) []string {
 		return append(v, "One block in each group is a control block.")
 	}
 	v = append(v, fmt.Sprintf("Treated in %d of %d blocks: %s.", e.rules.Trial.GroupPromoted-1, e.rules.Trial.GroupPromoted, effectText(t.trial.evidence)))
-	if t.trial.evidence.LogEHarm >= needed {
+	if t.trial.shown().LogEHarm() >= needed {
 		v = append(v, "The treatment is shown to harm it: take it off treatment.always.")
 	}
 	return v
