@@ -31,7 +31,9 @@ type Engine struct {
 	noise   effect.Noise  // as last estimated
 	goodput effect.Noise  // the same of goodput
 	loss    effect.Loss   // the same
-	pooled  pooling       // what trials say, with selection by benefit
+
+	pooled   pooling  // what trials say, with selection by benefit
+	networks Networks // nil: none has a name
 }
 
 // round is what a window was for all prefixes.

@@ -95,7 +95,7 @@ func (e *Engine) explain(t *track) Explanation {
 	x := Explanation{
 		Prefix: t.prefix, RoundStart: e.start(e.now) + e.rules.WindowSeconds,
 		Known: s.known, InGroup: s.in, Changes: s.changes, Duty: s.duty(), Flap: s.flap(),
-		BoundaryOnly: e.boundaryOnly(t), Windows: e.windows(t), Pool: p.finite(), Signature: t.signature(e.now, e.rules), Guards: e.guards(t, p), Thresholds: e.thresholds(t),
+		BoundaryOnly: e.boundaryOnly(t), Windows: e.windows(t), Pool: p.finite(), Signature: e.signature(t, p), Guards: e.guards(t, p), Thresholds: e.thresholds(t),
 	}
 	if t.lastN > 0 {
 		x.PerfBytesPerS, x.PerfStart = t.last, e.start(t.lastAt)

@@ -13,6 +13,7 @@ type Row struct {
 	State  State         `json:"state"`
 	Guard  string        `json:"guard,omitempty"`        // names of the guards that would keep it out
 	Since  int64         `json:"since_unix_s,omitempty"` // selected since, Unix seconds
+	Why    string        `json:"why,omitempty"`          // the first sentence of its Explanation
 
 	PerfBytesPerS float64 `json:"performance_bytes_per_s"` // last known control performance; 0: none
 	PerfStart     int64   `json:"performance_window_start_unix_s,omitempty"`
@@ -54,8 +55,9 @@ func (e *Engine) Rows() []Row {
 		guard := hits(e.guards(t, p))
 		rows[i] = Row{Prefix: t.prefix, State: e.state(t, guard), Guard: guard,
 			PerfBytesPerS: t.last, Conns: int(t.lastN),
+			Why:   e.verdict(t, s)[0],
 			Known: s.known, Duty: s.duty(), Flap: s.flap(), MinRTTUs: p.MinRTTUs, RetransShare: p.RetransShare}
-		if s := t.signature(e.now, e.rules); s != nil {
+		if s := e.signature(t, p); s != nil {
 			rows[i].Signature = s.Class
 		}
 		if t.chosen != nil {

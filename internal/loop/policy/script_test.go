@@ -68,6 +68,7 @@ func byLevel(r Rules) *Engine {
 //	round     runs them; times= rounds, skip= windows missed before, start= an absolute
 //	          start, unknown= starved= frozen default stopped as in Input, events: only
 //	          rounds that have some
+//	names     lines "letter name": the networks of the prefixes
 //	explain, rows, json
 //
 // With "trial.on true" among the rules, rows follow the plan: a window line's
@@ -83,6 +84,9 @@ func TestScripts(t *testing.T) {
 				return p.setRules(d)
 			case "window":
 				return p.window(d)
+			case "names":
+				p.engine.Name(p.names(d))
+				return ""
 			case "round":
 				return p.round(d)
 			case "explain":
@@ -122,6 +126,20 @@ func (p *play) setRules(d *datadriven.TestData) string {
 	}
 	p.start()
 	return "ok\n"
+}
+
+// called is what prefixes are called.
+type called map[record.Prefix]string
+
+func (c called) Of(p record.Prefix) string { return c[p] }
+
+func (p *play) names(d *datadriven.TestData) called {
+	c := called{}
+	for _, line := range strings.Split(d.Input, "\n") {
+		who, name, _ := strings.Cut(line, " ")
+		c[letter(p.t, who)] = name
+	}
+	return c
 }
 
 func reversed(s []string) []string {
@@ -180,6 +198,8 @@ func (p *play) set(row *record.Window, kv string) {
 		row.MinRTTUs, row.SRTTUs = 1000*v, 1000*v
 	case "retrans":
 		row.RetransShare = v
+	case "episodes":
+		row.Episodes = uint64(v)
 	case "goodput": // kB/s over busy time
 		row.LogGoodputMean, row.LogGoodputVar = math.Log(1000*v), row.LogRateVar
 	case "rwnd":

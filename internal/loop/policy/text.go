@@ -47,8 +47,12 @@ func (e *Engine) valueText(g Guard, t *track, p Pool) string {
 	case g.Name == GuardBusy:
 		return fmt.Sprintf("busy sending for %s of the time (limit: at least %s)", percent(g.Value, 1), percent(g.Limit, 1))
 	}
-	return fmt.Sprintf("rate p80/p20 %.2f (flat up to %.2f), %s retransmitted (from %s), bursts %.1f (from %.1f)",
+	text := fmt.Sprintf("rate p80/p20 %.2f (flat up to %.2f), %s retransmitted (from %s), bursts %.1f (from %.1f)",
 		p.Spread, r.PolicerSpread, percent(p.RetransShare, 1), percent(r.PolicerRetransShare, 1), finite(p.Burst), r.PolicerBurst)
+	if g.State == GuardOff {
+		text += "; a class of the signature, no guard, with select: benefit"
+	}
+	return text
 }
 
 func (e *Engine) neverText(t *track) string {

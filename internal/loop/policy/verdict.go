@@ -36,7 +36,7 @@ func (e *Engine) verdictPromise(t *track) []string {
 	if why := e.unpromising(t); why != "" {
 		return []string{why}
 	}
-	c, _ := e.promising(t)
+	c, _ := e.promising(t, e.networkOf(t))
 	return []string{"Worth a trial: " + e.promiseText(c) + ".", e.delay(t)}
 }
 
