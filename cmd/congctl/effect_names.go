@@ -9,6 +9,8 @@ import (
 	"github.com/congctl/congctl/internal/goodput/network"
 	"github.com/congctl/congctl/internal/goodput/store/asn"
 	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/controller"
+	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -27,6 +29,24 @@ func groupingOf(cfg config.Config, by string, b *comparison.Builder) (g comparis
 		g.Of, done, err = namesOf(cfg)
 	}
 	return g, done, err
+}
+
+// named are names by a function.
+type named func(record.Prefix) string
+
+func (of named) Of(p record.Prefix) string { return of(p) }
+
+// withNames adds the names that selection by benefit pools trials by, if any are configured; done
+// closes them.
+func withNames(o controller.Options, cfg config.Config) (controller.Options, func() error, error) {
+	if o.Rules.Select != policy.SelectBenefit || cfg.Names.Networks == "" && cfg.Names.ASN == "" {
+		return o, func() error { return nil }, nil
+	}
+	of, done, err := namesOf(cfg)
+	if err == nil {
+		o.Networks = named(of)
+	}
+	return o, done, err
 }
 
 // namesOf looks in the file of networks first, then in the database of autonomous systems.

@@ -149,7 +149,11 @@ func (u *up) openStore(ctx context.Context) error {
 }
 
 func (u *up) openController(ctx context.Context) (err error) {
-	o := optionsOf(u.cfg, u.rules)
+	o, done, err := withNames(optionsOf(u.cfg, u.rules), u.cfg)
+	if err != nil {
+		return err
+	}
+	u.later(done)
 	u.controller, err = controller.New(ctx, o, u.store, u.log, time.Now)
 	return err
 }

@@ -44,11 +44,15 @@ func withStored(ctx context.Context, cfg config.Config, fn func(control.View) er
 		if err != nil {
 			return err
 		}
-		v, err := controller.Stored(ctx, s, optionsOf(cfg, rules), version, time.Now)
+		o, done, err := withNames(optionsOf(cfg, rules), cfg)
 		if err != nil {
 			return err
 		}
-		return fn(v)
+		v, err := controller.Stored(ctx, s, o, version, time.Now)
+		if err == nil {
+			err = fn(v)
+		}
+		return errors.Join(err, done())
 	})
 }
 

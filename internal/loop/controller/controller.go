@@ -27,6 +27,7 @@ type Options struct {
 	HoldoutPermille, AAPermille int
 	Treatment                   string
 	MinBytes                    uint64
+	Networks                    policy.Networks // names to pool trials by; nil for none
 }
 
 // planLife is how many windows a plan lives. A dead controller leaves a treatment in

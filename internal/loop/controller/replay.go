@@ -49,7 +49,9 @@ func (o Options) shares() (holdout, aa int) {
 // engine makes an engine that knows no prefix.
 func (o Options) engine(salt []byte) *policy.Engine {
 	holdout, aa := o.shares()
-	return policy.New(o.Rules, plan.NewDraws(salt, holdout, aa))
+	e := policy.New(o.Rules, plan.NewDraws(salt, holdout, aa))
+	e.Name(o.Networks)
+	return e
 }
 
 // Replay rebuilds an engine's state by running the stored windows through it,

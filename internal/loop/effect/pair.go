@@ -68,37 +68,48 @@ type Block struct {
 	N               int     // connections
 	MeanLog, VarLog float64 // of ln(delivery rate in bytes/s)
 
+	Goodput Moments // the second outcome, over those of the rows that know it
+
 	SentBytes, RetransBytes uint64  // of the same connections; sent includes retransmitted
 	SRTTUs, MinRTTUs        float64 // of the same connections; joined, a mean weighted by N
 }
 
+// Moments are of the logarithm of an outcome over connections; the variance is as VarLog is.
+type Moments struct {
+	N         int
+	Mean, Var float64
+}
+
+func (m Moments) join(o Moments) Moments {
+	if m.N == 0 || o.N == 0 {
+		return Moments{m.N + o.N, m.Mean + o.Mean, m.Var + o.Var} // the other's: those of none are 0
+	}
+	n := m.N + o.N
+	share := float64(o.N) / float64(n)
+	apart := o.Mean - m.Mean
+	return Moments{n, m.Mean + apart*share, m.Var*(1-share) + o.Var*share + apart*apart*share*(1-share)}
+}
+
 // BlockOf returns what a window's row adds to its block.
 func BlockOf(w *record.Window) Block {
-	return Block{N: int(w.Eligible), MeanLog: w.LogRateMean, VarLog: w.LogRateVar,
+	b := Block{N: int(w.Eligible), MeanLog: w.LogRateMean, VarLog: w.LogRateVar,
 		SentBytes: w.EligibleSentBytes, RetransBytes: w.EligibleRetransBytes, SRTTUs: w.SRTTUs, MinRTTUs: w.MinRTTUs}
+	if w.LogGoodputMean != 0 || w.LogGoodputVar != 0 {
+		b.Goodput = Moments{b.N, w.LogGoodputMean, w.LogGoodputVar}
+	}
+	return b
 }
 
 // Join returns two sets of connections of a block as one.
 func (b Block) Join(o Block) Block {
-	b.SentBytes += o.SentBytes
-	b.RetransBytes += o.RetransBytes
-	if o.N == 0 {
-		return b
+	m := Moments{b.N, b.MeanLog, b.VarLog}.join(Moments{o.N, o.MeanLog, o.VarLog})
+	j := Block{N: m.N, MeanLog: m.Mean, VarLog: m.Var, Goodput: b.Goodput.join(o.Goodput),
+		SentBytes: b.SentBytes + o.SentBytes, RetransBytes: b.RetransBytes + o.RetransBytes, SRTTUs: b.SRTTUs, MinRTTUs: b.MinRTTUs}
+	if o.N > 0 {
+		share := float64(o.N) / float64(m.N)
+		j.SRTTUs, j.MinRTTUs = b.SRTTUs*(1-share)+o.SRTTUs*share, b.MinRTTUs*(1-share)+o.MinRTTUs*share
 	}
-	if b.N == 0 {
-		o.SentBytes, o.RetransBytes = b.SentBytes, b.RetransBytes
-		return o
-	}
-	n := b.N + o.N
-	share := float64(o.N) / float64(n)
-	apart := o.MeanLog - b.MeanLog
-	return Block{
-		N: n, MeanLog: b.MeanLog + apart*share,
-		VarLog:    b.VarLog*(1-share) + o.VarLog*share + apart*apart*share*(1-share),
-		SentBytes: b.SentBytes, RetransBytes: b.RetransBytes,
-		SRTTUs:   b.SRTTUs*(1-share) + o.SRTTUs*share,
-		MinRTTUs: b.MinRTTUs*(1-share) + o.MinRTTUs*share,
-	}
+	return j
 }
 
 // RetransShare returns retransmitted bytes over sent bytes, 0..1; 0 if nothing was sent.

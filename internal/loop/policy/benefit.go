@@ -13,17 +13,17 @@ import (
 
 // Benefit: what the treatment is expected to do to a prefix, before and while it is tried. What
 // the lab measured for its class is the start, and each trial here corrects it, for prefixes of the
-// class and most for those of its site:
+// class and most for those of its network:
 //
-//	class   theta ~ N(mean, unsure^2)          what a switch to BBR gained, ln of the rate
-//	site    phi   ~ N(theta, spread^2 / 4)     site: /20 of IPv4, /48 of IPv6
-//	prefix  gamma ~ N(phi, spread^2)
-//	trial   d     ~ N(gamma, var)              the estimate of its pairs
+//	class    theta ~ N(mean, unsure^2)          what a switch to BBR gained, ln of the rate
+//	network  phi   ~ N(theta, spread^2 / 4)     by name, else the site: /20 of IPv4, /48 of IPv6
+//	prefix   gamma ~ N(phi, spread^2)
+//	trial    d     ~ N(gamma, var)              the estimate of its pairs
 //
 //	utility U = gamma - price * (what is retransmitted in addition, a share)
 //
 // All is normal, so the posterior has a closed form: a message of precision from each prefix to
-// its site and from each site to its class, without its own on the way back. If the lab's numbers
+// its network and from each network to its class, without its own on the way back. If the lab's numbers
 // are wrong for the clients here, the trials outweigh them.
 //
 // Source: Gelman and others, Bayesian Data Analysis (2013), 5.4; Pearl, Probabilistic Reasoning
@@ -38,15 +38,16 @@ type prior struct {
 // priors are of 115 paths of the lab, a switch at 100 kB, responses of 0.15 to 3 MB (docs/policy.md,
 // "Signature"). Means are shrunk, and spreads those that noise leaves.
 var priors = map[Class]prior{
-	ClassSingle: {0.73, 0.07, 0.41, 0.08},
-	ClassMixed:  {0.13, 0.07, 0.20, 0.07},
-	ClassBursts: {0.00, 0.06, 0.06, 0.06},
-	ClassQueue:  {0.02, 0.06, 0.06, 0.05},
-	ClassClean:  {0.01, 0.06, 0.06, 0.00},
+	ClassSingle:  {0.73, 0.07, 0.41, 0.08},
+	ClassMixed:   {0.13, 0.07, 0.20, 0.07},
+	ClassBursts:  {0.00, 0.06, 0.06, 0.06},
+	ClassPolicer: {0.00, 0.06, 0.06, 0.05}, // without a pacing cap
+	ClassQueue:   {0.02, 0.06, 0.06, 0.05},
+	ClassClean:   {0.01, 0.06, 0.06, 0.00},
 }
 
 const (
-	siteSpread   = 0.25 // of the variance between prefixes of a class: that between its sites
+	netSpread    = 0.25 // of the variance between prefixes of a class: that between its networks
 	price        = 1.0  // ln rate for a share of 1 resent: 10 points more cost as much as 10 % of the rate
 	resentWeight = 2    // pairs that the lab's share counts as, beside a prefix's own
 	endedVar     = 0.05 // added to the variance of a trial that ended: paths change
@@ -61,6 +62,7 @@ var (
 // observed is what a trial says of its prefix.
 type observed struct {
 	prefix   record.Prefix
+	network  string // "" if it has no name
 	class    Class
 	estimate float64 // ln gain
 	variance float64
@@ -68,6 +70,7 @@ type observed struct {
 
 // belief is what is expected of a prefix.
 type belief struct {
+	goodput  bool // that it says so of goodput, not of the rate
 	class    Class
 	gain     float64 // mean of ln gain
 	variance float64
@@ -102,60 +105,103 @@ func (m message) blurred(variance float64) message {
 
 func (o observed) message() message { return message{1 / o.variance, o.estimate / o.variance} }
 
-// siteClass is a site as far as its prefixes of one class go.
-type siteClass struct {
-	site  record.Prefix
+// Networks names client networks by their operator: a name of the operator's file, or an autonomous
+// system. Of returns "" for none.
+type Networks interface {
+	Of(record.Prefix) string
+}
+
+// Name gives the engine names for the prefixes that it selects from now on. What was tried is pooled
+// under the name that it was selected with, which is stored with it: a replay needs no names.
+func (e *Engine) Name(n Networks) { e.networks = n }
+
+// networkOf returns the name under which a prefix is pooled.
+func (e *Engine) networkOf(t *track) string {
+	switch {
+	case t.chosen != nil:
+		return t.chosen.Network
+	case e.networks == nil:
+		return ""
+	}
+	return e.networks.Of(t.prefix)
+}
+
+// group is a network as far as its prefixes of one class go.
+type group struct {
+	name  string
+	site  record.Prefix // where it has no name
 	class Class
+}
+
+func groupOf(p record.Prefix, name string, class Class) group {
+	if name != "" {
+		return group{name: name, class: class}
+	}
+	return group{site: p.Site(), class: class}
+}
+
+// learnt is what the trials of a network or class say.
+type learnt struct {
+	message
+	trials, gained int // those above worthTrying
+}
+
+func (l learnt) plus(m message, trials, gained int) learnt {
+	return learnt{l.message.plus(m), l.trials + trials, l.gained + gained}
 }
 
 // pooling is all that trials say.
 type pooling struct {
-	sites   map[siteClass]message
-	classes map[Class]message
-	trials  map[Class][2]int // of a class, and of them those above worthTrying
+	groups  map[group]learnt
+	classes map[Class]learnt
 	own     map[record.Prefix]observed
 }
 
 // pool sums up trials, in the order of the list.
 func pool(list []observed) pooling {
-	p := pooling{map[siteClass]message{}, map[Class]message{}, map[Class][2]int{}, map[record.Prefix]observed{}}
-	var order []siteClass
+	p := pooling{map[group]learnt{}, map[Class]learnt{}, map[record.Prefix]observed{}}
+	var order []group
 	for _, o := range list {
-		k := siteClass{o.prefix.Site(), o.class}
-		if _, ok := p.sites[k]; !ok {
+		k := groupOf(o.prefix, o.network, o.class)
+		if _, ok := p.groups[k]; !ok {
 			order = append(order, k)
 		}
-		spread := priors[o.class].spread
-		p.sites[k] = p.sites[k].plus(o.message().blurred(spread * spread))
-		n := p.trials[o.class]
-		n[0]++
+		spread, gained := priors[o.class].spread, 0
 		if o.estimate > worthTrying {
-			n[1]++
+			gained = 1
 		}
-		p.trials[o.class], p.own[o.prefix] = n, o
+		p.groups[k] = p.groups[k].plus(o.message().blurred(spread*spread), 1, gained)
+		p.own[o.prefix] = o
 	}
 	for _, k := range order {
-		spread := priors[k.class].spread
-		p.classes[k.class] = p.classes[k.class].plus(p.sites[k].blurred(siteSpread * spread * spread))
+		spread, g := priors[k.class].spread, p.groups[k]
+		p.classes[k.class] = p.classes[k.class].plus(g.blurred(netSpread*spread*spread), g.trials, g.gained)
 	}
 	return p
 }
 
 // believe returns the posterior of a prefix that is of a class now.
-func (p pooling) believe(prefix record.Prefix, class Class) belief {
+func (p pooling) believe(prefix record.Prefix, network string, class Class) belief {
+	return p.given(prefix, network, class, p.own[prefix])
+}
+
+// given is believe with another estimate in the place of the prefix's own.
+func (p pooling) given(prefix record.Prefix, network string, class Class, instead observed) belief {
 	q := priors[class]
 	within := q.spread * q.spread
-	between := siteSpread * within
+	between := netSpread * within
 	own, tried := p.own[prefix]
-	tried = tried && own.class == class
-	site := p.sites[siteClass{prefix.Site(), class}]
-	m := message{1 / (q.unsure * q.unsure), q.mean / (q.unsure * q.unsure)}.plus(p.classes[class]).minus(site.blurred(between)).blurred(between).plus(site)
+	if tried = tried && own.class == class; tried {
+		network = own.network
+	}
+	g := p.groups[groupOf(prefix, network, class)].message
+	m := message{1 / (q.unsure * q.unsure), q.mean / (q.unsure * q.unsure)}.plus(p.classes[class].message).minus(g.blurred(between)).blurred(between).plus(g)
 	if tried {
 		m = m.minus(own.message().blurred(within))
 	}
 	m = m.blurred(within)
 	if tried {
-		m = m.plus(own.message())
+		m = m.plus(instead.message())
 	}
 	return belief{class: class, gain: m.weighted / m.precision, variance: 1 / m.precision, resent: q.resent}
 }
@@ -171,21 +217,21 @@ func (e *Engine) learn() {
 			continue
 		}
 		if v := t.trial.evidence; v.Pairs > 0 {
-			list = append(list, observed{t.prefix, t.chosen.Class, v.LogRatio, v.Var})
+			list = append(list, observed{t.prefix, t.chosen.Network, t.chosen.Class, v.LogRatio, v.Var})
 		}
 	}
 	ended := slices.SortedFunc(maps.Values(e.cooling), func(a, b Cooling) int { return cmp.Compare(a.Prefix, b.Prefix) })
 	for _, c := range ended {
 		if c.Class != "" && c.Var > 0 {
-			list = append(list, observed{c.Prefix, c.Class, c.LogRatio, c.Var + endedVar})
+			list = append(list, observed{c.Prefix, c.Network, c.Class, c.LogRatio, c.Var + endedVar})
 		}
 	}
 	e.pooled = pool(list)
 }
 
-// expects returns what is expected of a prefix: of its class when it was chosen, or of its steady
-// one now. ok is false if neither is known.
-func (e *Engine) expects(t *track) (b belief, ok bool) {
+// expects returns what is expected of a prefix of a network: of its class when it was chosen, or of its steady
+// one now. ok is false if neither is known. Where its own trial knows both outcomes, the worse one counts.
+func (e *Engine) expects(t *track, network string) (b belief, ok bool) {
 	class, _ := t.steady(e.rules)
 	if t.chosen != nil && t.chosen.Class != "" {
 		class = t.chosen.Class
@@ -193,15 +239,30 @@ func (e *Engine) expects(t *track) (b belief, ok bool) {
 	if class == "" {
 		return b, false
 	}
-	b = e.pooled.believe(t.prefix, class)
+	b = e.pooled.believe(t.prefix, network, class)
 	if t.trial == nil {
 		return b, true
 	}
-	b.resent = resent(b.resent, t.trial.pairs)
-	if v := t.trial.evidence; t.chosen.Role == record.ArmAA && v.Pairs > 0 {
-		b = b.seeing(observed{t.prefix, class, v.LogRatio, v.Var}) // teaches no other prefix, and ends like theirs
+	rate, goodput := e.having(t, b, t.trial.evidence), e.having(t, b, t.trial.goodput)
+	if b = rate; t.trial.goodput.Pairs > 0 && goodput.gain < rate.gain {
+		b = goodput
+		b.goodput = true
 	}
+	b.resent = resent(b.resent, t.trial.pairs)
 	return b, true
+}
+
+// having is the belief of a prefix by the evidence of its own trial on one of the outcomes. The other
+// prefixes tell of the rate alone.
+func (e *Engine) having(t *track, b belief, v effect.Evidence) belief {
+	own := observed{t.prefix, t.chosen.Network, b.class, v.LogRatio, v.Var}
+	switch {
+	case v.Pairs == 0:
+		return b
+	case t.chosen.Role == record.ArmAA:
+		return b.seeing(own) // teaches no other prefix, and ends like theirs
+	}
+	return e.pooled.given(t.prefix, t.chosen.Network, b.class, own)
 }
 
 // seeing is the belief after a trial that is not pooled.

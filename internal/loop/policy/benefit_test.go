@@ -11,31 +11,39 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// posterior is the oracle of pooling: the joint normal distribution of a class, its sites and its
+// posterior is the oracle of pooling: the joint normal distribution of a class, its networks and its
 // prefixes, as a system of linear equations that is solved twice, for the mean and the variance of
 // a prefix.
-func posterior(list []observed, prefix record.Prefix, class Class) (mean, variance float64) {
+func posterior(list []observed, prefix record.Prefix, network string, class Class) (mean, variance float64) {
 	q := priors[class]
-	at := map[record.Prefix]int{} // of sites and prefixes; 0 is the class
+	at := map[string]int{} // of networks and prefixes; 0 is the class
 	n := 1
-	place := func(p record.Prefix) int {
-		if _, ok := at[p]; !ok {
-			at[p] = n
+	place := func(name string) int {
+		if _, ok := at[name]; !ok {
+			at[name] = n
 			n++
 		}
-		return at[p]
+		return at[name]
 	}
 	type link struct{ from, to int }
 	links := map[link]float64{}
 	within := q.spread * q.spread
-	join := func(p record.Prefix) int {
-		site := place(p.Site() | 1) // no site has that bit, and a prefix differs from it
-		links[link{0, site}] = 1 / (siteSpread * within)
-		i := place(p)
-		links[link{site, i}] = 1 / within
+	join := func(p record.Prefix, network string) int {
+		if network == "" {
+			network = "site of " + p.Site().String()
+		}
+		middle := place(network)
+		links[link{0, middle}] = 1 / (netSpread * within)
+		i := place("prefix " + p.String())
+		links[link{middle, i}] = 1 / within
 		return i
 	}
-	target := join(prefix)
+	for _, o := range list {
+		if o.prefix == prefix && o.class == class {
+			network = o.network // the one that it was tried in
+		}
+	}
+	target := join(prefix, network)
 	type point struct {
 		i    int
 		d, p float64
@@ -43,7 +51,7 @@ func posterior(list []observed, prefix record.Prefix, class Class) (mean, varian
 	points := []point{{0, q.mean, 1 / (q.unsure * q.unsure)}}
 	for _, o := range list {
 		if o.class == class {
-			points = append(points, point{join(o.prefix), o.estimate, 1 / o.variance})
+			points = append(points, point{join(o.prefix, o.network), o.estimate, 1 / o.variance})
 		}
 	}
 	matrix := func() [][]float64 {
@@ -92,23 +100,25 @@ func solve(a [][]float64, b []float64) []float64 {
 }
 
 // TestPoolingIsThePosterior compares the closed form with the joint distribution, for prefixes
-// with and without trials of their own, alone in their site and not.
+// with and without trials of their own and a name, alone in their network and not.
 func TestPoolingIsThePosterior(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
+	names := []string{"", "cable", "mobile"}
 	for range 200 {
 		var list []observed
 		for i := range r.IntN(9) {
 			p, _ := record.ParsePrefix([]string{"198.18.0.0/24", "198.18.1.0/24", "198.18.2.0/24", "198.18.16.0/24", "198.18.17.0/24", "198.19.0.0/24",
 				"2001:db8::/56", "2001:db8:0:100::/56", "2001:db8:1::/56"}[i])
 			class := Classes[r.IntN(2)]
-			list = append(list, observed{p, class, r.NormFloat64(), 0.01 + r.Float64()})
+			list = append(list, observed{p, names[r.IntN(3)], class, r.NormFloat64(), 0.01 + r.Float64()})
 		}
 		pooled := pool(list)
 		for _, name := range []string{"198.18.0.0/24", "198.18.3.0/24", "198.18.17.0/24", "203.0.113.0/24", "2001:db8::/56"} {
 			p, _ := record.ParsePrefix(name)
 			for _, class := range Classes[:3] {
-				b := pooled.believe(p, class)
-				mean, variance := posterior(list, p, class)
+				network := names[r.IntN(3)]
+				b := pooled.believe(p, network, class)
+				mean, variance := posterior(list, p, network, class)
 				if math.Abs(b.gain-mean) > 1e-9 || math.Abs(b.variance-variance) > 1e-9 {
 					t.Fatalf("%v, %s of %s: %+v, want %.6f and %.6f", list, name, class, b, mean, variance)
 				}
@@ -121,7 +131,7 @@ func TestPoolingIsThePosterior(t *testing.T) {
 // is what is believed; one in its site moves it more than one elsewhere.
 func TestBelief(t *testing.T) {
 	at := func(s string) record.Prefix { p, _ := record.ParsePrefix(s); return p }
-	none := pool(nil).believe(at("198.18.0.0/24"), ClassSingle)
+	none := pool(nil).believe(at("198.18.0.0/24"), "", ClassSingle)
 	want := 0.07*0.07 + 1.25*0.41*0.41
 	if none.gain != 0.73 || math.Abs(none.variance-want) > 1e-12 || math.Abs(none.utility()-0.65) > 1e-12 {
 		t.Errorf("without trials: %+v, want a variance of %.4f", none, want)
@@ -130,18 +140,18 @@ func TestBelief(t *testing.T) {
 	if p := none.exceeds(worthTrying); math.Abs(p-0.884) > 0.001 {
 		t.Errorf("worth a trial with %.4f", p)
 	}
-	p := pool([]observed{{at("198.18.0.0/24"), ClassSingle, 2, 1e-9}})
-	if b := p.believe(at("198.18.0.0/24"), ClassSingle); math.Abs(b.gain-2) > 1e-6 || b.variance > 1e-8 {
+	p := pool([]observed{{at("198.18.0.0/24"), "", ClassSingle, 2, 1e-9}})
+	if b := p.believe(at("198.18.0.0/24"), "", ClassSingle); math.Abs(b.gain-2) > 1e-6 || b.variance > 1e-8 {
 		t.Errorf("a trial of its own: %+v", b)
 	}
 	if b := none.seeing(observed{variance: none.variance, estimate: 0}); math.Abs(b.gain-0.365) > 1e-12 || math.Abs(b.variance-want/2) > 1e-12 {
 		t.Errorf("as sure of nothing as of the prior: %+v", b)
 	}
-	site, elsewhere := p.believe(at("198.18.1.0/24"), ClassSingle).gain, p.believe(at("198.19.1.0/24"), ClassSingle).gain
+	site, elsewhere := p.believe(at("198.18.1.0/24"), "", ClassSingle).gain, p.believe(at("198.19.1.0/24"), "", ClassSingle).gain
 	if !(2 > site && site > elsewhere && elsewhere > 0.73) {
 		t.Errorf("in its site %.3f, elsewhere %.3f", site, elsewhere)
 	}
-	if b := p.believe(at("198.18.1.0/24"), ClassMixed); b.gain != 0.13 {
+	if b := p.believe(at("198.18.1.0/24"), "", ClassMixed); b.gain != 0.13 {
 		t.Errorf("of another class: %+v", b)
 	}
 }
@@ -169,6 +179,59 @@ func TestFutileForAA(t *testing.T) {
 		}
 	}
 	t.Error("never retired")
+}
+
+// TestRefusedWithoutItsName: trials of the same name say that a is not worth one, and the guard rwnd holds
+// it back. Without the guard it is not wanted; with it, it is refused as if it had no name, so that a
+// replay without names tells no refusal twice and forgets none.
+func TestRefusedWithoutItsName(t *testing.T) {
+	for _, rwnd := range []float64{0, 0.5} {
+		r := DefaultRules()
+		r.Select, r.Trial.On = SelectBenefit, true
+		e := New(r, firstBlock{})
+		for w := range int64(12) {
+			row := quiet(noon+300*w, letter(t, "a"), 30, 100_000)
+			row.MinRTTUs, row.SRTTUs, row.EligibleRetransBytes, row.RwndShare = 60_000, 60_000, row.EligibleSentBytes/50, rwnd
+			e.Round(Input{Start: row.Start, RoundStart: row.Start + 300, Rows: []record.Window{row}, Starved: "so that nothing is tried"})
+		}
+		e.in.Starved = ""
+		e.Name(called{letter(t, "a"): "cable"})
+		var list []observed
+		for _, name := range []string{"b", "c", "d", "e"} {
+			list = append(list, observed{letter(t, name), "cable", ClassSingle, -3, 0.01})
+		}
+		e.pooled = pool(list)
+		if c, ok := e.candidate(e.tracks[0]); ok != (rwnd > 0) || ok && c.guard != GuardRwnd {
+			t.Errorf("receive window %v: %t, %q", rwnd, ok, c.guard)
+		}
+	}
+}
+
+// TestFutileByTheWorseOutcome: the rate of a rises by half and its goodput falls by a quarter. The trial
+// ends without evidence of harm, since what is expected is the worse of the two; with the rate alone it goes on.
+func TestFutileByTheWorseOutcome(t *testing.T) {
+	for _, knows := range []bool{true, false} {
+		r := DefaultRules()
+		r.Select = SelectBenefit
+		e := New(r, firstBlock{})
+		said := ""
+		for w := range int64(12 * 5) {
+			row := quiet(noon+300*w, letter(t, "a"), 30, 100_000)
+			row.MinRTTUs, row.SRTTUs, row.EligibleRetransBytes = 60_000, 60_000, row.EligibleSentBytes/50
+			if knows {
+				row.LogGoodputMean, row.LogGoodputVar = 11, 0.4
+			}
+			row = planned(row, e.finish(Decision{}).Selection, r.Trial, firstBlock{}, treated{effect: 1.5, goodput: 0.75})
+			for _, ev := range e.Round(Input{Start: row.Start, RoundStart: row.Start + 300, Rows: []record.Window{row}}).Events {
+				if ev.Kind == EventRetired || ev.Kind == EventDemoted {
+					said = ev.Reason
+				}
+			}
+		}
+		if ends := strings.HasPrefix(said, "hardly worth it any more: goodput x 0."); ends != knows {
+			t.Errorf("goodput known %t: %q", knows, said)
+		}
+	}
 }
 
 // TestByTurnsIsLeftAlone: a path that loses packets one by one all the time is tried; one that is fast and
@@ -205,9 +268,9 @@ func TestWrongPriorIsOutweighed(t *testing.T) {
 	for i := range 20 {
 
 		p, _ := record.ParsePrefix(fmt.Sprintf("198.%d.%d.0/24", 18+i%2, 16*(i/2)))
-		list = append(list, observed{p, ClassBursts, math.Log(1.5), 0.02})
+		list = append(list, observed{p, "", ClassBursts, math.Log(1.5), 0.02})
 	}
-	if b := pool(list).believe(letter(t, "a"), ClassBursts); b.exceeds(worthTrying) < exploitFrom {
+	if b := pool(list).believe(letter(t, "a"), "", ClassBursts); b.exceeds(worthTrying) < exploitFrom {
 		t.Errorf("twenty trials at x 1.5: %+v, worth a trial with %.2f", b, b.exceeds(worthTrying))
 	}
 }

@@ -57,6 +57,9 @@ func (c triedCity) under(i, w int) treated {
 		}
 		return treated{effect: 4}
 	}
+	if i%3 == 0 {
+		return treated{goodput: 0.2}
+	}
 	return treated{}
 }
 
@@ -68,6 +71,13 @@ func (c triedCity) rows(w int, start int64, inPlan []Selected, r Trial, draws Dr
 			continue
 		}
 		base.LogRateMean += rng.NormFloat64() * 0.1
+		if i%3 == 0 && base.SRTTUs < 50_000 { // losses one by one: worth a trial by benefit
+			base.SRTTUs, base.EligibleRetransBytes = base.MinRTTUs, base.EligibleSentBytes/50
+			base.Episodes = base.EligibleRetransBytes / 2000
+		}
+		if i%2 == 1 || w > 20 { // the others' rows are older at first
+			base.LogGoodputMean, base.LogGoodputVar = base.LogRateMean-0.3+rng.NormFloat64()*0.1, 0.4
+		}
 		own := planned(base, inPlan, r, draws, c.under(i, w))
 		if c.paced && own.Cong == "bbr" {
 			rows = append(rows, c.capped(&own, i, w))

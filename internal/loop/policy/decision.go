@@ -68,8 +68,9 @@ type Selected struct {
 	Retired int        `json:"retired,omitempty"`       // times in a row, before this trial
 
 	// With selection by benefit only.
-	Class    Class `json:"class,omitempty"`    // what slowed it when it was selected
-	Explored bool  `json:"explored,omitempty"` // unlikely to gain, and tried to learn
+	Class    Class  `json:"class,omitempty"`    // what slowed it when it was selected
+	Explored bool   `json:"explored,omitempty"` // unlikely to gain, and tried to learn
+	Network  string `json:"network,omitempty"`  // its name then: what it shows is pooled with it
 
 	Uncontrolled bool `json:"uncontrolled,omitempty"` // of StateAlways: treated in every block
 

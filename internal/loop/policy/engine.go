@@ -29,8 +29,11 @@ type Engine struct {
 	gone    []effect.Pair // of trials that ended, as long as evidence counts
 	weighed int64         // number of the block at whose start evidence was last weighed
 	noise   effect.Noise  // as last estimated
+	goodput effect.Noise  // the same of goodput
 	loss    effect.Loss   // the same
-	pooled  pooling       // what trials say, with selection by benefit
+
+	pooled   pooling  // what trials say, with selection by benefit
+	networks Networks // nil: none has a name
 }
 
 // round is what a window was for all prefixes.
@@ -57,7 +60,7 @@ func New(r Rules, draws Draws) *Engine {
 		p, _ := record.PrefixOf(l.Net.Addr()) // valid
 		always[p] = l.Reason
 	}
-	return &Engine{rules: r, always: always, draws: draws, cooling: map[record.Prefix]Cooling{}, weighed: math.MinInt64, noise: effect.DefaultNoise, loss: effect.DefaultLoss}
+	return &Engine{rules: r, always: always, draws: draws, cooling: map[record.Prefix]Cooling{}, weighed: math.MinInt64, noise: effect.DefaultNoise, goodput: effect.DefaultNoise, loss: effect.DefaultLoss}
 }
 
 // Rules returns the rules by which the engine decides.

@@ -17,7 +17,7 @@ import (
 // them. A sequential test (loop/effect) judges what a prefix shows; it may be looked at
 // any time, so that a look at each block's end is free. Promotion is decided over all
 // prefixes on trial together (e-BH): of two hundred with nothing to gain, one in twenty
-// would seem to gain.
+// would seem to gain. The rate alone promotes; harm in the rate or in goodput demotes.
 
 // verdict is what the evidence calls for; the zero value is nothing.
 type verdict struct {
@@ -39,9 +39,10 @@ func (e *Engine) weigh(round int64) {
 			judged, all = append(judged, t), append(all, t.trial.pairs...)
 		}
 	}
-	e.noise, e.loss = effect.EstimateNoise(all), effect.EstimateLoss(all)
+	e.noise, e.goodput, e.loss = effect.EstimateNoise(all), effect.EstimateNoise(effect.ByGoodput(all)), effect.EstimateLoss(all)
 	for _, t := range judged {
-		t.trial.evidence = effect.Judge(t.trial.pairs, e.noise)
+		o := effect.JudgeBoth(t.trial.pairs, e.noise, e.goodput)
+		t.trial.evidence, t.trial.goodput = o.Rate, o.Goodput
 	}
 	e.learn()
 	for _, t := range judged {
@@ -98,8 +99,8 @@ func (e *Engine) exit(t *track) verdict {
 	if t.chosen.State == StateAlways {
 		return verdict{}
 	}
-	if l.evidence.LogEHarm >= needed {
-		return verdict{EventDemoted, "harm: " + effectText(l.evidence)}
+	if o := l.shown(); o.LogEHarm() >= needed {
+		return verdict{EventDemoted, "harm: " + worseText(o)}
 	}
 	if harm, why := effect.FastHarm(e.costPairs(t), e.noise, e.loss); harm {
 		return verdict{EventDemoted, "cost: " + why}
@@ -152,12 +153,23 @@ func (e *Engine) promotions(judged []*track, role record.Arm, round int64) {
 	}
 }
 
-// effectText prints an estimate with its bounds.
-func effectText(v effect.Evidence) string {
+// worseText prints the estimate of the outcome that shows more harm.
+func worseText(o effect.Outcomes) string {
+	v, goodput := o.Worse()
+	if goodput {
+		return outcomeText("goodput", v)
+	}
+	return effectText(v)
+}
+
+// effectText prints an estimate of the rate with its bounds.
+func effectText(v effect.Evidence) string { return outcomeText("rate", v) }
+
+func outcomeText(name string, v effect.Evidence) string {
 	if v.Pairs < 2 {
 		return fmt.Sprintf("%s, at least 2 needed", answer.Count(v.Pairs, "pair"))
 	}
-	rate, pairs := fmt.Sprintf("rate x %.2f", math.Exp(v.LogRatio)), answer.Count(v.Pairs, "pair")
+	rate, pairs := fmt.Sprintf("%s x %.2f", name, math.Exp(v.LogRatio)), answer.Count(v.Pairs, "pair")
 	if math.IsInf(v.High, 1) {
 		return rate + " (no bounds yet, " + pairs + ")"
 	}

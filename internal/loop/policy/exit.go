@@ -52,7 +52,7 @@ func (e *Engine) move(t *track, s Selected, v verdict, d *Decision) {
 func (e *Engine) retire(t *track, v verdict, d *Decision) {
 	c := Cooling{Prefix: t.prefix, Row: t.chosen.Retired + 1}
 	if l := t.trial.evidence; t.chosen.Class != "" && l.Pairs > 0 && t.chosen.Role == record.ArmNone {
-		c.Class, c.LogRatio, c.Var = t.chosen.Class, l.LogRatio, l.Var
+		c.Class, c.Network, c.LogRatio, c.Var = t.chosen.Class, t.chosen.Network, l.LogRatio, l.Var
 	}
 	text := v.reason + "; " + e.cool(c, d.RoundStart)
 	text = e.ofRole(t, text)
@@ -169,6 +169,7 @@ type Cooling struct {
 
 	// What the trial showed, with selection by benefit only: ln of the rate's ratio, and its variance.
 	Class    Class   `json:"class,omitempty"`
+	Network  string  `json:"network,omitempty"`
 	LogRatio float64 `json:"log_ratio,omitempty"`
 	Var      float64 `json:"variance,omitempty"`
 }

@@ -96,7 +96,7 @@ func (e *Engine) explain(t *track) Explanation {
 	x := Explanation{
 		Prefix: t.prefix, RoundStart: e.start(e.now) + e.rules.WindowSeconds,
 		Known: s.known, InGroup: s.in, Changes: s.changes, Duty: s.duty(), Flap: s.flap(),
-		BoundaryOnly: e.boundaryOnly(t), Windows: e.windows(t), Pool: p.finite(), Signature: t.signature(e.now, e.rules), Guards: e.guards(t, p), Thresholds: e.thresholds(t),
+		BoundaryOnly: e.boundaryOnly(t), Windows: e.windows(t), Pool: p.finite(), Signature: e.signature(t, p), Guards: e.guards(t, p), Thresholds: e.thresholds(t),
 	}
 	if t.lastN > 0 {
 		x.PerfBytesPerS, x.PerfStart = t.last, e.start(t.lastAt)
@@ -237,8 +237,13 @@ type Experiment struct {
 	Low  float64 `json:"rate_ratio_low,omitempty"`
 	High float64 `json:"rate_ratio_high,omitempty"`
 
-	// log10 of the evidence against "no benefit" and against "no harm", and of what one prefix
-	// needs by itself. With many on trial each needs more.
+	// The same of goodput over busy time, the second outcome, from two pairs that know it.
+	Goodput     float64 `json:"goodput_ratio,omitempty"`
+	GoodputLow  float64 `json:"goodput_ratio_low,omitempty"`
+	GoodputHigh float64 `json:"goodput_ratio_high,omitempty"`
+
+	// log10 of the evidence against "no benefit" and against "no harm" in either outcome, and of what one
+	// prefix needs by itself. With many on trial each needs more.
 	Benefit float64 `json:"log10_evidence_of_benefit,omitempty"`
 	Harm    float64 `json:"log10_evidence_of_harm,omitempty"`
 	Needed  float64 `json:"log10_evidence_needed,omitempty"`
@@ -255,6 +260,7 @@ type PairLine struct {
 	CConns int   `json:"control_connections"`
 
 	Rate             float64 `json:"rate_ratio"`
+	Goodput          float64 `json:"goodput_ratio,omitempty"`    // 0: not known
 	TBytesPerS       float64 `json:"treatment_rate_bytes_per_s"` // geometric means
 	CBytesPerS       float64 `json:"control_rate_bytes_per_s"`
 	TRetransShare    float64 `json:"treatment_retrans_share"`
@@ -291,17 +297,30 @@ func (e *Engine) ofTrial(t *track) *Experiment {
 	for _, p := range t.trial.pairs {
 		x.Pairs = append(x.Pairs, e.pairLine(p))
 	}
-	if v := t.trial.evidence; v.Pairs >= 2 {
-		x.Rate, x.Low, x.High = math.Exp(v.LogRatio), math.Exp(v.Low), finite(math.Exp(v.High))
-		x.Benefit, x.Harm = v.LogEBenefit/math.Ln10, v.LogEHarm/math.Ln10
+	x.Rate, x.Low, x.High = ratioOf(t.trial.evidence)
+	x.Goodput, x.GoodputLow, x.GoodputHigh = ratioOf(t.trial.goodput)
+	if x.Rate > 0 {
+		x.Benefit, x.Harm = t.trial.evidence.LogEBenefit/math.Ln10, t.trial.shown().LogEHarm()/math.Ln10
 	}
 	return x
+}
+
+// ratioOf returns an estimate with its bounds; zeros below two pairs, and for a bound that is not yet known.
+func ratioOf(v effect.Evidence) (ratio, low, high float64) {
+	if v.Pairs < 2 {
+		return 0, 0, 0
+	}
+	return math.Exp(v.LogRatio), math.Exp(v.Low), finite(math.Exp(v.High))
 }
 
 func (e *Engine) pairLine(p effect.Pair) PairLine {
 	groups, treated := p.Group+1, p.Treated()
 	again, againC := p.RetransShares()
-	return PairLine{Start: p.End - p.End/groups, End: p.End, TConns: treated.N, CConns: p.C.N,
+	l := PairLine{Start: p.End - p.End/groups, End: p.End, TConns: treated.N, CConns: p.C.N,
 		Rate: math.Exp(p.LogRatio()), TBytesPerS: math.Round(math.Exp(treated.MeanLog)), CBytesPerS: math.Round(math.Exp(p.C.MeanLog)),
 		TRetransShare: again, CRetransShare: againC, ShareOfTreatment: p.Share()}
+	if g := effect.ByGoodput([]effect.Pair{p}); len(g) > 0 {
+		l.Goodput = math.Exp(g[0].LogRatio())
+	}
+	return l
 }

@@ -39,7 +39,7 @@ const (
 	GuardPass   GuardState = "pass"
 	GuardHit    GuardState = "hit"
 	GuardHeld   GuardState = "held"        // does not hit now, but did in the last MinKnown known windows
-	GuardOff    GuardState = "off"         // by configuration
+	GuardOff    GuardState = "off"         // by configuration; policer also with selection by benefit
 	GuardNoData GuardState = "no evidence" // nothing in the lookback to judge by
 	GuardExempt GuardState = "exempt"      // on the allow list, or in Always
 )
@@ -197,9 +197,13 @@ func (e *Engine) measured(t *track, p Pool, allowed bool) [5]Guard {
 	if !g.LowRTT {
 		rtt.State = GuardOff
 	}
+	if e.rules.Select == SelectBenefit {
+		policer.State = GuardOff // a class there, which is expected to gain nothing
+	}
 	return list
 }
 
+// policed tells a policer: the guard of the other selection, and a class of the signature.
 func (e *Engine) policed(p Pool) bool {
 	g := e.rules.Guards
 	return p.Conns >= e.rules.MinSamples && p.Spread <= g.PolicerSpread &&
@@ -276,8 +280,8 @@ func (e *Engine) barred(t *track) string { return hits(e.listed(t)) }
 var remembering = [...]string{GuardRwnd, GuardBusy, GuardPolicer}
 
 // remember notes which guards hit in the present window, which is known.
-func (e *Engine) remember(t *track) {
-	for _, g := range e.measured(t, t.pool(e.now, e.rules), false) {
+func (e *Engine) remember(t *track, p Pool) {
+	for _, g := range e.measured(t, p, false) {
 		if i := slices.Index(remembering[:], g.Name); i >= 0 && g.State == GuardHit {
 			t.hitAt[i] = e.now + 1
 		}

@@ -111,9 +111,10 @@ func (e *Engine) levels(d *Decision) {
 		// 1 is the slowest; equals share the lower rank.
 		below, _ := slices.BinarySearchFunc(list, l.perf, func(r ranked, perf float64) int { return cmp.Compare(r.perf, perf) })
 		h := newEntry(e.now, l, below+1, in)
-		h.class = t.signature(e.now, e.rules).number()
+		p := t.pool(e.now, e.rules)
+		h.class = e.signature(t, p).number()
 		t.push(h, e.rules.HistoryWindows)
 		t.last, t.lastAt, t.lastN = l.perf, e.now, l.own+l.borrowed
-		e.remember(t)
+		e.remember(t, p)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ type triedOracle struct {
 	known    map[record.Prefix][]effect.Pair // as last weighed
 	cooling  map[record.Prefix]Cooling
 	noise    effect.Noise
+	goodput  effect.Noise
 	loss     effect.Loss
 	weighed  int64
 	measured map[int64]bool // windows that were measured
@@ -60,6 +62,7 @@ func (o *triedOracle) blocks(p record.Prefix) (list []block) {
 			}
 			if mine && !w.Carryover && !w.Washout && w.Eligible > 0 {
 				b.Block = b.Join(effect.Block{N: int(w.Eligible), MeanLog: w.LogRateMean, VarLog: w.LogRateVar,
+					Goodput:   goodputOf(w),
 					SentBytes: w.EligibleSentBytes, RetransBytes: w.EligibleRetransBytes, SRTTUs: w.SRTTUs, MinRTTUs: w.MinRTTUs})
 			}
 		}
@@ -127,7 +130,7 @@ func (o *triedOracle) weigh(round int64) {
 		}
 	}
 	noise := effect.EstimateNoise(all)
-	o.noise, o.loss = noise, effect.EstimateLoss(all)
+	o.noise, o.goodput, o.loss = noise, effect.EstimateNoise(effect.ByGoodput(all)), effect.EstimateLoss(all)
 	for _, role := range []record.Arm{record.ArmNone, record.ArmAA} {
 		var trying []record.Prefix
 		var logE []float64
@@ -163,7 +166,7 @@ func (o *triedOracle) exit(p record.Prefix, noise effect.Noise) EventKind {
 		cost = pairs[max(0, len(pairs)-2):]
 	}
 	costly, _ := effect.FastHarm(cost, noise, o.loss)
-	if costly || effect.Judge(pairs, noise).LogEHarm >= 2.995732273553991 { // ln 20
+	if costly || o.harm(pairs, noise) >= 20 {
 		return EventDemoted
 	}
 	if !promoted {
@@ -176,6 +179,23 @@ func (o *triedOracle) exit(p record.Prefix, noise effect.Noise) EventKind {
 		return EventRetrial
 	}
 	return ""
+}
+
+// harm is the evidence of harm: the mean of that in both outcomes, from two pairs that know goodput.
+func (o *triedOracle) harm(pairs []effect.Pair, noise effect.Noise) float64 {
+	rate := math.Exp(effect.Judge(pairs, noise).LogEHarm)
+	other := effect.Judge(effect.ByGoodput(pairs), o.goodput)
+	if other.Pairs < 2 {
+		return rate
+	}
+	return (rate + math.Exp(other.LogEHarm)) / 2
+}
+
+func goodputOf(w record.Window) (m effect.Moments) {
+	if w.LogGoodputMean != 0 {
+		m = effect.Moments{N: int(w.Eligible), Mean: w.LogGoodputMean, Var: w.LogGoodputVar}
+	}
+	return m
 }
 
 func (o *triedOracle) wait(row int) int64 {

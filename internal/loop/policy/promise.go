@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -40,8 +41,8 @@ const (
 )
 
 // promising is candidate for selection by benefit.
-func (e *Engine) promising(t *track) (c candidate, ok bool) {
-	b, ok := e.expects(t)
+func (e *Engine) promising(t *track, network string) (c candidate, ok bool) {
+	b, ok := e.expects(t, network)
 	s := t.standing()
 	if !ok || b.exceeds(worthTrying) < exploreFrom || s.flap() > e.rules.SelectFlap {
 		return c, false
@@ -67,7 +68,7 @@ func (e *Engine) purse() (p purse) {
 		if t.chosen == nil || t.chosen.State != StateTrial || t.chosen.Role == record.ArmHoldout { // which would cost for ever
 			continue
 		}
-		if b, ok := e.expects(t); ok {
+		if b, ok := e.expects(t, t.chosen.Network); ok {
 			p.wasted += busy * (1 - b.exceeds(worthTrying))
 		}
 		if t.chosen.Explored {
@@ -105,7 +106,7 @@ func (e *Engine) futile(t *track) (why string, yes bool) {
 	if e.rules.Select != SelectBenefit || t.chosen.State != StateTrial || t.trial.evidence.Pairs == 0 {
 		return "", false
 	}
-	b, ok := e.expects(t)
+	b, ok := e.expects(t, t.chosen.Network)
 	if p := b.exceeds(worthKeeping); !ok || p >= hopeless {
 		return "", false
 	}
@@ -115,51 +116,75 @@ func (e *Engine) futile(t *track) (why string, yes bool) {
 // text says what is expected.
 func (b belief) text() string {
 	sd := math.Sqrt(b.variance)
-	return fmt.Sprintf("rate x %.2f expected (%.2f to %.2f) for %s more retransmitted, worth a trial with a probability of %s",
-		math.Exp(b.gain), math.Exp(b.gain-1.96*sd), math.Exp(b.gain+1.96*sd), percent(b.resent, 1), percent(b.exceeds(worthTrying), 0))
+	outcome := "rate"
+	if b.goodput {
+		outcome = "goodput"
+	}
+	return fmt.Sprintf("%s x %.2f expected (%.2f to %.2f) for %s more retransmitted, worth a trial with a probability of %s",
+		outcome, math.Exp(b.gain), math.Exp(b.gain-1.96*sd), math.Exp(b.gain+1.96*sd), percent(b.resent, 1), percent(b.exceeds(worthTrying), 0))
 }
 
 // promiseText says why a prefix is tried.
 func (e *Engine) promiseText(c candidate) string {
-	text := e.classText(c.t, c.b.class) + "; " + c.b.text()
-	if n := e.pooled.trials[c.b.class]; n[0] > 0 {
-		text += fmt.Sprintf("; %d of %d networks like it that were tried here gained", n[1], n[0])
-	}
+	text := e.classText(c.t, c.b.class) + "; " + e.likeText(c.t, c.b.class) + "; " + c.b.text()
 	if c.explore {
 		text += "; tried to learn"
 	}
 	return text
 }
 
-// classText is a class with what it was told by.
-func (e *Engine) classText(t *track, class Class) string {
-	if s := t.signature(e.now, e.rules); s != nil && s.Class == class {
-		return string(class) + ": " + s.causeText()
+// likeText says what others of the class gained: here, those of its network too, and in the lab where
+// none was tried yet.
+func (e *Engine) likeText(t *track, class Class) string {
+	all := e.pooled.classes[class]
+	if all.trials == 0 {
+		return labText(class)
 	}
-	return string(class)
+	text := "networks like it gained " + all.text()
+	network := e.networkOf(t)
+	if own, ok := e.pooled.own[t.prefix]; ok && own.class == class {
+		network = own.network
+	}
+	k := groupOf(t.prefix, network, class)
+	if g := e.pooled.groups[k]; g.trials > 0 && g.trials < all.trials {
+		text += fmt.Sprintf(", %s %s", cmp.Or(k.name, siteText(k.site)), g.text())
+	}
+	return text
+}
+
+func (l learnt) text() string {
+	return fmt.Sprintf("x %.2f in %d of %s", math.Exp(l.weighted/l.precision), l.gained, answer.Count(l.trials, "trial"))
+}
+
+// classText is what holds a prefix back, in words.
+func (e *Engine) classText(t *track, class Class) string {
+	if s := e.signature(t, t.pool(e.now, e.rules)); s != nil && s.Class == class {
+		return s.causeText()
+	}
+	return "it was of class " + string(class)
 }
 
 // unpromising says why a prefix is not selected by benefit, "" if only room or a guard holds it back.
 func (e *Engine) unpromising(t *track) string {
 	class, in := t.steady(e.rules)
 	if class == "" {
-		s := t.signature(e.now, e.rules)
+		s := e.signature(t, t.pool(e.now, e.rules))
 		if s == nil || len(t.history) == 0 || t.history[len(t.history)-1].class == 0 {
-			return "Not treated: what slows it is " + signatureText(nil, e.rules) + "."
+			return "Not tried: what slows it is " + signatureText(nil, e.rules) + "."
 		}
-		return fmt.Sprintf("Not treated: it is %s now, but was in %d of the last %d known windows; at least %d are needed.",
+		return fmt.Sprintf("Not tried: it is %s now, but was in %d of the last %d known windows; at least %d are needed.",
 			s.Class, in, e.rules.MinKnown, int(math.Ceil(steadyShare*float64(e.rules.MinKnown))))
 	}
-	b, _ := e.expects(t)
+	b, _ := e.expects(t, e.networkOf(t))
 	if p := b.exceeds(worthTrying); p < exploitFrom {
 		also := "."
 		if p >= exploreFrom {
 			also = fmt.Sprintf(", and from %s by a draw, on %s of the traffic.", percent(exploreFrom, 0), percent(exploreShare, 0))
 		}
-		return fmt.Sprintf("Not treated: %s; %s. It is tried from %s%s", e.classText(t, class), b.text(), percent(exploitFrom, 0), also)
+		return fmt.Sprintf("Not tried: %s; %s; %s. It is tried from %s%s", e.classText(t, class), e.likeText(t, class), b.text(), percent(exploitFrom, 0), also)
 	}
 	if s := t.standing(); s.flap() > e.rules.SelectFlap {
-		return "Not treated: it is good and bad by turns: " + e.flapText(s) + "."
+		return "Not tried: it is good and bad by turns: " + e.flapText(s) + "."
 	}
 	return ""
 }

@@ -36,9 +36,16 @@ func TestTriedReplay(t *testing.T) {
 		rules := anyTriedRules(rt)
 		c.paced = rules.Cap
 		rules.Always, rules.Uncontrolled = c.always(c.prefixes/2), c.seed%3 == 0
-		again := New(rules, cityDraws())
+		again, named := New(rules, cityDraws()), rapid.Bool().Draw(rt, "named")
+		other := operators(rapid.IntRange(0, 3).Draw(rt, "other names"))
 		restart := rapid.IntRange(0, windows-1).Draw(rt, "restart")
-		c.run(rules, windows, func(w int, e *Engine, in Input, d Decision) {
+		name := func(_ int, e *Engine) *Engine {
+			if named {
+				e.Name(operators(3))
+			}
+			return e
+		}
+		c.runWith(rules, name, windows, func(w int, e *Engine, in Input, d Decision) {
 			if w > restart {
 				if got := again.Round(in); !reflect.DeepEqual(got, d) {
 					rt.Fatalf("window %d, restart after %d:\n%s", w, restart, cmp.Diff(d, got))
@@ -47,7 +54,9 @@ func TestTriedReplay(t *testing.T) {
 			}
 			past := in
 			past.Stopped = false // the caller cannot know: the memory tells
+			again.Name(other)    // a replay needs no names, or not the same
 			again.Replay(past, stored(rt, d.Memory()))
+			again.Name(e.networks)
 			if w%7 != 0 && w != restart {
 				return
 			}
@@ -69,6 +78,16 @@ func TestTriedReplay(t *testing.T) {
 	if caps == 0 || lifts == 0 {
 		t.Error("no cap, or none that was lifted")
 	}
+}
+
+// operators name prefixes by some of their last bits; 0 names none.
+type operators int
+
+func (o operators) Of(p record.Prefix) string {
+	if o == 0 {
+		return ""
+	}
+	return []string{"cable", "mobile", ""}[int(p>>8)%int(o)]
 }
 
 // stored is a memory after its way through the store.

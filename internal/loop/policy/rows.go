@@ -13,6 +13,7 @@ type Row struct {
 	State  State         `json:"state"`
 	Guard  string        `json:"guard,omitempty"`        // names of the guards that would keep it out
 	Since  int64         `json:"since_unix_s,omitempty"` // selected since, Unix seconds
+	Why    string        `json:"why,omitempty"`          // the first sentence of its Explanation
 
 	PerfBytesPerS float64 `json:"performance_bytes_per_s"` // last known control performance; 0: none
 	PerfStart     int64   `json:"performance_window_start_unix_s,omitempty"`
@@ -28,6 +29,10 @@ type Row struct {
 	MinRTTUs     float64 `json:"min_rtt_us"`
 	RetransShare float64 `json:"retrans_share"`
 	Signature    Class   `json:"signature,omitempty"` // absent: not known
+
+	// What its pairs show, treatment over control; 0 below two pairs.
+	Rate    float64 `json:"rate_ratio,omitempty"`
+	Goodput float64 `json:"goodput_ratio,omitempty"` // over busy time
 }
 
 // WindowsToDecide returns how many known windows the first network still lacks before
@@ -50,12 +55,17 @@ func (e *Engine) Rows() []Row {
 		guard := hits(e.guards(t, p))
 		rows[i] = Row{Prefix: t.prefix, State: e.state(t, guard), Guard: guard,
 			PerfBytesPerS: t.last, Conns: int(t.lastN),
+			Why:   e.verdict(t, s)[0],
 			Known: s.known, Duty: s.duty(), Flap: s.flap(), MinRTTUs: p.MinRTTUs, RetransShare: p.RetransShare}
-		if s := t.signature(e.now, e.rules); s != nil {
+		if s := e.signature(t, p); s != nil {
 			rows[i].Signature = s.Class
 		}
 		if t.chosen != nil {
 			rows[i].Since = t.chosen.Since
+		}
+		if t.trial != nil {
+			rows[i].Rate, _, _ = ratioOf(t.trial.evidence)
+			rows[i].Goodput, _, _ = ratioOf(t.trial.goodput)
 		}
 		if t.lastN > 0 {
 			rows[i].PerfStart = e.start(t.lastAt)

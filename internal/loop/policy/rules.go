@@ -104,7 +104,7 @@ func DefaultRules() Rules {
 		ReleaseDuty:     0.5,     // well below SelectDuty, so that one bad window does not turn a decision round
 		MaxNewPerRound:  25,      // prefixes: a ramp; the first plan is not a burst
 		MaxSelected:     500,     // prefixes: limits a fault of the policy to a fraction of the traffic
-		MaxTracked:      200_000, // prefixes: under 200 MB at the worst, so an IPv6 flood cannot grow memory
+		MaxTracked:      200_000, // prefixes: under 300 MB at the worst, so an IPv6 flood cannot grow memory
 		Treatment:       "bbr",
 		Guards:          defaultGuards(),
 		Trial:           DefaultTrial(),

@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -67,13 +68,15 @@ func byLevel(r Rules) *Engine {
 //	round     runs them; times= rounds, skip= windows missed before, start= an absolute
 //	          start, unknown= starved= frozen default stopped as in Input, events: only
 //	          rounds that have some
+//	names     lines "letter name": the networks of the prefixes
 //	explain, rows, json
 //	cap       the pacing cap of a prefix, as explain has it
 //
 // With "trial.on true" among the rules, rows follow the plan: a window line's
-// effect= multiplies the rates and tretrans= sets the retransmitted share while the
-// prefix is under treatment; with "cap true", late=NxP50:P95 and capped=NxP50:P95 set the late rates,
-// kB/s, of N uncapped and N capped connections, and cretrans= the share of the latter. The first block of each group is the control block.
+// effect= multiplies the rates, tgoodput= goodput where it is not the same, and tretrans= sets
+// the retransmitted share while the prefix is under treatment; with "cap true", late=NxP50:P95 and capped=NxP50:P95 set
+// the late rates, kB/s, of N uncapped and N capped connections, and cretrans= the share of the latter. The first block of each
+// group is the control block.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/policy", func(t *testing.T, path string) {
 		p := &play{t: t, rules: DefaultRules(), engine: byLevel(DefaultRules()), next: noon}
@@ -84,6 +87,9 @@ func TestScripts(t *testing.T) {
 				return p.setRules(d)
 			case "window":
 				return p.window(d)
+			case "names":
+				p.engine.Name(p.names(d))
+				return ""
 			case "round":
 				return p.round(d)
 			case "explain":
@@ -128,6 +134,20 @@ func (p *play) setRules(d *datadriven.TestData) string {
 	}
 	p.start()
 	return "ok\n"
+}
+
+// called is what prefixes are called.
+type called map[record.Prefix]string
+
+func (c called) Of(p record.Prefix) string { return c[p] }
+
+func (p *play) names(d *datadriven.TestData) called {
+	c := called{}
+	for _, line := range strings.Split(d.Input, "\n") {
+		who, name, _ := strings.Cut(line, " ")
+		c[letter(p.t, who)] = name
+	}
+	return c
 }
 
 func reversed(s []string) []string {
@@ -186,6 +206,10 @@ func (p *play) set(row *record.Window, kv string) {
 		row.MinRTTUs, row.SRTTUs = 1000*v, 1000*v
 	case "retrans":
 		row.RetransShare = v
+	case "episodes":
+		row.Episodes = uint64(v)
+	case "goodput": // kB/s over busy time
+		row.LogGoodputMean, row.LogGoodputVar = math.Log(1000*v), row.LogRateVar
 	case "rwnd":
 		row.RwndShare = v
 	case "busy":

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 // treated is what treatment does to a prefix of a script.
 type treated struct {
 	effect  float64 // on rates; 0 is 1
+	goodput float64 // on goodput over busy time; 0: as on rates
 	retrans float64 // retransmitted share; 0: as without
 
 	free, capped  late    // with policy.cap, of uncapped and of capped connections
@@ -69,6 +71,8 @@ func (p *play) setTreated(prefix record.Prefix, key, value string) bool {
 		return false
 	case key == "effect":
 		u.effect = v
+	case key == "tgoodput":
+		u.goodput = v
 	case key == "tretrans":
 		u.retrans = v
 	case key == "late":
@@ -143,6 +147,9 @@ func (u treated) apply(w record.Window) record.Window {
 	}
 	if u.free.n > 0 {
 		w = u.free.on(w, false)
+	}
+	if on := cmp.Or(u.goodput, u.effect); on > 0 && w.LogGoodputMean != 0 {
+		w.LogGoodputMean += math.Log(on)
 	}
 	if u.retrans > 0 {
 		w.RetransShare = u.retrans

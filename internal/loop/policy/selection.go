@@ -96,22 +96,30 @@ func (e *Engine) candidate(t *track) (c candidate, ok bool) {
 	if _, listed := e.isAlways(t.prefix); listed || t.chosen != nil || len(t.history) < e.rules.MinKnown || e.isCooling(t.prefix, e.start(e.now)+e.rules.WindowSeconds) {
 		return c, false
 	}
-	if c, ok = e.wanted(t); !ok {
+	c, ok = e.wanted(t, e.networkOf(t))
+	plain, alone := c, ok
+	if e.networks != nil {
+		plain, alone = e.wanted(t, "")
+	}
+	if !ok && !alone {
 		return c, false
 	}
 	p := t.pool(e.now, e.rules)
-	c.guard = hits(e.guards(t, p))
-	c.blind = p.Conns == 0
-	if c.guard == "" && !c.blind && e.in.Starved != "" {
-		c.guard = GuardStarved
+	guard, blind := hits(e.guards(t, p)), p.Conns == 0
+	if guard == "" && !blind && e.in.Starved != "" {
+		guard = GuardStarved
 	}
-	return c, true
+	if guard != "" || blind {
+		c, ok = plain, alone // what was told of refusals must replay without names
+	}
+	c.guard, c.blind = guard, blind
+	return c, ok
 }
 
 // wanted reports whether a prefix would be selected if no guard held it back.
-func (e *Engine) wanted(t *track) (c candidate, ok bool) {
+func (e *Engine) wanted(t *track, network string) (c candidate, ok bool) {
 	if e.rules.Select == SelectBenefit {
-		return e.promising(t)
+		return e.promising(t, network)
 	}
 	c = candidate{t: t, s: t.standing()}
 	return c, c.s.duty() >= e.rules.SelectDuty && c.s.flap() <= e.rules.SelectFlap
@@ -131,7 +139,7 @@ func (e *Engine) choose(c candidate, d *Decision) {
 	s := &Selected{Prefix: c.t.prefix, Since: d.RoundStart, Duty: c.s.duty(), Flap: c.s.flap(), PerfBytesPerS: c.t.last,
 		Reason: fmt.Sprintf("%s, flap rate %.2f, %s", e.slowText(c.s), c.s.flap(), rateText(c.t.last))}
 	if e.rules.Select == SelectBenefit {
-		s.Reason, s.Class, s.Explored = e.promiseText(c), c.b.class, c.explore
+		s.Reason, s.Class, s.Explored, s.Network = "tried because "+e.promiseText(c), c.b.class, c.explore, e.networkOf(c.t)
 	}
 	e.enter(s, d.RoundStart)
 	e.put(c.t, s)

@@ -10,15 +10,16 @@ import (
 type Class string
 
 const (
-	ClassSingle Class = "single" // losses one by one hold CUBIC down; the queue is empty
-	ClassMixed  Class = "mixed"  // some of them one by one
-	ClassBursts Class = "bursts" // a short buffer or a policer overflows
-	ClassQueue  Class = "queue"  // losses with a queue: the path is full
-	ClassClean  Class = "clean"  // losses do not slow it
+	ClassSingle  Class = "single"  // losses one by one hold CUBIC down; the queue is empty
+	ClassMixed   Class = "mixed"   // some of them one by one
+	ClassBursts  Class = "bursts"  // a short buffer overflows
+	ClassPolicer Class = "policer" // a rate limit drops what is above it (see policed)
+	ClassQueue   Class = "queue"   // losses with a queue: the path is full
+	ClassClean   Class = "clean"   // losses do not slow it
 )
 
 // Classes lists all classes. Their order is that of numbers in histories.
-var Classes = []Class{ClassSingle, ClassMixed, ClassBursts, ClassQueue, ClassClean}
+var Classes = []Class{ClassSingle, ClassMixed, ClassBursts, ClassPolicer, ClassQueue, ClassClean}
 
 // Signature is a class and what it was told by. Its idea is the loss response of CUBIC read
 // backwards: losses that come one by one hold it at W1 packets in flight and leave the queue
@@ -36,6 +37,10 @@ type Signature struct {
 	MinRTTUs      float64 `json:"min_rtt_us"`       // mean of the windows' medians, by connections
 	SRTTUs        float64 `json:"srtt_us"`          // the same
 	RetransShare  float64 `json:"retrans_share"`    // by bytes
+
+	// Episode is how many packets were retransmitted each time that a connection entered loss recovery;
+	// 0 where that is not known. It decides nothing: lambda grows with its root already (docs/policy.md).
+	Episode float64 `json:"packets_per_episode,omitempty"`
 }
 
 // Limits of the classes, set by eye on 115 paths of the lab (docs/policy.md, "Signature"). On 40
@@ -85,10 +90,17 @@ var gains = map[Class]struct {
 	median, least, most float64
 }{
 	ClassSingle: {23, 2.4, 1.0, 7.8},
-	ClassMixed:  {14, 1.08, 1.0, 3.9},
-	ClassBursts: {26, 1.0, 0.96, 1.03},
-	ClassQueue:  {21, 1.0, 0.97, 1.25},
-	ClassClean:  {28, 1.0, 1.0, 1.18},
+	ClassMixed:  {13, 1.12, 1.0, 3.9}, ClassBursts: {20, 1.0, 0.96, 1.03}, ClassPolicer: {7, 1.0, 1.0, 1.03},
+	ClassQueue: {21, 1.0, 0.97, 1.25}, ClassClean: {28, 1.0, 1.0, 1.18},
+}
+
+// signature returns what slows a prefix, with its guards' evidence; nil if its past does not tell.
+func (e *Engine) signature(t *track, p Pool) *Signature {
+	s := t.signature(e.now, e.rules)
+	if s != nil && e.policed(p) {
+		s.Class = ClassPolicer
+	}
+	return s
 }
 
 // signatureText is a Signature in one line.
@@ -97,23 +109,32 @@ func signatureText(s *Signature, r Rules) string {
 		return fmt.Sprintf("not known: fewer than %d eligible control connections with a round-trip time in the last %s",
 			signatureConns, durationText(r.PastSeconds()))
 	}
-	g := gains[s.Class]
-	return fmt.Sprintf("%s: %s; BBR gained x %.2f (%.2f to %.2f) on %d such paths of the lab",
-		s.Class, s.causeText(), g.median, g.least, g.most, g.paths)
+	return fmt.Sprintf("%s: %s; %s", s.Class, s.causeText(), labText(s.Class))
+}
+
+func labText(c Class) string {
+	g := gains[c]
+	return fmt.Sprintf("BBR gained x %.2f (%.2f to %.2f) on %d such paths of the lab", g.median, g.least, g.most, g.paths)
 }
 
 func (s *Signature) causeText() string {
 	resent := percent(s.RetransShare, 1) + " retransmitted"
 	flight := fmt.Sprintf("%.1f packets in flight where single losses leave %.1f", s.InFlight, s.Single)
+	size := ""
+	if s.Episode > 0 {
+		size = fmt.Sprintf(" of %.1f packets", s.Episode)
+	}
 	switch s.Class {
 	case ClassSingle:
-		return fmt.Sprintf("%s, one by one, at %s: %s", resent, millis(s.SRTTUs), flight)
+		return fmt.Sprintf("single losses of %s at %s hold CUBIC to %.2f Mbit/s (%s)", percent(s.RetransShare, 1), millis(s.SRTTUs), s.RateBytesPerS*8/1e6, flight)
 	case ClassMixed:
-		return fmt.Sprintf("%s, partly in bursts: %s", resent, flight)
+		return fmt.Sprintf("%s, but partly in bursts%s (%s)", resent, size, flight)
 	case ClassBursts:
-		return fmt.Sprintf("%s, in bursts, as a buffer overflows: %s", resent, flight)
+		return fmt.Sprintf("%s, but in bursts%s: a buffer overflows (%s)", resent, size, flight)
+	case ClassPolicer:
+		return fmt.Sprintf("%s, but in bursts%s, at a flat rate: a policer drops what is above it (%s)", resent, size, flight)
 	case ClassQueue:
-		return fmt.Sprintf("%s, and srtt is %.1f x min_rtt, so the path is full", resent, 1+s.Queue)
+		return fmt.Sprintf("%s, and srtt is %.1f x min_rtt: the path is full", resent, 1+s.Queue)
 	}
 	return resent + ", too little to slow it"
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -50,4 +51,13 @@ func boundary(list []ranked, size map[record.Prefix]float64, c, q float64) float
 		return stat.Sorted(perfs, q)
 	}
 	return stat.Weighted(perfs, stat.Running(weights), sum*sum/squares, q)
+}
+
+// siteText prints a site as the network that it is.
+func siteText(site record.Prefix) string {
+	n, bits := site.Netip().Addr(), 48
+	if n.Is4() {
+		bits = 20
+	}
+	return netip.PrefixFrom(n, bits).String()
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,8 +47,12 @@ func (e *Engine) valueText(g Guard, t *track, p Pool) string {
 	case g.Name == GuardBusy:
 		return fmt.Sprintf("busy sending for %s of the time (limit: at least %s)", percent(g.Value, 1), percent(g.Limit, 1))
 	}
-	return fmt.Sprintf("rate p80/p20 %.2f (flat up to %.2f), %s retransmitted (from %s), bursts %.1f (from %.1f)",
+	text := fmt.Sprintf("rate p80/p20 %.2f (flat up to %.2f), %s retransmitted (from %s), bursts %.1f (from %.1f)",
 		p.Spread, r.PolicerSpread, percent(p.RetransShare, 1), percent(r.PolicerRetransShare, 1), finite(p.Burst), r.PolicerBurst)
+	if g.State == GuardOff {
+		text += "; a class of the signature, no guard, with select: benefit"
+	}
+	return text
 }
 
 func (e *Engine) neverText(t *track) string {
@@ -198,11 +203,16 @@ func (x Explanation) experimentText(b *strings.Builder) {
 	line(t.From, "  evidence from  %s\n", timeText(t.From))
 	line(t.Budget, "  trial until    %s at the latest\n", timeText(t.Budget))
 	t.evidenceText(b)
+	known := slices.ContainsFunc(t.Pairs, func(p PairLine) bool { return p.Goodput > 0 })
 	if len(t.Pairs) > 0 {
-		fmt.Fprintf(b, "  %-14s %8s %21s %21s %19s\n", "group from", "rate x", "treatment kB/s (n)", "control kB/s (n)", "retransmitted T, C")
+		fmt.Fprintf(b, "  %-14s %8s %s%21s %21s %19s\n", "group from", "rate x", column(known, "goodput x"), "treatment kB/s (n)", "control kB/s (n)", "retransmitted T, C")
 	}
 	for _, p := range t.Pairs {
-		fmt.Fprintf(b, "  %s %8.2f %21s %21s %19s\n", clockText(p.Start), p.Rate, sideText(p.TBytesPerS, p.TConns), sideText(p.CBytesPerS, p.CConns),
+		goodput := "-"
+		if p.Goodput > 0 {
+			goodput = fmt.Sprintf("%.2f", p.Goodput)
+		}
+		fmt.Fprintf(b, "  %s %8.2f %s%21s %21s %19s\n", clockText(p.Start), p.Rate, column(known, goodput), sideText(p.TBytesPerS, p.TConns), sideText(p.CBytesPerS, p.CConns),
 			percent(p.TRetransShare, 1)+", "+percent(p.CRetransShare, 1))
 	}
 }
@@ -215,13 +225,27 @@ func (t *Experiment) evidenceText(b *strings.Builder) {
 		fmt.Fprintf(b, "  effect         not known: %s, at least 2 needed\n", answer.Count(len(t.Pairs), "pair"))
 		return
 	}
-	bounds := "no bounds yet"
-	if t.High > 0 {
-		bounds = fmt.Sprintf("%.2f to %.2f (95 %%, valid at any time)", t.Low, t.High)
+	fmt.Fprintf(b, "  effect         rate x %.2f, %s\n", t.Rate, boundsText(t.Low, t.High))
+	if t.Goodput > 0 {
+		fmt.Fprintf(b, "                 goodput x %.2f, %s\n", t.Goodput, boundsText(t.GoodputLow, t.GoodputHigh))
 	}
-	fmt.Fprintf(b, "  effect         rate x %.2f, %s\n", t.Rate, bounds)
 	fmt.Fprintf(b, "  evidence       of benefit 10^%.1f, of harm 10^%.1f (a single prefix needs 10^%.1f)\n", t.Benefit, t.Harm, t.Needed)
 	fmt.Fprintf(b, "  noise          %.2f between blocks, %.2f between connections (of ln rate)\n", t.NoiseBlock, t.NoiseConn)
+}
+
+// column is of goodput, which older rows do not know.
+func column(known bool, text string) string {
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("%9s ", text)
+}
+
+func boundsText(low, high float64) string {
+	if high == 0 {
+		return "no bounds yet"
+	}
+	return fmt.Sprintf("%.2f to %.2f (95 %%, valid at any time)", low, high)
 }
 
 func sideText(bytesPerS float64, n int) string { return fmt.Sprintf("%.1f (%d)", bytesPerS/1000, n) }

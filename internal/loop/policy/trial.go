@@ -25,9 +25,10 @@ import (
 
 // trial is what is kept of a prefix in the plan, beside its Selected.
 type trial struct {
-	blocks   []block       // that have connections, oldest first
-	pairs    []effect.Pair // of whole groups, as last weighed
-	evidence effect.Evidence
+	blocks   []block         // that have connections, oldest first
+	pairs    []effect.Pair   // of whole groups, as last weighed
+	evidence effect.Evidence // on the rate
+	goodput  effect.Evidence // on goodput over busy time
 	verdict  verdict
 }
 
@@ -38,6 +39,9 @@ type block struct {
 	groupLen int // 0: it does not count
 	arm      record.Arm
 }
+
+// shown is the evidence on both outcomes.
+func (l *trial) shown() effect.Outcomes { return effect.Outcomes{Rate: l.evidence, Goodput: l.goodput} }
 
 // put moves a prefix into another state, or keeps it in its present one; nil is out of the
 // plan. It completes a verdict that led here, and keeps what a fresh start would forget.
@@ -119,7 +123,7 @@ func (l *trial) setBack(unix, blockSeconds int64) {
 		return
 	}
 	l.blocks = slices.DeleteFunc(l.blocks, func(b block) bool { return (b.number+1)*blockSeconds > unix })
-	l.pairs, l.evidence, l.verdict = nil, effect.Evidence{}, verdict{}
+	l.pairs, l.evidence, l.goodput, l.verdict = nil, effect.Evidence{}, effect.Evidence{}, verdict{}
 }
 
 // Draws are the experiment's keyed draws. loop/plan makes them, the same as for the

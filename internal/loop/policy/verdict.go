@@ -36,7 +36,7 @@ func (e *Engine) verdictPromise(t *track) []string {
 	if why := e.unpromising(t); why != "" {
 		return []string{why}
 	}
-	c, _ := e.promising(t)
+	c, _ := e.promising(t, e.networkOf(t))
 	return []string{"Worth a trial: " + e.promiseText(c) + ".", e.delay(t)}
 }
 
@@ -153,7 +153,7 @@ func (e *Engine) verdictAlways(t *track) []string {
 		return append(v, "One block in each group is a control block.")
 	}
 	v = append(v, fmt.Sprintf("Treated in %d of %d blocks: %s.", e.rules.Trial.GroupPromoted-1, e.rules.Trial.GroupPromoted, effectText(t.trial.evidence)))
-	if t.trial.evidence.LogEHarm >= needed {
+	if t.trial.shown().LogEHarm() >= needed {
 		v = append(v, "The treatment is shown to harm it: take it off treatment.always.")
 	}
 	return v
