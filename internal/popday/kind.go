@@ -56,7 +56,7 @@ func mixOf(in *Input) (mix []Class) {
 	for i := range in.Day.Classes {
 		c := &in.Day.Classes[i]
 		mix = append(mix, Class{Name: c.Name, Kind: kindOf(in.Day, c, in.Experiment.LowRTTUs), Networks: c.Count, RateBitPerS: c.Path.RateBitPerS,
-			RTTUs: c.Path.RTTUs, JitterUs: c.Path.JitterUs, LossPPM: c.Path.LossPPM, BufferBytes: c.Path.Buffer.Bytes(c.Path.RateBitPerS),
+			RTTUs: c.Path.RTTUs, JitterUs: c.Path.JitterUs, LossPPM: c.Path.LossPPM, BufferBytes: c.Path.Buffer.At(c.Path.RTTUs).Bytes(c.Path.RateBitPerS),
 			SpreadPPM: c.SpreadPPM, VaryPPM: c.Vary.SDPPM, Policer: c.Path.Policer, RcvbufBytes: c.Traffic.Rcvbuf,
 			AppBitPerS: c.Traffic.AppBitPerS, Changes: len(c.Whens), Behind: c.Behind})
 	}
