@@ -14,7 +14,7 @@ type Day struct {
 	Static             []string // classes that the policy `static` treats
 	Classes            []Class
 	Faults             []Fault
-	Expect             []Expectation // of the policy loop
+	Expect             []Expectation // of each policy under which congctl treats
 }
 
 // Class is a set of similar networks.

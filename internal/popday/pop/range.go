@@ -93,3 +93,14 @@ func setBuffer(c *Class, s string) error {
 	}
 	return nil
 }
+
+// Upto returns the path with the most of each range.
+func (c *Class) Upto() Path {
+	p := c.Path
+	p.RateBitPerS, p.RTTUs, p.JitterUs = max(p.RateBitPerS, c.Most.RateBitPerS), max(p.RTTUs, c.Most.RTTUs), max(p.JitterUs, c.Most.JitterUs)
+	p.LossPPM, p.LossBurst, p.BurstBytes = max(p.LossPPM, c.Most.LossPPM), max(p.LossBurst, c.Most.LossBurst), max(p.BurstBytes, c.Most.BurstBytes)
+	if c.Most.Buffer != (Buffer{}) {
+		p.Buffer = c.Most.Buffer
+	}
+	return p
+}
