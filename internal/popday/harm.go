@@ -30,7 +30,7 @@ func (c *comparer) longHarms(in *Input) (out []LongHarm) {
 	for _, name := range loopsIn(c.table) {
 		p := c.place(name)
 		for seed := range c.seeds {
-			if o < 0 || !c.both(seed, p, o) {
+			if o < 0 || !c.both(seed, p, o) || c.runs[seed][p].Loop == nil {
 				continue
 			}
 			for n := range c.classOf {

@@ -117,7 +117,7 @@ func TestRulesSideBySide(t *testing.T) {
 	}
 }
 
-// TestSignatures: whom each rule tried, of the three that gain among ten.
+// TestSignatures: which networks each rule tried, of the three that gain among ten.
 func TestSignatures(t *testing.T) {
 	r := sideBySide(t, popdaytest.Truth{"lossy": 2.5, "fibre": 0.75}, "cubic", "bbr", "loop", "benefit", "switch")
 	for _, want := range []popday.Signature{

@@ -43,7 +43,7 @@ func neighbours(v view) bool {
 }
 
 // selects are the lines of the table of selections: without a run of the policy switch nothing is
-// known of who gains, but what was tried in vain is.
+// known of which gain, but what was tried in vain is.
 func selects(v view) []popday.Signature {
 	if len(v.Signatures) > 0 {
 		return v.Signatures
