@@ -12,17 +12,19 @@ import (
 
 // The policies of a day, which the report compares.
 const (
-	policyCubic   = "cubic"   // no congctl, everything CUBIC
-	policyBBR     = "bbr"     // no congctl, everything BBR
-	policyStatic  = "static"  // no congctl, the classes of `static` on BBR by their routes
-	policyObserve = "observe" // congctl measures and decides, and treats no network
-	policyLoop    = "loop"    // congctl as configured
-	policyBenefit = "benefit" // congctl as configured, with policy.select benefit
-	policySwitch  = "switch"  // congctl moves every large response: what the loop could reach at most
-	policyBpftune = "bpftune" // no congctl, bpf/bandit.bpf.c: the rule of another tuner, in the lab only
+	policyCubic   = "cubic"         // no congctl, everything CUBIC
+	policyBBR     = "bbr"           // no congctl, everything BBR
+	policyStatic  = "static"        // no congctl, the classes of `static` on BBR by their routes
+	policyObserve = "observe"       // congctl measures and decides, and treats no network
+	policyLoop    = "loop"          // congctl as configured
+	policySlowest = "slowest-fifth" // the same, with policy.select slowest-fifth
+	policyBenefit = "benefit"       // the same, with policy.select benefit
+	policyCapped  = "benefit-cap"   // the same, with policy.cap
+	policySwitch  = "switch"        // congctl moves every large response: what the loop could reach at most
+	policyBpftune = "bpftune"       // no congctl, bpf/bandit.bpf.c: the rule of another tuner, in the lab only
 )
 
-var policies = []string{policyCubic, policyBBR, policyStatic, policyObserve, policyLoop, policyBenefit, policySwitch, policyBpftune}
+var policies = []string{policyCubic, policyBBR, policyStatic, policyObserve, policyLoop, policySlowest, policyBenefit, policyCapped, policySwitch, policyBpftune}
 
 func popPolicy(name string, d *pop.Day) (p popworld.Policy, err error) {
 	p = popworld.Policy{Name: name, Cong: "cubic", Treated: "bbr"}
@@ -36,7 +38,7 @@ func popPolicy(name string, d *pop.Day) (p popworld.Policy, err error) {
 		if p.OnRoute = d.Static; len(p.OnRoute) == 0 {
 			return p, fmt.Errorf("--policy %s: %s names no networks in static", name, d.Name)
 		}
-	case policyObserve, policyLoop, policyBenefit, policySwitch:
+	case policyObserve, policyLoop, policySlowest, policyBenefit, policyCapped, policySwitch:
 		p.Cong = d.Default
 		text, _, err := popConfig(d, name)
 		if err != nil {
@@ -59,14 +61,12 @@ func popConfig(d *pop.Day, policy string) (text string, cfg config.Config, err e
 	}
 	text += d.Congctl + "\n"
 	cfg, err = config.Parse([]byte(text))
-	if err == nil && (policy == policySwitch || policy == policyBenefit) {
-		if policy == policySwitch {
-			selectAll(&cfg)
-		} else {
-			cfg.Policy.Select = policyBenefit
-		}
+	if change := selections[policy]; err == nil && change != nil {
 		var b []byte
-		if b, err = cfg.Text(); err == nil {
+		if err = change(&cfg); err == nil {
+			b, err = cfg.Text()
+		}
+		if err == nil {
 			cfg, err = config.Parse(b)
 		}
 		text = string(b)
@@ -75,6 +75,16 @@ func popConfig(d *pop.Day, policy string) (text string, cfg config.Config, err e
 		err = fmt.Errorf("congctl of day %s: %w", d.Name, err)
 	}
 	return text, cfg, err
+}
+
+// selections change what the day configures.
+var selections = map[string]func(*config.Config) error{
+	policySlowest: func(c *config.Config) error { c.Policy.Select = policySlowest; return nil },
+	policyBenefit: func(c *config.Config) error { c.Policy.Select = policyBenefit; return nil },
+	policyCapped: func(*config.Config) error {
+		return fmt.Errorf("--policy %s: this congctl has no policy.cap; use %s", policyCapped, policyBenefit)
+	},
+	policySwitch: func(c *config.Config) error { selectAll(c); return nil },
 }
 
 // selectAll makes congctl select every network known in one window, without guards, trials

@@ -64,7 +64,7 @@ func openDayStore(ctx context.Context, path string) (popreport.LoopStore, error)
 }
 
 // dayConfig returns congctl's configuration in the runs that have it.
-func dayConfig(d *pop.Day) (config.Config, error) {
-	_, cfg, err := popConfig(d, policyLoop)
+func dayConfig(d *pop.Day, policy string) (config.Config, error) {
+	_, cfg, err := popConfig(d, policy)
 	return cfg, err
 }

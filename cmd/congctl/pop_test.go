@@ -28,7 +28,7 @@ func TestShippedDays(t *testing.T) {
 		}
 		for _, policy := range policies {
 			p, err := popPolicy(policy, d)
-			if policy == policyStatic && len(d.Static) == 0 {
+			if policy == policyStatic && len(d.Static) == 0 || policy == policyCapped { // its key is to come
 				continue
 			}
 			if err != nil {
@@ -61,14 +61,58 @@ func TestPolicyOfADay(t *testing.T) {
 		cfg.StateDir != popworld.StateDir || cfg.Socket != popworld.Socket {
 		t.Errorf("%v: %s", err, p.Product.Config)
 	}
-	for policy, want := range map[string]string{policyStatic: "names no networks", "best": "use cubic, bbr"} {
+	for policy, want := range map[string]string{policyStatic: "names no networks", policyCapped: "has no policy.cap; use benefit", "best": "use cubic, bbr"} {
 		if _, err := popPolicy(policy, d); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", policy, err)
+		}
+	}
+	for _, name := range []string{policySlowest, policyBenefit} {
+		if p, err = popPolicy(name, d); err == nil {
+			cfg, err = config.Parse([]byte(p.Product.Config))
+		}
+		if err != nil || cfg.Policy.Select != name || cfg.Poll.Seconds() != 12 {
+			t.Errorf("%s: %v: %s", name, err, p.Product.Config)
 		}
 	}
 	d.Congctl = "window: 1m"
 	if _, err := popPolicy(policyLoop, d); err == nil || !strings.Contains(err.Error(), "window") {
 		t.Errorf("a key that the lab sets: %v", err)
+	}
+}
+
+// TestRandomDay: the seed draws each of 60 networks, from wide ranges; which networks there are it does
+// not change.
+func TestRandomDay(t *testing.T) {
+	text, _ := scenarios.Days.Text("random")
+	d, err := pop.Parse("random.yml", text)
+	check(t, err)
+	one, two := d.World(1), d.World(2)
+	own, same, bursts, policed := 0, 0, 0, 0
+	for i, n := range one.Networks {
+		if n.Prefix != two.Networks[i].Prefix || n.Class != two.Networks[i].Class {
+			t.Fatalf("network %d is %s %s, and with another seed %s %s", i, n.Class, n.Prefix, two.Networks[i].Class, two.Networks[i].Prefix)
+		}
+		if n.Behind >= 0 {
+			continue
+		}
+		own++
+		p := n.Path
+		if p == two.Networks[i].Path {
+			same++
+		}
+		if p.LossBurst > 0 {
+			bursts++
+		}
+		if p.Policer {
+			policed++
+		}
+		queue := float64(p.Buffer.Us) / float64(p.RTTUs)
+		if p.RateBitPerS < 3e6 || p.RateBitPerS > 60e6 || p.RTTUs < 10_000 || p.RTTUs > 180_000 || p.LossPPM > 40_000 || !p.Policer && (queue < 0.099 || queue > 4.001) {
+			t.Errorf("%s: %+v", n.Class, p)
+		}
+	}
+	if own != 60 || same > 0 || bursts == 0 || policed == 0 || own == len(one.Networks) {
+		t.Errorf("%d networks of %d, %d alike with another seed, %d with losses in bursts, %d policed", own, len(one.Networks), same, bursts, policed)
 	}
 }
 

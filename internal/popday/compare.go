@@ -26,6 +26,10 @@ type PolicyRow struct {
 	// whatever that is: the names are from days whose treatment was BBR.
 	GainShare     *Interval `json:"share_of_bbr_gain,omitempty"`
 	GainShareLate *Interval `json:"share_of_bbr_gain_late,omitempty"`
+	// The same of the gain with every large response switched at LargeBytes: all that a selection can reach.
+	SwitchShare     *Interval `json:"share_of_switch_gain,omitempty"`
+	SwitchShareLate *Interval `json:"share_of_switch_gain_late,omitempty"`
+	GainAfterS      *int64    `json:"gain_after_s,omitempty"` // when it had 80 % of its late gain, seconds of the day
 
 	Cost  Cost  `json:"cost"`
 	Small Small `json:"fresh_small"`
@@ -33,6 +37,13 @@ type PolicyRow struct {
 	Helped   int `json:"networks_helped"` // with a median goodput more than 5 % above the default's, and its interval above 1
 	Harmed   int `json:"networks_harmed"`
 	Networks int `json:"networks"` // of all seeds
+
+	// Goodput of large responses of another server's clients on shared lines, relative to the default;
+	// and the share of what they lose beside everything treated.
+	Neighbours    *Interval `json:"neighbours_ratio,omitempty"`
+	NeighbourLoss *float64  `json:"neighbours_loss_of_all_treated,omitempty"`
+	// Of a loop: the share of large responses' bytes on trials that ended without benefit.
+	Vain *float64 `json:"trials_without_benefit,omitempty"`
 }
 
 // Goodput of a set of responses.
@@ -71,6 +82,8 @@ type Cost struct {
 	RetransShare float64 `json:"retrans_share"`
 	// Ratio of retransmitted bytes to CUBIC's over the same responses.
 	RetransRatio float64 `json:"retrans_ratio,omitempty"`
+	// Extra is what is retransmitted beyond the default, of what everything treated retransmits beyond it.
+	Extra *float64 `json:"extra_of_all_treated,omitempty"`
 	// QueueUs is srtt less min_rtt over eligible connections, where congctl measured.
 	QueueUs *float64 `json:"queue_us,omitempty"`
 	// Later small responses wait behind other traffic to their network: from the request to the
@@ -83,6 +96,7 @@ type Cost struct {
 type comparer struct {
 	*table
 	late          uint64 // us
+	blockS        int64
 	blocks, whole *resampling
 	least         map[[2]int]float64 // round trip of a network of a seed, us
 	cells         map[cell]*series
@@ -129,7 +143,7 @@ func lateFrom(in *Input) uint64 {
 }
 
 func compare(in *Input, t *table) (c *comparer, out Comparison) {
-	c = &comparer{table: t, late: lateFrom(in), least: leastRTT(t), cells: map[cell]*series{}}
+	c = &comparer{table: t, late: lateFrom(in), blockS: in.Experiment.BlockS, least: leastRTT(t), cells: map[cell]*series{}}
 	out = Comparison{Default: t.base, Treatment: t.full, Matched: len(t.units), LeftOut: t.left, LateFromS: float64(c.late) / 1e6, Second: byNetworks}
 	c.blocks, out.Method = t.blockClusters(in.Experiment.BlockS)
 	c.whole = t.networkClusters()

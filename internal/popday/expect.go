@@ -8,8 +8,9 @@ import (
 	"github.com/congctl/congctl/internal/popday/pop"
 )
 
-// Expected is what the day's file expects of one measure of the loop, and what the runs show.
+// Expected is what the day's file expects of one measure of a loop, and what the runs show.
 type Expected struct {
+	Policy   string `json:"policy"`
 	Measure  string `json:"measure"`
 	Of       string `json:"of,omitempty"` // a class
 	About    string `json:"about"`
@@ -47,8 +48,11 @@ func (f *figure) answer(e *pop.Expectation) Answer {
 
 // boundText is a bound as the day's file has it, as 1.5 or 40 %.
 func boundText(measure string, v float64) string {
-	if pop.Measures[measure].Share {
+	switch m := pop.Measures[measure]; {
+	case m.Share:
 		return fmt.Sprintf("%g %%", 100*v)
+	case m.Hours:
+		return fmt.Sprintf("%g h", v)
 	}
 	return fmt.Sprintf("%g", v)
 }
@@ -72,6 +76,8 @@ func (f *figure) words(measure string) string {
 	switch {
 	case m.Share:
 		format, unit, scale = "%.1f", " %", 100
+	case m.Hours:
+		format, unit = "%.1f", " h"
 	case m.Interval:
 		format = "%.2f"
 	}
@@ -87,22 +93,22 @@ func (f *figure) words(measure string) string {
 	return text
 }
 
-// expected compares the loop with what the day's file expects of it. What the runs cannot be
+// expected compares a loop with what the day's file expects of it. What the runs cannot be
 // asked, since the one to compare with is missing, has no line.
-func expected(in *Input, rep *Report) (out []Expected) {
-	j := &judging{Report: rep, in: in, loop: rep.Policy(loopPolicy), full: rep.Policy(rep.Comparison.Treatment)}
+func expected(in *Input, rep *Report, loop string) (out []Expected) {
+	j := &judging{Report: rep, in: in, loop: rep.Policy(loop), full: rep.Policy(rep.Comparison.Treatment)}
 	if j.loop == nil {
 		return nil
 	}
 	for i := range rep.Stories {
-		if rep.Stories[i].Policy == loopPolicy {
+		if rep.Stories[i].Policy == loop {
 			j.stories = append(j.stories, &rep.Stories[i])
 		}
 	}
 	for i := range in.Day.Expect {
 		e := &in.Day.Expect[i]
 		if f := measures[e.Measure](j, e.Of); f != nil {
-			out = append(out, Expected{e.Measure, e.Of, pop.Measures[e.Measure].About, boundWords(e), f.answer(e), f.words(e.Measure)})
+			out = append(out, Expected{loop, e.Measure, e.Of, pop.Measures[e.Measure].About, boundWords(e), f.answer(e), f.words(e.Measure)})
 		}
 	}
 	return out

@@ -29,6 +29,7 @@ import (
 
 // Effect is the effect in one class, or in several together.
 type Effect struct {
+	Policy   string   `json:"policy"`
 	Label    string   `json:"label"`
 	Classes  []string `json:"classes"`
 	Chosen   int      `json:"chosen_networks"` // of all seeds, by the loop at any time
@@ -52,6 +53,7 @@ type Effect struct {
 // Sham is the same comparison in the A/A networks, whose blocks are drawn but not treated:
 // an interval that excludes 1 points to a fault of the experiment.
 type Sham struct {
+	Policy   string   `json:"policy"`
 	Networks int      `json:"networks"` // with a sample
 	Goodput  Estimate `json:"goodput"`
 	Rate     Estimate `json:"delivery_rate"`

@@ -11,26 +11,43 @@ import (
 type judging struct {
 	*Report
 	in      *Input
-	stories []*Story // of the loop
+	stories []*Story // of the loop in question
 	loop    *PolicyRow
 	full    *PolicyRow // everything treated; nil if it was not run
 }
 
 // measures of pop.Measures; nil where the runs cannot be asked.
 var measures = map[string]func(j *judging, of string) *figure{
-	"effect":          (*judging).effect,
-	"gain":            func(j *judging, _ string) *figure { return ofInterval(j.loop.Large.P10.Ratio) },
-	"gain_share":      func(j *judging, _ string) *figure { return ofInterval(j.loop.GainShare) },
-	"gain_share_late": func(j *judging, _ string) *figure { return ofInterval(j.loop.GainShareLate) },
-	"truth_missed":    func(j *judging, _ string) *figure { return j.missed(func(e *Effect) []Truth { return e.Truth }) },
-	"switch_missed":   func(j *judging, _ string) *figure { return j.missed(func(e *Effect) []Truth { return e.Switched }) },
-	"new_share":       (*judging).newShare,
-	"selected":        func(j *judging, class string) *figure { return j.networks(class, (*Story).selected) },
+	"effect":              (*judging).effect,
+	"gain":                func(j *judging, _ string) *figure { return ofInterval(j.loop.Large.P10.Ratio) },
+	"gain_share":          func(j *judging, _ string) *figure { return ofInterval(j.loop.GainShare) },
+	"gain_share_late":     func(j *judging, _ string) *figure { return ofInterval(j.loop.GainShareLate) },
+	"truth_missed":        func(j *judging, _ string) *figure { return j.missed(func(e *Effect) []Truth { return e.Truth }) },
+	"switch_missed":       func(j *judging, _ string) *figure { return j.missed(func(e *Effect) []Truth { return e.Switched }) },
+	"gain_of_switch":      func(j *judging, _ string) *figure { return ofInterval(j.loop.SwitchShare) },
+	"gain_of_switch_late": func(j *judging, _ string) *figure { return ofInterval(j.loop.SwitchShareLate) },
+	"gain_hours":          (*judging).gainHours,
+	"new_share":           (*judging).newShare,
+	"selected":            func(j *judging, class string) *figure { return j.networks(class, (*Story).selected) },
 	"treated": func(j *judging, class string) *figure {
 		return j.networks(class, func(s *Story) []int { return s.Treated })
 	},
-	"promoted":      func(j *judging, class string) *figure { return j.networks(class, (*Story).promoted) },
-	"harmed":        (*judging).harmed,
+	"promoted":        func(j *judging, class string) *figure { return j.networks(class, (*Story).promoted) },
+	"guarded_treated": (*judging).guarded,
+	"harmed":          (*judging).harmed,
+	"harmed_long":     (*judging).harmedLong,
+	"neighbour_loss":  (*judging).neighbourLoss,
+	"vain":            func(j *judging, _ string) *figure { return ofValue(j.loop.Vain, "") },
+	"extra_resent":    (*judging).extraResent,
+	"resent_ratio":    (*judging).resentRatio,
+	"kept":            (*judging).kept,
+	"kept_worst":      (*judging).keptWorst,
+	"precision": func(j *judging, _ string) *figure {
+		return j.signature(func(s *Signature) *float64 { return s.Precision })
+	},
+	"recall": func(j *judging, _ string) *figure {
+		return j.signature(func(s *Signature) *float64 { return s.Recall })
+	},
 	"small_treated": (*judging).small,
 	"resent":        (*judging).resent,
 }
@@ -47,7 +64,7 @@ func ofInterval(i *Interval) *figure {
 func (j *judging) helped() *Effect {
 	for _, wanted := range []func(Effect) bool{func(e Effect) bool { return e.Label == pooledLabel },
 		func(e Effect) bool { return j.kindOfClass(e.Label) == kindHelped }} {
-		if i := slices.IndexFunc(j.Effects, wanted); i >= 0 {
+		if i := slices.IndexFunc(j.Effects, func(e Effect) bool { return e.Policy == j.loop.Policy && wanted(e) }); i >= 0 {
 			return &j.Effects[i]
 		}
 	}
@@ -57,7 +74,7 @@ func (j *judging) helped() *Effect {
 func (j *judging) effect(class string) *figure {
 	e := j.helped()
 	if class != "" {
-		i := slices.IndexFunc(j.Effects, func(e Effect) bool { return e.Label == class })
+		i := slices.IndexFunc(j.Effects, func(e Effect) bool { return e.Policy == j.loop.Policy && e.Label == class })
 		if e = nil; i >= 0 {
 			e = &j.Effects[i]
 		}

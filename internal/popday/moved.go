@@ -8,7 +8,7 @@ import (
 	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
-// Telling is one network of one seed whose responses show what the loop, or everything
+// Telling is one network of one seed whose responses show what the leading loop, or everything
 // treated, is worth: those that the loop moved, from then on; the others that it found
 // slow, and those that everything treated harms, over the whole day.
 type Telling struct {
@@ -40,12 +40,12 @@ var kindOrder = map[string]int{Moved: 0, Slow: 1, Harmed: 2}
 // tellings of the day, in the order of its networks: first those that were moved. Each has
 // every policy that has a valid run: without one of a seed, its figures are of other seeds.
 func (c *comparer) tellings(rep *Report) (out []Telling) {
-	if !c.hasReference() || c.place(loopPolicy) < 0 {
+	if !c.hasReference() || c.place(rep.Lead) < 0 {
 		return nil
 	}
 	for i := range rep.Stories {
 		s := &rep.Stories[i]
-		if s.Policy != loopPolicy {
+		if s.Policy != rep.Lead {
 			continue
 		}
 		moved := map[int]bool{}

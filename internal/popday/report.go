@@ -23,12 +23,18 @@ type Report struct {
 	Each       []NetworkRow `json:"each_network"`
 	Stories    []Story      `json:"loops"`
 	Effects    []Effect     `json:"effects"`
-	Sham       *Sham        `json:"aa,omitempty"`
+	Shams      []Sham       `json:"aa,omitempty"`
 	Regression Regression   `json:"regression_to_the_mean"`
 	Courses    []Course     `json:"courses"`
 	Shapes     []Shape      `json:"distributions"`
 	Tellings   []Telling    `json:"telling"`
 	Expected   []Expected   `json:"expected"`
+
+	Lead       string         `json:"leading_loop"` // the policy that the page begins with
+	Classes    []ClassRow     `json:"each_class"`
+	LongHarms  []LongHarm     `json:"harmed_while_treated,omitempty"`
+	Signatures []Signature    `json:"signatures,omitempty"`
+	Drawn      []DrawnNetwork `json:"drawn_networks,omitempty"`
 }
 
 // Network is one client network.
@@ -45,7 +51,7 @@ type Shape struct {
 	BytesPerS []float64 `json:"bytes_per_s"`
 }
 
-// loopPolicy is the policy that the day's expectations are of.
+// loopPolicy is congctl as the day configures it.
 const loopPolicy = "loop"
 
 // Build compares the runs. It adds their responses to their loops' pairs, so an input can be
@@ -65,6 +71,9 @@ func Build(in *Input) (*Report, error) {
 		l := judge(&in.Runs[i], firstOfSeed(in, in.Runs[i].Facts.Seed, i))
 		rep.Runs = append(rep.Runs, l)
 		valid[in.Runs[i].Facts.Name()] = l.Valid
+	}
+	for _, r := range oracles(in, valid) {
+		in.Runs, valid[r.Facts.Name()] = append(in.Runs, r), true
 	}
 	t := newTable(in, func(r *Run) bool { return valid[r.Facts.Name()] })
 	rep.fill(in, t)
@@ -100,32 +109,54 @@ func (rep *Report) fill(in *Input, t *table) {
 	rep.Comparison = comparison
 	rep.Each = c.eachNetwork()
 	tally(rep.Each, rep.Comparison.Policies)
-	chosen := map[int]int{}
+	rep.Lead = leadOf(t)
 	for p := range t.policies {
 		for _, row := range t.runs {
 			if row[p] == nil || row[p].Loop == nil || t.policies[p] == switched {
 				continue
 			}
-			s := tell(in, row[p])
-			rep.Stories = append(rep.Stories, s)
-			if s.Policy == loopPolicy {
-				for _, n := range s.selected() {
-					chosen[n]++
-				}
+			rep.Stories = append(rep.Stories, tell(in, row[p]))
+		}
+		rep.Comparison.Policies[p].Vain = c.vain(p, rep.Stories)
+	}
+	rep.Tellings = c.tellings(rep)
+	rep.Regression = regress(in, t)
+	for _, name := range loopsIn(t) {
+		rep.estimate(newBlocks(in, t, name), name)
+	}
+	rep.Classes, rep.LongHarms = c.classRows(rep.Mix), c.longHarms(in)
+	rep.Signatures, rep.Drawn = signatures(t, rep), drawnNetworks(in, t, rep.Each)
+	rep.Courses = courses(in, t, rep.Mix)
+	rep.Shapes = c.shapes()
+	for _, name := range loopsIn(t) {
+		rep.Expected = append(rep.Expected, expected(in, rep, name)...)
+	}
+}
+
+// estimate adds what the randomised blocks of one loop say; b is nil without any.
+func (rep *Report) estimate(b *blocks, name string) {
+	if b == nil {
+		return
+	}
+	chosen := map[int]int{}
+	for i := range rep.Stories {
+		if s := &rep.Stories[i]; s.Policy == name {
+			for _, n := range s.selected() {
+				chosen[n]++
 			}
 		}
 	}
-	rep.Tellings = c.tellings(rep)
-	if b := newBlocks(in, t, loopPolicy); b != nil {
-		rep.Effects, rep.Sham = b.effects(rep.Mix, chosen), b.shamOf()
-		rep.Regression = regress(in, t)
-		rep.Regression.before(b)
-	} else {
-		rep.Regression = regress(in, t)
+	for _, e := range b.effects(rep.Mix, chosen) {
+		e.Policy = name
+		rep.Effects = append(rep.Effects, e)
 	}
-	rep.Courses = courses(in, t, rep.Mix)
-	rep.Shapes = c.shapes()
-	rep.Expected = expected(in, rep)
+	if s := b.shamOf(); s != nil {
+		s.Policy = name
+		rep.Shams = append(rep.Shams, *s)
+	}
+	if name == rep.Lead {
+		rep.Regression.before(b)
+	}
 }
 
 // shapes of all policies.

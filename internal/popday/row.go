@@ -5,7 +5,11 @@ import "math"
 // row returns one policy's row.
 func (c *comparer) row(p int) (row PolicyRow) {
 	row.Large, row.All, row.Late = c.goodput("large", p), c.goodput("all", p), c.goodput("late", p)
-	row.GainShare, row.GainShareLate = c.gainShare("large", p), c.gainShare("late", p)
+	all, every := c.place(c.full), c.place(switched)
+	row.GainShare, row.GainShareLate = c.gainShare("large", p, all), c.gainShare("late", p, all)
+	row.SwitchShare, row.SwitchShareLate = c.gainShare("large", p, every), c.gainShare("late", p, every)
+	row.GainAfterS = c.gainAfter(p, row.Late.P10.Ratio)
+	row.Neighbours, row.NeighbourLoss = c.besides(p)
 	row.Cost, row.Small = c.cost(p), c.small(p)
 	return row
 }
@@ -42,11 +46,10 @@ func finite(v float64) float64 {
 	return v
 }
 
-// gainShare returns a policy's share of the gain of everything treated over nothing treated,
-// at the 10th percentile, over the seeds that all three have. It is nil if that gain is not
+// gainShare returns a policy's share of the gain of another, b, over nothing treated, at the 10th percentile, over the seeds that all three have. It is nil if that gain is not
 // certain: a share of nothing means nothing.
-func (c *comparer) gainShare(name string, p int) *Interval {
-	o, b := c.against(p), c.place(c.full)
+func (c *comparer) gainShare(name string, p, b int) *Interval {
+	o := c.against(p)
 	if o < 0 || b < 0 || p == b || !c.sameSeeds(p, o, b) {
 		return nil
 	}
@@ -120,6 +123,9 @@ func (c *comparer) cost(p int) (out Cost) {
 	first := c.get("first", p, p, false)
 	out.FirstByteP50Us, out.FirstByteP95Us = finite(first.found[0][0]), finite(first.found[1][0])
 	out.QueueUs = queue(c.table, p)
+	if o >= 0 && c.policies[p] != c.full {
+		_, _, _, out.Extra = c.resent(p, func(*unit) bool { return true })
+	}
 	return out
 }
 

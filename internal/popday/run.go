@@ -131,7 +131,37 @@ func (f *Facts) Name() string { return fmt.Sprintf("%s-%d", f.Policy, f.Seed) }
 
 // order of policies in every table: first the two that others are compared with, then those
 // of the lab, then any other by name.
-var order = []string{cubic, bbr, "static", "observe", "loop", "benefit", switched}
+var order = []string{cubic, bbr, "static", oracle, "observe", "bpftune", "loop", "slowest-fifth", uncapped, capped, switched}
+
+// The policies under which congctl treats networks: as the day configures it, and with one of its
+// rules of selection.
+const (
+	uncapped = "benefit"
+	capped   = "benefit-cap" // the same with a pacing cap
+)
+
+// Loops are those policies, the one that the report begins with first: the first that was run.
+var Loops = []string{loopPolicy, capped, uncapped, "slowest-fifth"}
+
+// loopsIn returns those that have a valid run, in the order of every table.
+func loopsIn(t *table) (names []string) {
+	for p, name := range t.policies {
+		if slices.Contains(Loops, name) && len(t.seedsOf(p)) > 0 && t.runs[slices.Index(t.seeds, t.seedsOf(p)[0])][p].Loop != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// leadOf returns the loop that the report begins with; the policy loop where there is none.
+func leadOf(t *table) string {
+	for _, name := range Loops {
+		if slices.Contains(loopsIn(t), name) {
+			return name
+		}
+	}
+	return loopPolicy
+}
 
 func comparePolicies(a, b string) int {
 	place := func(s string) int {

@@ -14,8 +14,8 @@ import (
 // TestShamIsApart: a network for A/A is compared by itself and in no class. The slow one's
 // blocks differ in nothing; the lossy one was treated all the same, which A/A must show.
 func TestShamIsApart(t *testing.T) {
-	if r := build(t, imagined(t, 1, truth, []uint64{1}, "loop")); r.Sham != nil {
-		t.Errorf("A/A without such a network: %+v", r.Sham)
+	if r := build(t, imagined(t, 1, truth, []uint64{1}, "loop")); len(r.Shams) > 0 {
+		t.Errorf("A/A without such a network: %+v", r.Shams)
 	}
 	for class, faulty := range map[string]bool{"slow": false, "lossy": true} {
 		in := imagined(t, 1, truth, nil)
@@ -23,10 +23,10 @@ func TestShamIsApart(t *testing.T) {
 		forAA(t, made, class)
 		in.Runs = append(in.Runs, runOf(t, made))
 		r := build(t, in)
-		if r.Sham == nil || r.Sham.Networks != 1 || r.Sham.Goodput.Pairs < 3 || r.Sham.Goodput.P50.Interval == nil {
-			t.Fatalf("%s: %+v", class, r.Sham)
+		if len(r.Shams) != 1 || r.Shams[0].Networks != 1 || r.Shams[0].Goodput.Pairs < 3 || r.Shams[0].Goodput.P50.Interval == nil {
+			t.Fatalf("%s: %+v", class, r.Shams)
 		}
-		if iv := r.Sham.Goodput.P50.Interval; (iv.Low > 1 || iv.High < 1) != faulty {
+		if iv := r.Shams[0].Goodput.P50.Interval; (iv.Low > 1 || iv.High < 1) != faulty {
 			t.Errorf("%s for A/A: %+v, fault %v", class, iv, faulty)
 		}
 		for _, e := range r.Effects {

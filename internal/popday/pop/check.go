@@ -16,6 +16,8 @@ const (
 	// maxSessions of a day: 200 bytes each.
 	maxSessions = 2_000_000
 	maxBurst    = 1 << 30
+	// maxBurstLoss, millionths: with a larger share, the gaps between bursts would be shorter than a packet.
+	maxBurstLoss = 500_000
 	// maxSites is what the byte before a network's number has room for, without the edge's own.
 	maxSites = 250
 )
@@ -76,7 +78,7 @@ func (d *Day) sites() (n int) {
 // sessions returns the expected number of sessions.
 func (d *Day) sessions() (n float64) {
 	for _, c := range d.Classes {
-		n += float64(c.Count) * float64(c.Traffic.FetchesPPM+c.Traffic.PagesPPM) / 1e6 * float64(d.LengthUs) / float64(max(d.WindowUs, 1))
+		n += float64(c.Count) * float64(uint64(c.Traffic.Flows)*c.Traffic.FetchesPPM+c.Traffic.PagesPPM) / 1e6 * float64(d.LengthUs) / float64(max(d.WindowUs, 1))
 	}
 	return n
 }
@@ -99,7 +101,7 @@ func (p *parser) checkNeighbour(c *Class, bad func(field, problem string)) {
 	case c.Path.RateBitPerS != 0 || c.Vary.SDPPM > 0 || len(c.Whens) > 0 || c.SpreadPPM > 0:
 		bad("behind", "shares the path of "+c.Behind+"; leave out path, spread, vary and when")
 	default:
-		c.Path, c.SpreadPPM = p.day.Classes[i].Path, p.day.Classes[i].SpreadPPM
+		c.Path, c.Most, c.SpreadPPM = p.day.Classes[i].Path, p.day.Classes[i].Most, p.day.Classes[i].SpreadPPM
 	}
 }
 
@@ -114,8 +116,8 @@ func (p *parser) checkClass(n *node, c *Class) {
 	if c.Count < 1 {
 		bad("count", "none; write 1 or more")
 	}
-	if t := &c.Traffic; t.Larges < 1 || t.Smalls < 1 || t.Larges > 100 || t.Smalls > 100 {
-		bad("traffic", "larges and smalls are 1 to 100")
+	if t := &c.Traffic; t.Larges < 1 || t.Smalls < 1 || t.Larges > 100 || t.Smalls > 100 || t.Flows < 1 || t.Flows > 100 {
+		bad("traffic", "larges, smalls and flows are 1 to 100")
 	}
 	if c.Behind != "" {
 		p.checkNeighbour(c, bad)
@@ -124,10 +126,16 @@ func (p *parser) checkClass(n *node, c *Class) {
 	if c.Path.RateBitPerS < minRate {
 		bad("path.rate", "missing, or too little; write 8kbit or more")
 	}
-	if c.Path.RTTUs > maxRTTUs || c.Path.JitterUs > c.Path.RTTUs/2 {
+	if max(c.Path.RTTUs, c.Most.RTTUs) > maxRTTUs || max(c.Path.JitterUs, c.Most.JitterUs) > c.Path.RTTUs/2 {
 		bad("path.rtt", "above 2s, or less than twice the jitter; write it as in 30ms")
 	}
-	if c.Path.Policer != (c.Path.BurstBytes >= frame && c.Path.BurstBytes <= maxBurst) {
+	if c.Path.LossBurst > 0 && (max(c.Path.LossPPM, c.Most.LossPPM) == 0 || max(c.Path.LossPPM, c.Most.LossPPM) > maxBurstLoss) {
+		bad("path.loss_burst", "goes with a loss, of at most 50%; write both, as in loss: 2%, loss_burst: 8p")
+	}
+	if c.Path.Buffer.BDPPPM > 0 && c.Path.RTTUs == 0 {
+		bad("path.buffer", "a multiple of no round trip; write rtt, or packets or a time, as in 20p or 100ms")
+	}
+	if c.Path.Policer != (c.Path.BurstBytes >= frame && max(c.Path.BurstBytes, c.Most.BurstBytes) <= maxBurst) {
 		bad("path.burst", "goes with policer: on and no other; write it as in 30kB, a full packet at least")
 	}
 	if c.Vary.SDPPM > 0 && (c.Vary.EveryUs < 1e6 || c.Vary.MemoryUs == 0 || c.Path.Policer) {

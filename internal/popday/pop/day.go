@@ -14,7 +14,7 @@ type Day struct {
 	Static             []string // classes that the policy `static` treats
 	Classes            []Class
 	Faults             []Fault
-	Expect             []Expectation // of the policy loop
+	Expect             []Expectation // of each policy under which congctl treats
 }
 
 // Class is a set of similar networks.
@@ -25,6 +25,7 @@ type Class struct {
 	Behind    string // another class: these are its networks' neighbours, behind the same lines; "" for none
 	SpreadPPM uint32 // sd of the log of the rate between networks of the class, millionths
 	Path      Path
+	Most      Path // the seed draws what is larger here, between Path and this; else zero
 	Vary      Vary
 	Whens     []When
 	Traffic   Traffic
@@ -36,7 +37,8 @@ type Path struct {
 	RateBitPerS uint64
 	RTTUs       uint64
 	JitterUs    uint64
-	LossPPM     uint32
+	LossPPM     uint32 // of all packets
+	LossBurst   uint64 // packets lost in a row on average; 0: each by itself
 	Buffer      Buffer
 	Policer     bool   // drops what is above the rate, queues nothing
 	BurstBytes  uint64 // of the policer
@@ -69,6 +71,7 @@ type Traffic struct {
 	Small      Range
 	Larges     int    // responses of a fetch, after a small one
 	Smalls     int    // of a page
+	Flows      int    // fetches that one client begins at once
 	ThinkUs    uint64 // mean pause between the responses of a session
 	HTTP2PPM   uint32 // share of sessions
 	AppBitPerS uint64 // the server sends no faster; 0: as fast as TCP takes it

@@ -13,6 +13,7 @@ const (
 	streamVary
 	streamFetches
 	streamPages
+	streamPath
 )
 
 func newDice(seed uint64, network int, stream uint64) *dice {

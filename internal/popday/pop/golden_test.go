@@ -2,6 +2,7 @@ package pop
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestGolden(t *testing.T) {
 			case d.Cmd == "world":
 				var seed uint64
 				d.ScanArgs(t, "seed", &seed)
-				return worldText(day.World(seed))
+				return worldText(day, day.World(seed))
 			}
 			return dayText(day)
 		})
@@ -38,6 +39,9 @@ func dayText(d *Day) string {
 	}
 	for _, c := range d.Classes {
 		fmt.Fprintf(&b, "%s x%d spread %d: %+v\n  vary %+v\n  traffic %+v\n", c.Name, c.Count, c.SpreadPPM, c.Path, c.Vary, c.Traffic)
+		if c.Drawn() {
+			fmt.Fprintf(&b, "  up to %+v\n", c.Most)
+		}
 		for _, w := range c.Whens {
 			fmt.Fprintf(&b, "  when from %d for %d every %d: %s\n", w.FromUs, w.ForUs, w.EveryUs, whenText(w))
 		}
@@ -65,7 +69,7 @@ func whenText(w When) (s string) {
 	return strings.TrimSpace(s)
 }
 
-func worldText(w *World) string {
+func worldText(d *Day, w *World) string {
 	var b strings.Builder
 	for i, n := range w.Networks {
 		sessions, requests, bytes := 0, 0, uint64(0)
@@ -79,6 +83,9 @@ func worldText(w *World) string {
 			}
 		}
 		fmt.Fprintf(&b, "%s %s/%d: %d bit/s, %d sessions, %d requests, %d bytes\n", n.Prefix, n.Class, n.Number, n.Path.RateBitPerS, sessions, requests, bytes)
+		if i := slices.IndexFunc(d.Classes, func(c Class) bool { return c.Name == n.Class }); d.Classes[i].Drawn() {
+			fmt.Fprintf(&b, "  %+v, %d bytes of queue\n", n.Path, n.Path.Buffer.Bytes(n.Path.RateBitPerS))
+		}
 	}
 	for _, c := range w.Changes {
 		fmt.Fprintf(&b, "at %d: network %d: %d bit/s, %d us, loss %d\n", c.AtUs, c.Network, c.Path.RateBitPerS, c.Path.RTTUs, c.Path.LossPPM)

@@ -31,7 +31,7 @@ type parser struct {
 
 func defaultTraffic() Traffic {
 	return Traffic{FetchesPPM: 2_400_000, PagesPPM: 2_000_000, Large: Range{150_000, 250_000}, Small: Range{5_000, 60_000},
-		Larges: 1, Smalls: 4, ThinkUs: 300_000}
+		Larges: 1, Smalls: 4, Flows: 1, ThinkUs: 300_000}
 }
 
 var topKeys = []string{"name", "about", "notes", "window", "length", "end", "qdisc", "default", "congctl", "static", "traffic", "networks", "faults", "expect"}
@@ -57,20 +57,22 @@ var trafficKeys = []strict.Key[Traffic]{
 	strict.Put("small", readRange, func(t *Traffic) *Range { return &t.Small }),
 	strict.Put("larges", scenario.ReadCount, func(t *Traffic) *int { return &t.Larges }),
 	strict.Put("smalls", scenario.ReadCount, func(t *Traffic) *int { return &t.Smalls }),
+	strict.Put("flows", scenario.ReadCount, func(t *Traffic) *int { return &t.Flows }),
 	strict.Put("think", readSpan, func(t *Traffic) *uint64 { return &t.ThinkUs }),
 	strict.Put("http2", scenario.ReadShare, func(t *Traffic) *uint32 { return &t.HTTP2PPM }),
 	strict.Put("app_rate", scenario.ReadRate, func(t *Traffic) *uint64 { return &t.AppBitPerS }),
 	strict.Put("rcvbuf", scenario.ReadSize, func(t *Traffic) *uint64 { return &t.Rcvbuf }),
 }
 
-var pathKeys = []strict.Key[Path]{
-	strict.Put("rate", scenario.ReadRate, func(p *Path) *uint64 { return &p.RateBitPerS }),
-	strict.Put("rtt", readSpan, func(p *Path) *uint64 { return &p.RTTUs }),
-	strict.Put("jitter", readSpan, func(p *Path) *uint64 { return &p.JitterUs }),
-	strict.Put("loss", scenario.ReadShare, func(p *Path) *uint32 { return &p.LossPPM }),
-	strict.Put("buffer", readBuffer, func(p *Path) *Buffer { return &p.Buffer }),
-	strict.Put("policer", scenario.ReadSwitch, func(p *Path) *bool { return &p.Policer }),
-	strict.Put("burst", scenario.ReadSize, func(p *Path) *uint64 { return &p.BurstBytes }),
+var pathKeys = []strict.Key[Class]{
+	ranged("rate", scenario.ReadRate, func(p *Path) *uint64 { return &p.RateBitPerS }),
+	ranged("rtt", readSpan, func(p *Path) *uint64 { return &p.RTTUs }),
+	ranged("jitter", readSpan, func(p *Path) *uint64 { return &p.JitterUs }),
+	ranged("loss", scenario.ReadShare, func(p *Path) *uint32 { return &p.LossPPM }),
+	ranged("loss_burst", readRun, func(p *Path) *uint64 { return &p.LossBurst }),
+	{Name: "buffer", Set: setBuffer},
+	strict.Put("policer", scenario.ReadSwitch, func(c *Class) *bool { return &c.Path.Policer }),
+	ranged("burst", scenario.ReadSize, func(p *Path) *uint64 { return &p.BurstBytes }),
 }
 
 var varyKeys = []strict.Key[Vary]{
@@ -164,7 +166,7 @@ func (p *parser) class(n *node) {
 		field := "networks." + name
 		switch name {
 		case "path":
-			strict.Fill(&p.r, &c.Path, pathKeys, field, v)
+			strict.Fill(&p.r, &c, pathKeys, field, v)
 		case "vary":
 			strict.Fill(&p.r, &c.Vary, varyKeys, field, v)
 		case "traffic":

@@ -27,7 +27,8 @@ func (d *Day) World(seed uint64) *World {
 
 func (w *World) add(d *Day, c *Class, n int, seed uint64) {
 	i := len(w.Networks)
-	path := c.Path
+	path := c.drawn(newDice(seed, i, streamPath))
+	path.Buffer = path.Buffer.At(path.RTTUs)
 	path.RateBitPerS = scaled(path.RateBitPerS, newDice(seed, i, streamSpread).normal()*float64(c.SpreadPPM)/1e6)
 	changes := changesOf(c, path, i, d.LengthUs, newDice(seed, i, streamVary))
 	if len(changes) > 0 && changes[0].AtUs == 0 {

@@ -3,6 +3,7 @@ package popdaytest
 import (
 	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/congctl/congctl/internal/loop/journal"
 	"github.com/congctl/congctl/internal/loop/plan"
@@ -53,6 +54,8 @@ const (
 	// groupTrial blocks, one of them control.
 	groupTrial = 2
 	noise      = 0.35 // sd of ln goodput between responses
+	// Capped is what the policy with a pacing cap keeps of the goodput.
+	Capped = 0.9
 	// tryFrom and retireAt: the round that chooses, and the one that gives up on slow
 	// networks; seconds of the day.
 	tryFrom, retireAt = 30 * 60, 3 * 3600
@@ -93,11 +96,13 @@ type windowKey struct {
 	arm    record.Arm
 }
 
-// Imagine makes a run of the day under a policy: cubic, bbr or loop. Another luck means
-// other responses to the same requests.
+// Imagine makes a run of the day under a policy: cubic, bbr, switch, or one under which congctl
+// treats. loop and slowest-fifth try the lossy and the slow, benefit and benefit-cap the lossy alone;
+// the cap sends nothing again beyond CUBIC and keeps Capped of the goodput. Another luck means other
+// responses to the same requests.
 func Imagine(d *pop.Day, seed, luck uint64, name string, truth Truth) *Run {
 	m := &imagining{day: d, world: d.World(seed), policy: name, truth: truth, luck: stat.NewRand(luck, uint64(len(name))),
-		draws: plan.NewDraws(Salt, 0, 0), run: &Run{Loop: name == "loop"}, rates: map[windowKey][]float64{}}
+		draws: plan.NewDraws(Salt, 0, 0), run: &Run{Loop: slices.Contains(popday.Loops, name)}, rates: map[windowKey][]float64{}}
 	for i := range m.world.Sessions {
 		m.session(i, &m.world.Sessions[i])
 	}
@@ -147,25 +152,38 @@ func (m *imagining) level(r *popday.Response, treated bool) float64 {
 	if n.Path.LossPPM > 0 {
 		rate /= 8
 	}
-	if treated {
+	if !treated {
+		return rate
+	}
+	if v := m.truth[n.Class]; v > 0 {
+		rate *= v
+	}
+	switch {
+	case n.Behind >= 0: // its own server is not treated
+	case m.policy == "benefit-cap":
+		r.Cong = "bbr"
+		rate *= Capped
+	default:
 		r.Cong, r.RetransBytes = "bbr", 2*r.RetransBytes
-		if v := m.truth[n.Class]; v > 0 {
-			rate *= v
-		}
 	}
 	return rate
 }
 
-// arm returns that of a response, and whether it is treated.
+// arm returns that of a response, and whether it is treated; a neighbour's are those of its line.
 func (m *imagining) arm(r *popday.Response) (record.Arm, bool) {
-	large := r.Asked >= 100_000
+	large, line := r.Asked >= 100_000, r.Network
+	if behind := m.world.Networks[line].Behind; behind >= 0 {
+		line = behind
+	}
 	switch {
 	case m.policy == "bbr":
 		return record.ArmNone, true
-	case m.policy != "loop" || !m.tried(r.Network, int64(r.StartUs/1e6)):
+	case m.policy == "switch":
+		return record.ArmNone, large
+	case !m.run.Loop || !m.tried(line, int64(r.StartUs/1e6)):
 		return record.ArmNone, false
 	}
-	arm := m.draws.Arm(m.prefix(r.Network), groupTrial, (Began+int64(r.StartUs/1e6))/blockS)
+	arm := m.draws.Arm(m.prefix(line), groupTrial, (Began+int64(r.StartUs/1e6))/blockS)
 	return arm, large && arm == record.ArmTreatment
 }
 
@@ -175,7 +193,7 @@ func (m *imagining) tried(network int, at int64) bool {
 	case "lossy":
 		return at >= tryFrom
 	case "slow":
-		return at >= tryFrom && at < retireAt
+		return m.policy != "benefit" && m.policy != "benefit-cap" && at >= tryFrom && at < retireAt
 	}
 	return false
 }

@@ -164,7 +164,7 @@ func forest(title, name string, width float64, lanes []lane) *plot.Plot {
 
 // class returns the class of a policy's colour: those of the first picture, then any.
 func class(r *popday.Report, policy string) string {
-	if i := slices.Index([]string{r.Comparison.Default, "loop", r.Comparison.Treatment}, policy); i >= 0 {
+	if i := slices.Index([]string{r.Comparison.Default, r.Lead, r.Comparison.Treatment}, policy); i >= 0 {
 		return fmt.Sprintf("c%d", barColour(i))
 	}
 	return fmt.Sprintf("c%d", 2+slices.Index(policies(r), policy)%5)
@@ -213,7 +213,7 @@ func truths(r *popday.Report, width float64) *plot.Plot {
 	var lanes []lane
 	for i := range r.Effects {
 		e := &r.Effects[i]
-		l := lane{e.Label, []estimate{{e.Goodput.P10.Interval, entries[0]}}}
+		l := lane{effectLabel(r, e), []estimate{{e.Goodput.P10.Interval, entries[0]}}}
 		for k, list := range [][]popday.Truth{e.Truth, e.Switched} {
 			if len(list) > 0 {
 				l.marks = append(l.marks, estimate{list[0].Ratio, entries[k+1]})

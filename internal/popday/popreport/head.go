@@ -9,24 +9,40 @@ import (
 	"github.com/congctl/congctl/internal/popday"
 )
 
-// path in words.
+// path of a class in words.
 func path(c popday.Class) string {
-	parts := []string{fmt.Sprintf("%g Mbit/s", float64(c.RateBitPerS)/1e6), fmt.Sprintf("%g ms", float64(c.RTTUs)/milli)}
+	parts := []string{line(c.Line)}
+	if c.Upto != nil {
+		parts[0] = "from " + line(c.Line) + " to " + line(*c.Upto)
+	}
 	add := func(is bool, format string, args ...any) {
 		if is {
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
-	add(c.JitterUs > 0, "jitter %g ms", float64(c.JitterUs)/milli)
-	add(c.LossPPM > 0, "%g %% lost", float64(c.LossPPM)/1e4)
-	add(!c.Policer, "queue %.0f kB", float64(c.BufferBytes)/1e3)
-	add(c.Policer, "policed")
 	add(c.SpreadPPM > 0, "rates differ by %g %%", float64(c.SpreadPPM)/1e4)
 	add(c.VaryPPM > 0, "rate varies by %g %%", float64(c.VaryPPM)/1e4)
 	add(c.RcvbufBytes > 0, "receive buffer %g kB", float64(c.RcvbufBytes)/1e3)
 	add(c.AppBitPerS > 0, "the server sends %g Mbit/s", float64(c.AppBitPerS)/1e6)
 	add(c.Changes > 0, "another path at times")
 	return strings.Join(parts, ", ")
+}
+
+// line is a path in words; drawn ones have many digits.
+func line(l popday.Line) string {
+	text := fmt.Sprintf("%.3g Mbit/s, %.3g ms", float64(l.RateBitPerS)/1e6, float64(l.RTTUs)/milli)
+	add := func(is bool, format string, args ...any) {
+		if is {
+			text += fmt.Sprintf(format, args...)
+		}
+	}
+	add(l.JitterUs > 0, ", jitter %.2g ms", float64(l.JitterUs)/milli)
+	add(l.LossPPM > 0, ", %.2g %% lost", float64(l.LossPPM)/1e4)
+	add(l.LossBurst > 0, ", %d in a row", l.LossBurst)
+	add(!l.Policer, ", queue %.0f kB", float64(l.BufferBytes)/1e3)
+	add(l.Policer, ", policed")
+	add(l.Policer && l.BurstBytes > 0, " above %.0f kB", float64(l.BurstBytes)/1e3)
+	return text
 }
 
 // headline is what the runs found, in one sentence.
@@ -40,14 +56,14 @@ func headline(r *popday.Report) string {
 	for i := range r.Tellings {
 		if t := &r.Tellings[i]; t.Kind == popday.Moved {
 			measured++
-			gain += math.Log(t.Median("loop") / t.Median(r.Comparison.Default))
+			gain += math.Log(t.Median(r.Lead) / t.Median(r.Comparison.Default))
 		}
 	}
-	loop, full := r.Policy("loop"), r.Policy(r.Comparison.Treatment)
+	loop, full := r.Policy(r.Lead), r.Policy(r.Comparison.Treatment)
 	if loop == nil || r.Policy(r.Comparison.Default) == nil {
 		return setup(r) + "."
 	}
-	text := fmt.Sprintf("congctl moves %d of %d client networks to %s", moved, ours(r)*len(loop.Seeds), word(r.Comparison.Treatment))
+	text := fmt.Sprintf(title(r, r.Lead)+" moves %d of %d client networks to %s", moved, ours(r)*len(loop.Seeds), word(r.Comparison.Treatment))
 	switch speed := math.Exp(gain / float64(measured)); {
 	case measured == 0:
 	case measured < moved:

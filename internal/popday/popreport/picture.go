@@ -43,7 +43,7 @@ func pictured(r *popday.Report) []told {
 // barPolicies are those that have a bar.
 func barPolicies(r *popday.Report) (names []string) {
 	for _, p := range shown(r) {
-		if slices.Contains([]string{r.Comparison.Default, "loop", r.Comparison.Treatment}, p.Policy) && len(p.Seeds) > 0 {
+		if slices.Contains([]string{r.Comparison.Default, r.Lead, r.Comparison.Treatment}, p.Policy) && len(p.Seeds) > 0 {
 			names = append(names, p.Policy)
 		}
 	}

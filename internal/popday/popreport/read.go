@@ -20,7 +20,7 @@ import (
 type Source struct {
 	Open    func(ctx context.Context, path string) (LoopStore, error)
 	Shipped func(day string) ([]byte, bool) // the text of a day that ships with congctl
-	Config  func(*pop.Day) (config.Config, error)
+	Config  func(d *pop.Day, policy string) (config.Config, error)
 }
 
 // Read reads all runs of a folder. A folder that itself is a run counts as that run.
@@ -30,14 +30,13 @@ func Read(ctx context.Context, dir string, src Source) (*popday.Input, error) {
 		return nil, fmt.Errorf("read runs: %w", err)
 	}
 	in := &popday.Input{}
-	var cfg config.Config
 	var text []byte
 	for _, run := range runs {
 		r, err := readRun(run)
 		if err == nil && in.Day == nil {
 			text, in.Assumed, err = dayText(run, r.Facts.Day, src)
 			if err == nil {
-				cfg, err = describe(in, text, src)
+				err = describe(in, text, src)
 			}
 			if err == nil && in.Assumed != "" {
 				endWith(in.Day, &r.Facts)
@@ -47,7 +46,7 @@ func Read(ctx context.Context, dir string, src Source) (*popday.Input, error) {
 			err = sameDay(run, text)
 		}
 		if err == nil {
-			r.Loop, err = readLoop(ctx, filepath.Join(run, popday.StoreFile), cfg, r.Facts.Policy, src)
+			r.Loop, err = readLoop(ctx, filepath.Join(run, popday.StoreFile), in.Day, r.Facts.Policy, src)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read run %s: %w", filepath.Base(run), err)
@@ -135,16 +134,17 @@ func sameDay(dir string, text []byte) error {
 }
 
 // describe fills in what the day says about itself.
-func describe(in *popday.Input, text []byte, src Source) (cfg config.Config, err error) {
+func describe(in *popday.Input, text []byte, src Source) (err error) {
 	if in.Day, err = pop.Parse(popday.DayFile, text); err != nil {
-		return cfg, err
+		return err
 	}
-	if cfg, err = src.Config(in.Day); err != nil {
-		return cfg, err
+	cfg, err := src.Config(in.Day, popday.Loops[0])
+	if err != nil {
+		return err
 	}
 	rules, err := cfg.Rules()
 	if err != nil {
-		return cfg, err
+		return err
 	}
 	in.Experiment = popday.Experiment{WindowS: rules.WindowSeconds, BlockS: rules.Trial.BlockSeconds, WashoutS: rules.Trial.WashoutSeconds,
 		MinKnown: rules.MinKnown, LowRTTUs: rules.Guards.LowRTTUs, MinBytes: cfg.Treatment.MinBytes}
@@ -154,7 +154,7 @@ func describe(in *popday.Input, text []byte, src Source) (cfg config.Config, err
 			in.Settings = append(in.Settings, popday.Setting{Key: d.Key, Value: d.Value, Default: d.Default, Scaled: d.Scaled})
 		}
 	}
-	return cfg, err
+	return err
 }
 
 // ofTheLab are the keys for where things are in the lab's machine.

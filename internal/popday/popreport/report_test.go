@@ -66,6 +66,23 @@ func promote(r *popday.Report, class string) {
 	}
 }
 
+// TestRulesSideBySide: each rule of selection has its estimates, its answers and its line.
+func TestRulesSideBySide(t *testing.T) {
+	dir, src := folder(t, []uint64{1}, "cubic", "bbr", "loop", "benefit", "switch")
+	files, _ := reported(t, dir, src)
+	for name, wants := range map[string][]string{
+		MarkdownFile: {"| loop: lossy | 3 |", "| benefit: lossy | 3 |", "| yes | benefit | networks promoted | slow |", "| rule: 1/64 resent | 9 | 3 | 9 | 3 | 33.3 % | 100.0 % |",
+			"| loop | 9 | 3 | 4 | 3 | 75.0 % | 100.0 % |", "| benefit | 9 | 3 | 3 | 3 | 100.0 % | 100.0 % | 0.0 % | none |", "### Networks in the plan, benefit, seed 1"},
+		"summary.txt": {"\ncongctl  ", "\ncongctl, benefit  "},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(files[name], want) {
+				t.Errorf("%s lacks %q:\n%s", name, want, files[name])
+			}
+		}
+	}
+}
+
 // TestScreen: what a newcomer reads is at most 15 lines of at most 120 characters.
 func TestScreen(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "summary.txt"))

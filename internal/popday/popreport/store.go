@@ -12,10 +12,10 @@ import (
 
 	"github.com/congctl/congctl/internal/goodput/comparison"
 	"github.com/congctl/congctl/internal/goodput/effects"
-	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/journal"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/popday"
+	"github.com/congctl/congctl/internal/popday/pop"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -34,9 +34,17 @@ const (
 )
 
 // readLoop reads a run's store; nil if congctl did not run.
-func readLoop(ctx context.Context, path string, cfg config.Config, name string, src Source) (l *popday.Loop, err error) {
+func readLoop(ctx context.Context, path string, d *pop.Day, name string, src Source) (l *popday.Loop, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	by := popday.Loops[0]
+	if slices.Contains(popday.Loops, name) {
+		by = name // its blocks are its own rule's
+	}
+	cfg, err := src.Config(d, by)
+	if err != nil {
+		return nil, err
 	}
 	s, err := src.Open(ctx, path)
 	if err != nil {

@@ -81,7 +81,7 @@ func slowLines(r *popday.Report, list []told) string {
 
 // gainWords are what the move gained and cost, on the same requests from then on.
 func gainWords(r *popday.Report, t *told) string {
-	before, after := t.under[r.Comparison.Default], t.under["loop"]
+	before, after := t.under[r.Comparison.Default], t.under[r.Lead]
 	switch {
 	case t.kind != popday.Moved && strings.Contains(t.did, treated(r, didMove)):
 		return ": -"
@@ -102,12 +102,15 @@ func title(r *popday.Report, policy string) string {
 	case "loop":
 		return "congctl"
 	}
+	if slices.Contains(popday.Loops, policy) {
+		return "congctl, " + policy
+	}
 	return policy
 }
 
 // shown are the policies in the order of the story: the default, congctl, all else.
 func shown(r *popday.Report) (rows []*popday.PolicyRow) {
-	place := map[string]int{r.Comparison.Default: -2, "loop": -1}
+	place := map[string]int{r.Comparison.Default: -2, r.Lead: -1}
 	for i := range r.Comparison.Policies {
 		rows = append(rows, &r.Comparison.Policies[i])
 	}

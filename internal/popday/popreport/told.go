@@ -50,12 +50,12 @@ const (
 // ended says what became of a network by how its stay ended.
 var ended = map[string]string{"day": didMove, "released": didRise, "demoted": didDemote}
 
-// stays of the loop's networks, by seed and network.
+// stays of the leading loop's networks, by seed and network.
 func stays(r *popday.Report) map[[2]uint64]stay {
 	all := map[[2]uint64]stay{}
 	for i := range r.Stories {
 		s := &r.Stories[i]
-		if s.Policy != "loop" {
+		if s.Policy != r.Lead {
 			continue
 		}
 		for _, f := range s.Refused {
@@ -176,7 +176,10 @@ func why(c *popday.Class) string {
 	add(c.LossPPM > 0, "loses %g %% of its packets", float64(c.LossPPM)/1e4)
 	add(!c.Policer && c.Behind == "" && float64(c.BufferBytes) < bdp/4, "a queue of %d packets", c.BufferBytes/packet)
 	add(c.Changes > 0, "bad at times")
-	if len(parts) == 0 {
+	switch {
+	case c.Upto != nil:
+		return "their paths, which the seed drew"
+	case len(parts) == 0:
 		return fmt.Sprintf("a line of %.1f Mbit/s, %g ms", float64(c.RateBitPerS)/1e6, float64(c.RTTUs)/milli)
 	}
 	return strings.Join(parts, ", ")

@@ -35,6 +35,8 @@ var reportText string
 var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"all": popday.All, "bounds": bounds, "clock": popday.Clock, "duration": duration, "list": numbers, "path": path, "percent": percent, "plural": plural,
 	"rate": rate, "span": span, "word": word, "left": left, "refused": refused, "truth": truthCells, "answered": answered, "goodput": goodputCells,
+	"hundredths": hundredths, "neighbours": neighbours, "selects": selects, "long": longS, "vain": vain, "longHarmed": longHarmed, "several": several,
+	"label": func(v view, e popday.Effect) string { return effectLabel(v.Report, &e) }, "line": line, "drawnPolicies": drawnPolicies, "beside": drawnRatios,
 	"share":      func(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) },
 	"seconds":    func(v float64) int64 { return int64(v) },
 	"per":        func(v, by float64) float64 { return v / by },

@@ -51,7 +51,7 @@ func (s *star) newPath(out, in string, want pop.Path, l *lane) (p *path, err err
 // share sends another lane's packets this way.
 func (p *path) share(l *lane) {
 	l.lead(p.out)
-	l.lose(p.now.LossPPM)
+	l.lose(p.now.LossPPM, p.now.LossBurst)
 	p.lanes = append(p.lanes, l)
 }
 
@@ -72,7 +72,7 @@ func linkOf(p pop.Path) qdisc.Netem {
 // change makes the path another one.
 func (p *path) change(to pop.Path) error {
 	for _, l := range p.lanes {
-		l.lose(to.LossPPM)
+		l.lose(to.LossPPM, to.LossBurst)
 	}
 	if n := linkOf(to); n != linkOf(p.now) {
 		if err := p.tc.Change(p.at(), n); err != nil {

@@ -3,6 +3,7 @@ package popworld
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"unsafe"
 
@@ -17,7 +18,13 @@ import (
 // packet's network by its address (popday/pop numbers them there), loses the packet by
 // chance, or hands it to the network's link:
 //
-//	i = 16 bits of the destination; random <= loss[i] ? drop : bpf_redirect(link[i])
+//	i = 16 bits of the destination
+//	random <= (the packet before was lost ? again[i] : loss[i]) ? drop : bpf_redirect(link[i])
+//
+// Losses that come one by one have again = loss. In bursts of B packets on average, with a share p
+// of all packets (Gilbert 1960: a state that loses everything, left with probability 1/B):
+//
+//	again = 1 - 1/B,   loss = p / (B (1 - p))
 //
 // In place of a route look-up and of a netem for losses, which draws in the same way, this
 // saves a fifth of a packet's cost. The table is shared memory: to change a loss is to
@@ -27,9 +34,11 @@ import (
 
 // lane is a network in the program's table.
 type lane struct {
-	link uint32 // of the hub; 0: no such network
-	loss uint32 // of 2^32
-	lost uint64 // packets
+	link  uint32 // of the hub; 0: no such network
+	loss  uint32 // of 2^32, after a packet that came through; 0: none is ever lost
+	again uint32 // the same after a lost one
+	hit   uint32 // the last packet was lost
+	lost  uint64 // packets
 }
 
 // relay is the table and the program. Close it.
@@ -63,8 +72,18 @@ func (r *relay) close() error {
 }
 
 func (l *lane) lead(link int)      { atomic.StoreUint32(&l.link, uint32(link)) }
-func (l *lane) lose(ppm uint32)    { atomic.StoreUint32(&l.loss, qdisc.Share(ppm)) }
 func (l *lane) losses() (n uint64) { return atomic.LoadUint64(&l.lost) }
+
+// lose sets the share of packets that are lost, and how many in a row on average; 0: each by itself.
+func (l *lane) lose(ppm uint32, burst uint64) {
+	first, again := qdisc.Share(ppm), qdisc.Share(ppm)
+	if burst > 0 {
+		first = qdisc.Share(uint32(math.Round(float64(ppm) / float64(burst) / (1 - float64(ppm)/1e6))))
+		again = qdisc.Share(uint32(math.Round(1e6 - 1e6/float64(burst))))
+	}
+	atomic.StoreUint32(&l.again, again)
+	atomic.StoreUint32(&l.loss, first)
+}
 
 // attach adds the program at the ingress of a link of the hub.
 func (r *relay) attach(hub *room, link int) error {
