@@ -93,8 +93,6 @@ func parseConn(t *testing.T, d *datadriven.TestData, line string, cookie uint64)
 			c.WinBytesRetrans = n
 		case "elapsed":
 			c.WinElapsedUs = n
-		case "counted":
-			fmt.Sscanf(v, "%d/%d", &c.WinCountedBytesSent, &c.WinCountedBytesRetrans)
 		case "busy":
 			c.WinBusyUs = n
 		case "rwnd":
@@ -136,9 +134,11 @@ func parseConn(t *testing.T, d *datadriven.TestData, line string, cookie uint64)
 	return c
 }
 
-// setCounted sets what only eBPF knows beside bytes and samples.
+// setCounted sets what of a connection counts, which only eBPF knows.
 func setCounted(c *record.Conn, k, v string) bool {
 	switch k {
+	case "counted":
+		fmt.Sscanf(v, "%d/%d", &c.WinCountedBytesSent, &c.WinCountedBytesRetrans)
 	case "goodput": // acknowledged in so many us
 		fmt.Sscanf(v, "%d/%d", &c.WinCountedBytesAcked, &c.WinCountedBusyUs)
 	case "late": // rate, by so many samples
