@@ -46,7 +46,7 @@ func newTruth(o CityOptions, c *city.City, f *force) *truth {
 	r := o.Rules.Trial
 	return &truth{o: o, force: f, cells: map[cell]*potential{}, now: make([]*potential, len(c.Places)),
 		builder: comparison.New(comparison.Config{WindowSeconds: o.Rules.WindowSeconds, BlockSeconds: r.BlockSeconds, WashoutSeconds: r.WashoutSeconds,
-			GroupTrial: r.GroupTrial, GroupPromoted: r.GroupPromoted, From: cityStart, To: cityStart + int64(o.Hours)*3600, ArmOf: f.draws.Arm})}
+			GroupTrial: r.GroupTrial, GroupPromoted: r.GroupPromoted, GroupSettled: r.GroupSettled, From: cityStart, To: cityStart + int64(o.Hours)*3600, ArmOf: f.draws.Arm})}
 }
 
 func (t *truth) begin() { clear(t.now) }
@@ -138,20 +138,16 @@ func (t *truth) estimates() (e Estimates) {
 func (t *truth) pair(p effect.Pair, on, off *rates) float64 {
 	block := t.o.Rules.Trial.BlockSeconds
 	var gain stat.Mean
-	for _, n := range []int{t.o.Rules.Trial.GroupTrial, t.o.Rules.Trial.GroupPromoted} {
-		if p.Group%64 != int64(n) { // as comparison.Builder numbers groups
+	n := p.Group % 64 // as comparison.Builder numbers groups
+	for b := p.End/block - n; b < p.End/block; b++ {
+		c := t.cells[cell{p.Prefix, int(n), b}]
+		if c == nil || len(c.on) == 0 {
 			continue
 		}
-		for b := p.End/block - int64(n); b < p.End/block; b++ {
-			c := t.cells[cell{p.Prefix, n, b}]
-			if c == nil || len(c.on) == 0 {
-				continue
-			}
-			gain.Add(c.meanGain(), 1)
-			for i := range c.on {
-				on.add(float64(c.on[i]))
-				off.add(float64(c.off[i]))
-			}
+		gain.Add(c.meanGain(), 1)
+		for i := range c.on {
+			on.add(float64(c.on[i]))
+			off.add(float64(c.off[i]))
 		}
 	}
 	return gain.Value()

@@ -15,8 +15,10 @@ type Config struct {
 
 	Treatment string // congestion control
 
-	GroupTrial, GroupPromoted int   // blocks; without an experiment all groups are GroupPromoted long
-	From, To                  int64 // Unix seconds; rows outside do not count, except those before a choice
+	// Blocks in a group, by state; without an experiment all groups are GroupPromoted long.
+	GroupTrial, GroupPromoted, GroupSettled int
+
+	From, To int64 // Unix seconds; rows outside do not count, except those before a choice
 	// ChangeAt is when something else changed, Unix seconds: then before is compared with
 	// after. 0: no change.
 	ChangeAt int64
@@ -131,10 +133,7 @@ func (b *Builder) place(start int64, p record.Prefix, arm record.Arm) (place, bo
 	if !ok || b.washout(start) {
 		return place{}, false
 	}
-	n := b.cfg.GroupPromoted
-	if s.state == policy.StateTrial || s.role == record.ArmAA {
-		n = b.cfg.GroupTrial
-	}
+	n := b.cfg.groupLen(s.state, s.role)
 	drawn := arm
 	if b.cfg.ArmOf != nil {
 		drawn = b.cfg.ArmOf(p, n, block)
@@ -153,6 +152,16 @@ func (b *Builder) place(start int64, p record.Prefix, arm record.Arm) (place, bo
 	// A group of two and one of eight can begin at the same time.
 	id := first*b.cfg.BlockSeconds*64 + length
 	return place{pairKey{p, id}, arm, block, (first + length) * b.cfg.BlockSeconds, s.role == record.ArmAA}, true
+}
+
+func (c Config) groupLen(state policy.State, role record.Arm) int {
+	switch {
+	case state == policy.StateTrial || role == record.ArmAA:
+		return c.GroupTrial
+	case state == policy.StateSettled:
+		return c.GroupSettled
+	}
+	return c.GroupPromoted
 }
 
 // washout reports whether a window lies at the start of a block.

@@ -33,6 +33,7 @@ var derived = map[string]string{
 	"policy.trial.block":          "experiment.block",
 	"policy.trial.washout":        "experiment.washout",
 	"policy.trial.group_promoted": "experiment.control_every",
+	"policy.trial.group_settled":  "experiment.control_every_settled",
 }
 
 // Rules returns the whole policy: the policy section, with what other keys set. It
@@ -55,8 +56,16 @@ func (c *Config) derive() {
 	p.Treatment = c.Treatment.Cong
 	p.Uncontrolled = c.Treatment.Control == ControlOff
 	t, e := &p.Trial, c.Experiment
-	t.On, t.GroupPromoted = e.Mode == ExperimentOn, e.ControlEvery
+	t.On, t.GroupPromoted, t.GroupSettled = e.Mode == ExperimentOn, e.ControlEvery, c.SettledEvery()
 	t.BlockSeconds, t.WashoutSeconds = int64(e.Block/time.Second), int64(e.Washout/time.Second)
+}
+
+// SettledEvery returns how many blocks of a settled network have one control block: as the file says,
+// but two such groups fit the time that evidence counts, and there are no more control blocks than
+// before. A file with longer blocks, or from before there was this key, stays good.
+func (c Config) SettledEvery() int {
+	block := max(1, int64(c.Experiment.Block/time.Second))
+	return max(c.Experiment.ControlEvery, min(c.Experiment.ControlEverySettled, int(c.Policy.Trial.EvidenceSeconds/block/2)))
 }
 
 // checkPolicy asks the policy itself, and translates its faults to the names and units of

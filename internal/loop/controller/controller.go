@@ -166,7 +166,7 @@ func (c *Controller) nextPlan(d policy.Decision, now int64) *plan.Plan {
 		Salt: c.salt, CapRule: plan.CapRuleNone, Entries: entries(d, c.opt.Treatment, c.plan),
 	}
 	if t.On {
-		next.Experiment, next.GroupTrial = plan.ExperimentOn, t.GroupTrial
+		next.Experiment, next.GroupTrial, next.GroupSettled = plan.ExperimentOn, t.GroupTrial, t.GroupSettled
 		next.HoldoutPermille, next.AAPermille = c.opt.shares()
 	}
 	if c.opt.Rules.Cap {
@@ -215,6 +215,8 @@ func stateOf(s policy.Selected) string {
 		return plan.StateUncontrolled
 	case s.State == policy.StateAlways:
 		return plan.StateAlways
+	case s.State == policy.StateSettled:
+		return plan.StateSettled
 	case s.State == policy.StatePromoted:
 		return plan.StatePromoted
 	case s.State == policy.StateTrial:

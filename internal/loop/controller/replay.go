@@ -29,7 +29,7 @@ type Store interface {
 func remember(r policy.Rules) int64 {
 	level := r.MaxAgeSeconds + r.PastSeconds()
 	if t := r.Trial; t.On {
-		return max(level, t.EvidenceSeconds+int64(t.GroupPromoted+1)*t.BlockSeconds)
+		return max(level, t.EvidenceSeconds+int64(t.GroupSettled+1)*t.BlockSeconds)
 	}
 	return level
 }

@@ -61,7 +61,10 @@ func (p *Plan) ArmAt(pfx record.Prefix, unix int64) (arm record.Arm, inPlan bool
 
 // GroupLen returns the number of blocks in an entry's groups.
 func (p *Plan) GroupLen(e Entry) int {
-	if p.Experiment == ExperimentOn && e.State != StatePromoted && e.State != StateAlways {
+	switch {
+	case e.State == StateSettled:
+		return p.GroupSettled
+	case p.Experiment == ExperimentOn && e.State != StatePromoted && e.State != StateAlways:
 		return p.GroupTrial
 	}
 	return p.GroupPromoted

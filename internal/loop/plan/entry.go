@@ -75,7 +75,7 @@ func (e Entry) check() (field string, err error) {
 	if err := checkCong(e.Cong); err != nil {
 		return "cong", err
 	}
-	if err := checkOneOf(e.State, StateSelected, StateTrial, StatePromoted, StateHoldout, StateAA, StateAlways, StateUncontrolled); err != nil {
+	if err := checkOneOf(e.State, StateSelected, StateTrial, StatePromoted, StateSettled, StateHoldout, StateAA, StateAlways, StateUncontrolled); err != nil {
 		return "state", err
 	}
 	if err := checkTime(e.Since); err != nil {
@@ -88,14 +88,16 @@ func (e Entry) check() (field string, err error) {
 }
 
 // checkState compares the state with the header, since it determines the arms.
-func (e Entry) checkState(experiment string) error {
+func (e Entry) checkState(p *Plan) error {
 	switch {
 	case e.State == StateAlways || e.State == StateUncontrolled:
 		return nil
-	case experiment == ExperimentOff && e.State != StateSelected:
+	case p.Experiment == ExperimentOff && e.State != StateSelected:
 		return fmt.Errorf("%q: with experiment off write %q, %q or %q", e.State, StateSelected, StateAlways, StateUncontrolled)
-	case experiment == ExperimentOn && e.State == StateSelected:
-		return errors.New("\"selected\": with experiment on write \"trial\", \"promoted\", \"holdout\" or \"aa\"")
+	case p.Experiment == ExperimentOn && e.State == StateSelected:
+		return errors.New("\"selected\": with experiment on write \"trial\", \"promoted\", \"settled\", \"holdout\" or \"aa\"")
+	case e.State == StateSettled && p.GroupSettled == 0:
+		return fmt.Errorf("%q: a plan of format %s has no group-settled; write %q", e.State, p.format(), StatePromoted)
 	}
 	return nil
 }

@@ -43,6 +43,9 @@ func genPlan() *rapid.Generator[*Plan] {
 		states := []string{StateSelected}
 		if p.Experiment == ExperimentOn {
 			states = []string{StateTrial, StatePromoted, StateHoldout, StateAA}
+			if p.GroupSettled = rapid.SampledFrom([]int{0, 2, 24, 1024}).Draw(t, "settled"); p.GroupSettled > 0 {
+				states = append(states, StateSettled)
+			}
 		}
 		for _, pfx := range rapid.SliceOfNDistinct(genPrefix(), 0, 12, rapid.ID[record.Prefix]).Draw(t, "prefixes") {
 			p.Entries = append(p.Entries, Entry{

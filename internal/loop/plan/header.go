@@ -16,7 +16,6 @@ import (
 
 const (
 	magic       = "congctl-plan"
-	version     = "1"
 	columnsName = "columns"
 	columns     = "prefix cong state since cap_bytes_per_s reason"
 )
@@ -28,7 +27,30 @@ type field struct {
 	check func(p *Plan) error
 }
 
-// header lists the lines after the first and before "entries".
+// Format 2 has the line group-settled. A plan without such groups is of format 1, in which it is also
+// written: what was signed before there was another one keeps its bytes, its hash and its signature.
+var formats = []string{"1", "2"}
+
+func (p *Plan) format() string {
+	if p.GroupSettled == 0 {
+		return formats[0]
+	}
+	return formats[1]
+}
+
+// header returns the lines after the first and before "entries".
+func (p *Plan) header() []field { return headerOf(p.format()) }
+
+func headerOf(format string) []field {
+	if format == formats[0] {
+		return slices.DeleteFunc(slices.Clone(header), func(f field) bool { return f.name == groupSettled })
+	}
+	return header
+}
+
+const groupSettled = "group-settled"
+
+// header has the lines of all formats.
 var header = []field{
 	word("pop", func(p *Plan) *string { return &p.PoP }, checkPoP),
 	number("serial", func(p *Plan) *uint64 { return (*uint64)(&p.Serial) }, 1, math.MaxInt64), // stores keep it signed
@@ -41,6 +63,7 @@ var header = []field{
 	word("experiment", func(p *Plan) *string { return &p.Experiment }, checkExperiment),
 	number("group-trial", func(p *Plan) *int { return &p.GroupTrial }, 2, 1024),
 	number("group-promoted", func(p *Plan) *int { return &p.GroupPromoted }, 2, 1024),
+	number(groupSettled, func(p *Plan) *int { return &p.GroupSettled }, 2, 1024),
 	number("holdout-permille", func(p *Plan) *int { return &p.HoldoutPermille }, 0, 1000),
 	number("aa-permille", func(p *Plan) *int { return &p.AAPermille }, 0, 1000),
 	{"salt", writeSalt, readSalt, checkSalt},
@@ -48,11 +71,10 @@ var header = []field{
 }
 
 // Line numbers, from 1. The first line is the format's name.
-var (
-	lineWashout = lineOf("washout-seconds")
-	lineEntries = len(header) + 2
-	lineFirst   = len(header) + 4 // of the first entry
-)
+var lineWashout = lineOf("washout-seconds")
+
+func (p *Plan) lineEntries() int { return len(p.header()) + 2 }
+func (p *Plan) lineFirst() int   { return len(p.header()) + 4 } // of the first entry
 
 func lineOf(name string) int {
 	for i, f := range header {

@@ -88,11 +88,11 @@ func (r *reader) header(p *Plan) bool {
 	if !ok {
 		return false
 	}
-	if v != version {
-		r.bad.addf(r.line, magic, "%s: unknown format; this congctl reads %s", quote(v), version)
+	if !slices.Contains(formats, v) {
+		r.bad.addf(r.line, magic, "%s: unknown format; this congctl reads %s", quote(v), strings.Join(formats, " and "))
 		return false
 	}
-	for _, f := range header {
+	for _, f := range headerOf(v) {
 		v, ok := r.named(f.name)
 		if !ok {
 			return false
@@ -177,7 +177,7 @@ func (r *reader) treats(p *Plan, said uint64) (n int) {
 		if buf = appendEntry(buf[:0], e); string(buf) != s {
 			r.bad.addf(r.line, treat, "%s: write %s", quote(s), buf)
 		}
-		if err := e.checkState(p.Experiment); err != nil {
+		if err := e.checkState(p); err != nil {
 			r.bad.add(r.line, "state", err)
 		}
 		switch {

@@ -22,6 +22,7 @@ const (
 	StateSelected = "selected" // experiment off: chosen by level
 	StateTrial    = "trial"    // experiment on: on probation, groups of GroupTrial blocks
 	StatePromoted = "promoted" // experiment on: shown to help, groups of GroupPromoted blocks
+	StateSettled  = "settled"  // experiment on: shown again, groups of GroupSettled blocks
 	StateHoldout  = "holdout"  // experiment on: in the hold-out, drawn or named; never treated
 	StateAA       = "aa"       // experiment on: in the A/A set, drawn or named; never treated
 
@@ -72,6 +73,7 @@ type Plan struct {
 	Experiment      string        `json:"experiment"`
 	GroupTrial      int           `json:"group_trial"`    // blocks
 	GroupPromoted   int           `json:"group_promoted"` // blocks; with the experiment off: of all entries
+	GroupSettled    int           `json:"group_settled"`  // blocks; 0: the plan has no settled entries and is of format 1
 	HoldoutPermille int           `json:"holdout_permille"`
 	AAPermille      int           `json:"aa_permille"`
 	Salt            Salt          `json:"salt"`
@@ -151,8 +153,8 @@ func (p *Plan) Text() []byte {
 // body returns everything before the hash line.
 func (p *Plan) body() []byte {
 	b := make([]byte, 0, 1024+len(p.Entries)*160)
-	b = append(b, magic+" "+version+"\n"...)
-	for _, f := range header {
+	b = append(b, magic+" "+p.format()+"\n"...)
+	for _, f := range p.header() {
 		b = append(b, f.name...)
 		b = append(b, ' ')
 		b = f.write(b, p)

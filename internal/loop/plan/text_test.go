@@ -75,7 +75,7 @@ func TestTextOfAnything(t *testing.T) {
 		if !bytes.Equal(text, q.Text()) {
 			t.Fatal("duplicates print in the order they came")
 		}
-		if got, want := bytes.Count(text, []byte("\n")), lineFirst+len(p.Entries); got != want {
+		if got, want := bytes.Count(text, []byte("\n")), p.lineFirst()+len(p.Entries); got != want {
 			t.Fatalf("%d lines, want %d:\n%s", got, want, text)
 		}
 		for _, e := range p.Entries {

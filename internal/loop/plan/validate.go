@@ -45,12 +45,12 @@ func Validate(p, prev *Plan, l Limits) error {
 	var bad refusals
 	validateHeader(p, prev, l, &bad)
 	if !p.inOrder() && !hasDuplicates(p.sorted()) {
-		bad.addf(lineEntries, "entries", "not sorted by prefix in memory; call Sort")
+		bad.addf(p.lineEntries(), "entries", "not sorted by prefix in memory; call Sort")
 	}
 	validateChange(p, prev, l, &bad)
 	seen := map[record.Prefix]int{}
 	for i, e := range p.sorted() {
-		line := lineFirst + i
+		line := p.lineFirst() + i
 		if first, ok := seen[e.Prefix]; ok {
 			bad.addf(line, "prefix", "%s: duplicate of line %d", e.Prefix, first)
 		} else {
@@ -65,7 +65,7 @@ func Validate(p, prev *Plan, l Limits) error {
 }
 
 func validateHeader(p, prev *Plan, l Limits, bad *refusals) {
-	for i, f := range header {
+	for i, f := range p.header() {
 		line := i + 2
 		if err := f.check(p); err != nil {
 			bad.add(line, f.name, err)
@@ -139,7 +139,7 @@ func validateEntry(e Entry, p *Plan, l Limits, line int, bad *refusals) {
 		return
 	}
 	bad.add(line, "cong", checkAvailable(e.Cong, l.Congs))
-	bad.add(line, "state", e.checkState(p.Experiment))
+	bad.add(line, "state", e.checkState(p))
 	n := e.Prefix.Netip()
 	_, allowed := ranges.Covering(l.Allow, n)
 	if name, ok := ranges.Special(n); ok && !allowed {
@@ -225,7 +225,7 @@ func validateChange(p, prev *Plan, l Limits, bad *refusals) {
 	}
 	allowed := max(l.MinChange, int(l.MaxChange*float64(len(prev.Entries))+1e-9)) * rounds
 	if counted > allowed {
-		bad.addf(lineEntries, "entries", "%d added, %d removed, %d altered %s the %d of serial %d, rounds since then: %d; "+
+		bad.addf(p.lineEntries(), "entries", "%d added, %d removed, %d altered %s the %d of serial %d, rounds since then: %d; "+
 			"at most %d new, or %d changes; send it in steps",
 			c.added, c.removed, c.altered, verb, len(prev.Entries), prev.Serial, rounds, l.Ramp*rounds, allowed)
 	}

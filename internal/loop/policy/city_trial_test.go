@@ -21,7 +21,7 @@ func cityDraws() Draws { return plan.NewDraws([]byte("sixteen bytes or"), 120, 1
 func triedRules() Rules {
 	r := cityRules()
 	r.MaxSelected, r.MaxNewPerRound = 12, 3
-	r.Trial = Trial{On: true, BlockSeconds: 600, WashoutSeconds: 300, GroupTrial: 2, GroupPromoted: 4, FalseShare: 0.2,
+	r.Trial = Trial{On: true, BlockSeconds: 600, WashoutSeconds: 300, GroupTrial: 2, GroupPromoted: 4, GroupSettled: 6, FalseShare: 0.2,
 		BudgetSeconds: 6000, CooldownSeconds: 4500, MaxCooldownSeconds: 12000, EvidenceSeconds: 12000}
 	return r
 }

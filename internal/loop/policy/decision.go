@@ -62,7 +62,7 @@ type Selected struct {
 	PerfBytesPerS float64       `json:"performance_bytes_per_s"`
 
 	// With the experiment only.
-	State   State      `json:"state,omitempty"`         // trial or promoted; always, with or without an experiment
+	State   State      `json:"state,omitempty"`         // trial, promoted or settled; always, with or without an experiment
 	Role    record.Arm `json:"role,omitempty"`          // hold-out or A/A: never treated; none: treated
 	From    int64      `json:"evidence_from,omitempty"` // start of the first block that counts, Unix seconds
 	Retired int        `json:"retired,omitempty"`       // times in a row, before this trial
@@ -90,7 +90,8 @@ const (
 
 	// With the experiment only.
 	EventPromoted EventKind = "promoted" // benefit shown: treated except for a control block in each group
-	EventRetrial  EventKind = "retrial"  // promoted before, back on trial with fresh evidence
+	EventSettled  EventKind = "settled"  // benefit shown again: fewer control blocks
+	EventRetrial  EventKind = "retrial"  // promoted or settled before, back on trial with fresh evidence
 	EventDemoted  EventKind = "demoted"  // harm shown: leaves the plan and cools down
 	EventRetired  EventKind = "retired"  // no benefit shown in time: leaves the plan and cools down
 	EventBrake    EventKind = "brake"    // harm over all: every prefix leaves the plan, and the kill switch is pulled

@@ -46,7 +46,7 @@ func (e *Engine) weigh(round int64) {
 	}
 	e.learn()
 	for _, t := range judged {
-		t.trial.verdict = e.exit(t)
+		t.trial.verdict = e.exit(t, round)
 	}
 	e.promotions(judged, record.ArmNone, round)
 	e.promotions(judged, record.ArmAA, round)
@@ -55,7 +55,7 @@ func (e *Engine) weigh(round int64) {
 // pairs returns those of whole groups, oldest first.
 func (e *Engine) pairs(t *track, round int64) []effect.Pair {
 	r := e.rules.Trial
-	t.trial.forget(e.blockOf(max(round-r.EvidenceSeconds, 0)) - int64(r.GroupPromoted))
+	t.trial.forget(e.blockOf(max(round-r.EvidenceSeconds, 0)) - int64(r.GroupSettled))
 	var out []effect.Pair
 	list := t.trial.blocks
 	for len(list) > 0 {
@@ -94,7 +94,7 @@ func (b block) group() (groupLen int, number int64) {
 var needed = -math.Log(effect.Alpha)
 
 // exit reports whether the evidence ends the present state of a prefix.
-func (e *Engine) exit(t *track) verdict {
+func (e *Engine) exit(t *track, round int64) verdict {
 	l := t.trial
 	if t.chosen.State == StateAlways {
 		return verdict{}
@@ -108,23 +108,26 @@ func (e *Engine) exit(t *track) verdict {
 	if why, yes := e.futile(t); yes {
 		return verdict{EventRetired, why}
 	}
-	if t.chosen.State != StatePromoted {
+	if !t.chosen.State.Proven() {
 		return verdict{}
 	}
-	if len(l.pairs) == 0 {
-		return verdict{EventRetired, fmt.Sprintf("no pair in the last %s to show a benefit", durationText(e.rules.Trial.EvidenceSeconds))}
+	if why := fmt.Sprintf("no pair in the last %s to show a benefit", durationText(e.rules.Trial.EvidenceSeconds)); len(l.pairs) == 0 {
+		if t.chosen.State == StateSettled { // two control blocks that saw nothing: a small network's bad luck
+			return verdict{EventRetrial, why}
+		}
+		return verdict{EventRetired, why}
 	}
 	if faded, why := effect.Faded(l.pairs, e.noise); faded {
 		return verdict{EventRetrial, why}
 	}
-	return verdict{}
+	return e.watch(t, round)
 }
 
 // costPairs returns the pairs that the cost is judged by: all of a trial, since there are
-// few; the last two of a promoted prefix, since the cost may be new.
+// few; the last two of a proven prefix, since the cost may be new.
 func (e *Engine) costPairs(t *track) []effect.Pair {
 	p := t.trial.pairs
-	if t.chosen.State == StatePromoted && len(p) > 2 {
+	if t.chosen.State.Proven() && len(p) > 2 {
 		return p[len(p)-2:]
 	}
 	return p

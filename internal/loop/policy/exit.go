@@ -31,6 +31,9 @@ func (e *Engine) advance(t *track, d *Decision) {
 	case EventPromoted:
 		s.State, s.Retired, s.Reason = StatePromoted, 0, v.reason
 		e.move(t, s, v, d)
+	case EventSettled:
+		s.State, s.Reason = StateSettled, v.reason
+		e.move(t, s, v, d)
 	case EventRetrial:
 		s.State, s.From, s.Reason = StateTrial, e.nextBlock(d.RoundStart), "again: "+v.reason
 		e.move(t, s, v, d)
@@ -118,7 +121,7 @@ func (e *Engine) beginAgain(round int64) {
 		}
 		s := *t.chosen
 		s.From = e.nextBlock(round)
-		if s.State == StatePromoted {
+		if s.State.Proven() {
 			s.Reason = "restarted: treatment was stopped"
 		}
 		if s.State != StateAlways {

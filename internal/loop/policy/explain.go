@@ -22,12 +22,16 @@ const (
 	// With the experiment, in place of selected.
 	StateTrial    State = "trial"    // treated and not, in turns, until benefit shows
 	StatePromoted State = "promoted" // shown to gain, treated except in control blocks
+	StateSettled  State = "settled"  // shown again once promoted, with fewer control blocks
 	StateHoldout  State = "hold-out" // slow enough, and never treated
 	StateAA       State = "A/A"      // tried like the others, and never treated
 )
 
 // States lists all states, those in the plan first.
-var States = []State{StateAlways, StatePromoted, StateTrial, StateSelected, StateHoldout, StateAA, StateCooling, StateExcluded, StateUntreated}
+var States = []State{StateAlways, StateSettled, StatePromoted, StateTrial, StateSelected, StateHoldout, StateAA, StateCooling, StateExcluded, StateUntreated}
+
+// Proven reports whether benefit was shown, once or again.
+func (s State) Proven() bool { return s == StatePromoted || s == StateSettled }
 
 // Explanation is all that the policy knows of a prefix, and what follows from it.
 type Explanation struct {

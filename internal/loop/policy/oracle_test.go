@@ -225,7 +225,7 @@ func (o *oracle) include(in Input, r *oracleRound, as func(Selected) Selected, o
 }
 
 func (o *oracle) compareStaying(a, b record.Prefix, round int64) int {
-	weight := map[State]int{StateAlways: 0, StatePromoted: 1, StateTrial: 2, "": 2}
+	weight := map[State]int{StateAlways: 0, StateSettled: 1, StatePromoted: 1, StateTrial: 2, "": 2}
 	dutyA, _ := dutyAndFlap(o.history(a, round))
 	dutyB, _ := dutyAndFlap(o.history(b, round))
 	lastA, _ := o.lastKnown(a, round)

@@ -50,7 +50,7 @@ func (o *triedOracle) blocks(p record.Prefix) (list []block) {
 		if number*t.BlockSeconds < now.From || start%t.BlockSeconds < t.WashoutSeconds {
 			continue
 		}
-		length := map[State]int{StateTrial: t.GroupTrial, StatePromoted: t.GroupPromoted, StateAlways: t.GroupPromoted}[s.State]
+		length := map[State]int{StateTrial: t.GroupTrial, StatePromoted: t.GroupPromoted, StateSettled: t.GroupSettled, StateAlways: t.GroupPromoted}[s.State]
 		if s.Role == record.ArmAA && length != 0 {
 			length = t.GroupTrial
 		}
@@ -138,7 +138,7 @@ func (o *triedOracle) weigh(round int64) {
 			if o.plan[p].Role != role {
 				continue
 			}
-			o.due[p] = o.exit(p, noise)
+			o.due[p] = o.exit(p, noise, round)
 			if o.plan[p].State == StateTrial {
 				trying, logE = append(trying, p), append(logE, effect.Judge(o.known[p], noise).LogEBenefit)
 			}
@@ -156,8 +156,9 @@ func (o *triedOracle) weigh(round int64) {
 	}
 }
 
-func (o *triedOracle) exit(p record.Prefix, noise effect.Noise) EventKind {
-	pairs, promoted := o.known[p], o.plan[p].State == StatePromoted
+func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) EventKind {
+	settled := o.plan[p].State == StateSettled
+	pairs, promoted := o.known[p], settled || o.plan[p].State == StatePromoted
 	if o.plan[p].State == StateAlways {
 		return ""
 	}
@@ -172,11 +173,20 @@ func (o *triedOracle) exit(p record.Prefix, noise effect.Noise) EventKind {
 	if !promoted {
 		return ""
 	}
-	if len(pairs) == 0 {
+	if len(pairs) == 0 && !settled {
 		return EventRetired
 	}
-	if faded, _ := effect.Faded(pairs, noise); faded {
+	faded, _ := effect.Faded(pairs, noise)
+	suspected, sd := o.watch(p, noise, round)
+	switch since := slices.DeleteFunc(slices.Clone(pairs), func(q effect.Pair) bool { return q.End <= o.plan[p].Since }); {
+	case len(pairs) == 0 || faded || suspected:
 		return EventRetrial
+	case !settled && len(since) >= 2:
+		a, b := since[len(since)-2], since[len(since)-1]
+		v, w := 1/noise.Var(a), 1/noise.Var(b)
+		if a.LogRatio() > 0 && b.LogRatio() > 0 && (v*a.LogRatio()+w*b.LogRatio())/(v+w) >= 2.5*sd {
+			return EventSettled
+		}
 	}
 	return ""
 }
@@ -326,7 +336,7 @@ func (o *triedOracle) leave(in Input, r *oracleRound) (told []string) {
 		switch {
 		case s.State == StateAlways && !in.TreatmentIsDefault && !o.stated(p) && o.listed(p):
 		case in.TreatmentIsDefault, o.stated(p), s.State == StateAlways, !o.seen(p, in.RoundStart),
-			s.State != StatePromoted && len(h) >= o.rules.MinKnown && duty < o.rules.ReleaseDuty:
+			s.State != StatePromoted && s.State != StateSettled && len(h) >= o.rules.MinKnown && duty < o.rules.ReleaseDuty:
 			if o.out(p); s.Retired > 0 {
 				o.cooling[p] = Cooling{Prefix: p, Until: in.RoundStart, Row: s.Retired}
 			}
@@ -335,6 +345,11 @@ func (o *triedOracle) leave(in Input, r *oracleRound) (told []string) {
 		case s.Role == record.ArmHoldout:
 		case due == EventPromoted:
 			s.State, s.Since, s.Retired = StatePromoted, in.RoundStart, 0
+			o.plan[p] = s
+			delete(o.due, p)
+			say(due, p)
+		case due == EventSettled:
+			s.State, s.Since = StateSettled, in.RoundStart
 			o.plan[p] = s
 			delete(o.due, p)
 			say(due, p)
@@ -450,7 +465,7 @@ func TestTriedOracle(t *testing.T) {
 	for round := 0; round < 5 && len(missing) > 0; round++ {
 		rapid.Check(t, check)
 		missing = nil
-		for _, kind := range []EventKind{EventSelected, EventPromoted, EventRetrial, EventDemoted, EventRetired, EventReleased, EventBrake} {
+		for _, kind := range []EventKind{EventSelected, EventPromoted, EventSettled, EventRetrial, EventDemoted, EventRetired, EventReleased, EventBrake} {
 			if kinds[string(kind)] == 0 {
 				missing = append(missing, string(kind))
 			}
@@ -466,7 +481,7 @@ func toldText(events []Event) string {
 	var lines []string
 	for _, ev := range events {
 		switch ev.Kind {
-		case EventSelected, EventPromoted, EventRetrial, EventDemoted, EventRetired, EventReleased:
+		case EventSelected, EventPromoted, EventSettled, EventRetrial, EventDemoted, EventRetired, EventReleased:
 			lines = append(lines, fmt.Sprint(ev.Kind, " ", ev.Prefix))
 		}
 	}

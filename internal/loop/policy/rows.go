@@ -133,7 +133,7 @@ func bySlowness(a, b *Row) int {
 // interest ranks a state, the most interesting first.
 func (s State) interest() int {
 	switch s {
-	case StateAlways, StateTrial, StatePromoted, StateSelected:
+	case StateAlways, StateTrial, StatePromoted, StateSettled, StateSelected:
 		return 0
 	case StateHoldout, StateAA:
 		return 1

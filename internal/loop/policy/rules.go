@@ -56,6 +56,7 @@ type Trial struct {
 	WashoutSeconds int64 `yaml:"washout_seconds" json:"washout_seconds"` // the start of a block, which never counts
 	GroupTrial     int   `yaml:"group_trial" json:"group_trial"`         // blocks in a group on trial; one is control
 	GroupPromoted  int   `yaml:"group_promoted" json:"group_promoted"`   // the same once promoted
+	GroupSettled   int   `yaml:"group_settled" json:"group_settled"`     // the same once that has shown the benefit again
 
 	FalseShare         float64 `yaml:"false_share" json:"false_share"`                   // of the promotions: at most this share of them without benefit, on average
 	BudgetSeconds      int64   `yaml:"budget_seconds" json:"budget_seconds"`             // on trial without evidence, then retired
@@ -135,6 +136,7 @@ func DefaultTrial() Trial {
 		WashoutSeconds: 5 * 60,  // s: one window; queues and responses of the other arm drain
 		GroupTrial:     2,       // blocks: evidence is fastest at equal shares
 		GroupPromoted:  8,       // blocks: level and effect stay known for an eighth of the gain
+		GroupSettled:   24,      // blocks: two pairs a day; a treated block that is slow is looked at meanwhile
 
 		FalseShare:         0.05,          // one false promotion in twenty, on average
 		BudgetSeconds:      6 * 3600,      // s: 3 h of treatment; 3, 6, 12 h promote 88, 89, 91 % of the helped in simulation

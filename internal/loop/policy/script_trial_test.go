@@ -121,8 +121,11 @@ func planned(w record.Window, plan []Selected, r Trial, draws Draws, under treat
 			return w
 		}
 		groupLen := r.GroupTrial
-		if s.State == StatePromoted || s.State == StateAlways {
+		switch s.State {
+		case StatePromoted, StateAlways:
 			groupLen = r.GroupPromoted
+		case StateSettled:
+			groupLen = r.GroupSettled
 		}
 		w.Arm = draws.Arm(w.Prefix, groupLen, w.Start/r.BlockSeconds)
 		if s.Uncontrolled {

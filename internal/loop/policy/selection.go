@@ -132,7 +132,7 @@ func compareCandidates(a, b candidate) int {
 // compareStaying orders listed prefixes first, then those whose treatment is shown to help.
 func compareStaying(a, b candidate) int {
 	return cmp.Or(record.CompareBool(b.t.chosen.State == StateAlways, a.t.chosen.State == StateAlways),
-		record.CompareBool(b.t.chosen.State == StatePromoted, a.t.chosen.State == StatePromoted), compareCandidates(a, b))
+		record.CompareBool(b.t.chosen.State.Proven(), a.t.chosen.State.Proven()), compareCandidates(a, b))
 }
 
 func (e *Engine) choose(c candidate, d *Decision) {
@@ -197,7 +197,7 @@ func (e *Engine) leave(t *track) (reason, guard string) {
 		return "", ""
 	case e.silent(t):
 		return fmt.Sprintf("not seen for %s: no evidence left", durationText(e.rules.MaxAgeSeconds)), ""
-	case e.rules.Select != SelectBenefit && t.chosen.State != StatePromoted && s.known >= e.rules.MinKnown && s.duty() < e.rules.ReleaseDuty:
+	case e.rules.Select != SelectBenefit && !t.chosen.State.Proven() && s.known >= e.rules.MinKnown && s.duty() < e.rules.ReleaseDuty:
 		return fmt.Sprintf("%s, a duty cycle of %.2f (released below %.2f)", e.slowText(s), s.duty(), e.rules.ReleaseDuty), ""
 	}
 	return "", ""

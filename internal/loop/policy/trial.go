@@ -13,6 +13,10 @@ import (
 //	              +--------------- second look ----------------+
 //	              v                                            |
 //	level --> on trial --(benefit shown, e-BH)--> promoted ----+
+//	              |                                  |         |
+//	              |                         (shown again)      |
+//	              |                                  v         |
+//	              |                               settled -----+
 //	              |                                  |
 //	              +--(harm; no benefit in time)--+---+--(harm; benefit gone)
 //	              |                              v
@@ -151,8 +155,11 @@ func (e *Engine) role(p record.Prefix) record.Arm {
 // GroupLen returns the number of blocks in a chosen prefix's groups. An A/A prefix keeps those of
 // a trial: the plan says A/A whatever it shows, and its blocks are carried out by the plan.
 func (t Trial) GroupLen(s *Selected) int {
-	if t.On && (s.Role == record.ArmAA || s.State != StatePromoted && s.State != StateAlways) {
+	switch {
+	case t.On && (s.Role == record.ArmAA || !s.State.Proven() && s.State != StateAlways):
 		return t.GroupTrial
+	case s.State == StateSettled:
+		return t.GroupSettled
 	}
 	return t.GroupPromoted
 }

@@ -134,14 +134,16 @@ func (t Trial) check(f *faults, w int64) {
 		fmt.Sprintf("write a multiple of window_seconds, %d, shorter than a block", w))
 	f.want(t.GroupTrial >= 2 && t.GroupTrial <= 1024, "trial.group_trial", t.GroupTrial, "write 2 to 1024 blocks")
 	f.want(t.GroupPromoted >= 2 && t.GroupPromoted <= 1024, "trial.group_promoted", t.GroupPromoted, "write 2 to 1024 blocks")
+	f.want(t.GroupSettled >= t.GroupPromoted && t.GroupSettled <= 1024, "trial.group_settled", t.GroupSettled,
+		fmt.Sprintf("write trial.group_promoted, %d, to 1024 blocks", t.GroupPromoted))
 	f.want(t.FalseShare > 0 && t.FalseShare < 1, "trial.false_share", t.FalseShare, "write a share above 0 and below 1")
 	if b < 2*w {
 		return
 	}
 	f.want(t.BudgetSeconds/b >= int64(2*t.GroupTrial), "trial.budget_seconds", t.BudgetSeconds,
 		fmt.Sprintf("write at least two groups, %d s, or no trial can show anything", b*int64(2*t.GroupTrial)))
-	f.want(t.EvidenceSeconds >= t.BudgetSeconds && t.EvidenceSeconds/b >= int64(2*t.GroupPromoted) && t.EvidenceSeconds <= maxCooldown,
-		"trial.evidence_seconds", t.EvidenceSeconds, fmt.Sprintf("write at least trial.budget_seconds, and two groups of a promoted prefix, %d s", b*int64(2*t.GroupPromoted)))
+	f.want(t.EvidenceSeconds >= t.BudgetSeconds && t.EvidenceSeconds/b >= int64(2*t.GroupSettled) && t.EvidenceSeconds <= maxCooldown,
+		"trial.evidence_seconds", t.EvidenceSeconds, fmt.Sprintf("write at least trial.budget_seconds, and two groups of a settled prefix, %d s", b*int64(2*t.GroupSettled)))
 	f.want(t.CooldownSeconds >= 0, "trial.cooldown_seconds", t.CooldownSeconds, "write 0 or more seconds")
 	f.want(t.MaxCooldownSeconds >= t.CooldownSeconds && t.MaxCooldownSeconds >= 0 && t.MaxCooldownSeconds <= maxCooldown,
 		"trial.max_cooldown_seconds", t.MaxCooldownSeconds, fmt.Sprintf("write at least trial.cooldown_seconds, %d, and at most a year", t.CooldownSeconds))

@@ -1,0 +1,52 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// Settled: fewer control blocks when it is clear. A promoted prefix settles when the last two of the pairs
+// since its promotion agree on a benefit that would be missed: both are above zero, and their mean is some
+// standard deviations of a treated block (loop/effect, Watch). Then one block in GroupSettled is a control
+// block, and what happens between them shows in the treated ones: one that is far slower than those of the
+// last EvidenceSeconds puts a promoted or settled prefix back on trial at once, with fresh evidence.
+//
+// Not the pairs of the trial: they were looked at until they showed enough, so they lean upwards.
+
+// watch judges a proven prefix by its treated blocks.
+func (e *Engine) watch(t *track, round int64) verdict {
+	earlier, last := e.treatedBlocks(t, round)
+	w, ok := effect.WatchOf(earlier, e.noise)
+	if !ok {
+		return verdict{}
+	}
+	if yes, why := w.Suspicious(last); last.N > 0 && yes {
+		return verdict{EventRetrial, why}
+	}
+	if t.chosen.State == StateSettled {
+		return verdict{}
+	}
+	own := slices.DeleteFunc(slices.Clone(t.trial.pairs), func(p effect.Pair) bool { return p.End <= t.chosen.Since })
+	if yes, why := w.Agree(own); yes {
+		return verdict{EventSettled, why}
+	}
+	return verdict{}
+}
+
+// treatedBlocks returns those of the last EvidenceSeconds, and by itself the one that has just ended, which has
+// no connections where that was a control block.
+func (e *Engine) treatedBlocks(t *track, round int64) (earlier []effect.Block, last effect.Block) {
+	oldest, now := e.blockOf(max(round-e.rules.Trial.EvidenceSeconds, 0)), e.blockOf(round)
+	for _, b := range t.trial.blocks {
+		switch {
+		case b.arm != record.ArmTreatment || b.groupLen == 0 || b.number < oldest:
+		case b.number == now-1:
+			last = b.Block
+		case b.number < now:
+			earlier = append(earlier, b.Block)
+		}
+	}
+	return earlier, last
+}
