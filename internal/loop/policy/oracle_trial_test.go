@@ -178,6 +178,7 @@ func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) Eve
 	}
 	faded, _ := effect.Faded(pairs, noise)
 	suspected, sd := o.watch(p, noise, round)
+	suspected = suspected && (settled || effect.Judge(pairs, noise).LogRatio >= 2.5*sd)
 	switch since := slices.DeleteFunc(slices.Clone(pairs), func(q effect.Pair) bool { return q.End <= o.plan[p].Since }); {
 	case len(pairs) == 0 || faded || suspected:
 		return EventRetrial

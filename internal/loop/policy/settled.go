@@ -11,7 +11,8 @@ import (
 // since its promotion agree on a benefit that would be missed: both are above zero, and their mean is some
 // standard deviations of a treated block (loop/effect, Watch). Then one block in GroupSettled is a control
 // block, and what happens between them shows in the treated ones: one that is far slower than those of the
-// last EvidenceSeconds puts a promoted or settled prefix back on trial at once, with fresh evidence.
+// last EvidenceSeconds puts a promoted or settled prefix back on trial at once, with fresh evidence. Not
+// where the benefit is too small to be missed in a block: there a slow block says nothing, and pairs tell.
 //
 // Not the pairs of the trial: they were looked at until they showed enough, so they lean upwards.
 
@@ -22,10 +23,11 @@ func (e *Engine) watch(t *track, round int64) verdict {
 	if !ok {
 		return verdict{}
 	}
-	if yes, why := w.Suspicious(last); last.N > 0 && yes {
+	isSettled := t.chosen.State == StateSettled
+	if yes, why := w.Suspicious(last); last.N > 0 && yes && (isSettled || w.Shows(t.trial.evidence.LogRatio)) {
 		return verdict{EventRetrial, why}
 	}
-	if t.chosen.State == StateSettled {
+	if isSettled {
 		return verdict{}
 	}
 	own := slices.DeleteFunc(slices.Clone(t.trial.pairs), func(p effect.Pair) bool { return p.End <= t.chosen.Since })
