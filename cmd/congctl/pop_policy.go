@@ -62,11 +62,9 @@ func popConfig(d *pop.Day, policy string) (text string, cfg config.Config, err e
 	text += d.Congctl + "\n"
 	cfg, err = config.Parse([]byte(text))
 	if change := selections[policy]; err == nil && change != nil {
+		change(&cfg)
 		var b []byte
-		if err = change(&cfg); err == nil {
-			b, err = cfg.Text()
-		}
-		if err == nil {
+		if b, err = cfg.Text(); err == nil {
 			cfg, err = config.Parse(b)
 		}
 		text = string(b)
@@ -78,13 +76,11 @@ func popConfig(d *pop.Day, policy string) (text string, cfg config.Config, err e
 }
 
 // selections change what the day configures.
-var selections = map[string]func(*config.Config) error{
-	policySlowest: func(c *config.Config) error { c.Policy.Select = policySlowest; return nil },
-	policyBenefit: func(c *config.Config) error { c.Policy.Select = policyBenefit; return nil },
-	policyCapped: func(*config.Config) error {
-		return fmt.Errorf("--policy %s: this congctl has no policy.cap; use %s", policyCapped, policyBenefit)
-	},
-	policySwitch: func(c *config.Config) error { selectAll(c); return nil },
+var selections = map[string]func(*config.Config){
+	policySlowest: func(c *config.Config) { c.Policy.Select, c.Policy.Cap = policySlowest, false },
+	policyBenefit: func(c *config.Config) { c.Policy.Select, c.Policy.Cap = policyBenefit, false },
+	policyCapped:  func(c *config.Config) { c.Policy.Select, c.Policy.Cap = policyBenefit, true },
+	policySwitch:  selectAll,
 }
 
 // selectAll makes congctl select every network known in one window, without guards, trials
@@ -94,7 +90,7 @@ func selectAll(c *config.Config) {
 	e.Mode, e.ControlEvery, e.Holdout, e.AA = config.ExperimentOff, 1024, 0, 0
 	p.MinSamples, p.MinKnown, p.MinRanked = 1, 1, 1
 	p.GroupShare, p.SelectDuty, p.SelectFlap, p.ReleaseDuty = 0.99, 0, 1, 0
-	p.HoldoutPrefixes, p.AAPrefixes = nil, nil
+	p.HoldoutPrefixes, p.AAPrefixes, p.Cap = nil, nil, false
 	g.LowRTT, g.TinyRTTUs, g.MaxRwndShare, g.MinBusyShare, g.PolicerSpread, g.MaxConnShare = false, 0, 1, 0, 0, 1
 	c.Plan.MaxChange = 1
 }

@@ -61,7 +61,7 @@ func TestPolicyOfADay(t *testing.T) {
 		cfg.StateDir != popworld.StateDir || cfg.Socket != popworld.Socket {
 		t.Errorf("%v: %s", err, p.Product.Config)
 	}
-	for policy, want := range map[string]string{policyStatic: "names no networks", policyCapped: "has no policy.cap; use benefit", "best": "use cubic, bbr"} {
+	for policy, want := range map[string]string{policyStatic: "names no networks", "best": "use cubic, bbr"} {
 		if _, err := popPolicy(policy, d); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", policy, err)
 		}
