@@ -15,6 +15,7 @@ type Report struct {
 	Networks  int // with at least one pair
 	Estimates []Estimate
 	Overall   effect.Fleet // mean of ln rate over pairs, by traffic; its bounds hold at any time
+	Busy      effect.Fleet // the same of goodput over busy time, over the pairs that know it
 	Cost      Cost
 	AA        []Estimate // must show nothing
 	HoldOut   effect.Contrast
@@ -50,7 +51,7 @@ func (b *Builder) Report(by Grouping, seed uint64) Report {
 	r := Report{Rows: b.rows}
 	pairs := b.Pairs()
 	r.Networks = b.networks()
-	r.Overall = effect.WholeFleet(pairs)
+	r.Overall, r.Busy = effect.WholeFleet(pairs), effect.WholeFleet(effect.ByGoodput(pairs))
 	r.Cost = CostOf(pairs)
 	r.Estimates = b.estimates(false, by, seed)
 	r.AA = b.estimates(true, Grouping{}, seed)
