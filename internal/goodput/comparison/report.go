@@ -15,6 +15,7 @@ type Report struct {
 	Networks  int // with at least one pair
 	Estimates []Estimate
 	Overall   effect.Fleet // mean of ln rate over pairs, by traffic; its bounds hold at any time
+	Busy      effect.Fleet // the same of goodput over busy time, over the pairs that know it
 	Cost      Cost
 	Cap       effect.CapEffect // capped connections against scouts
 	AA        []Estimate       // must show nothing
@@ -51,7 +52,7 @@ func (b *Builder) Report(by Grouping, seed uint64) Report {
 	r := Report{Rows: b.rows}
 	pairs := b.Pairs()
 	r.Networks = b.networks()
-	r.Overall = effect.WholeFleet(pairs)
+	r.Overall, r.Busy = effect.WholeFleet(pairs), effect.WholeFleet(effect.ByGoodput(pairs))
 	r.Cost, r.Cap = CostOf(pairs), b.caps.effect()
 	r.Estimates = b.estimates(false, by, seed)
 	r.AA = b.estimates(true, Grouping{}, seed)

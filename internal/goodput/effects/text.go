@@ -78,14 +78,8 @@ func (v *View) verdicts(b *strings.Builder) {
 		return
 	}
 	b.WriteString("\n")
-	if o := v.Overall; o != nil {
-		fmt.Fprintf(b, "overall   mean delivery rate %s over %s", ratio(o.Ratio, o.Low, o.High), answer.Count(o.Pairs, "pair"))
-		if o.Low != 0 {
-			b.WriteString("; these bounds hold at every look\n")
-		} else {
-			b.WriteString("; too few for bounds\n")
-		}
-	}
+	v.Overall.text(b, "overall   mean delivery rate")
+	v.Busy.text(b, "          mean goodput over busy time")
 	if c := v.Cost; c != nil {
 		fmt.Fprintf(b, "cost      retransmitted %.2f %% instead of %.2f %%; in queues %.1f ms instead of %.1f ms (srtt - min_rtt)\n",
 			100*c.TreatmentRetrans, 100*c.ControlRetrans, c.TreatmentQueueUs/1000, c.ControlQueueUs/1000)
@@ -103,6 +97,18 @@ func (v *View) verdicts(b *strings.Builder) {
 	if a := v.Before; a != nil {
 		fmt.Fprintf(b, "before    against the 3 h before: treated blocks x%.2f, untreated blocks x%.2f, %s; %s\n", a.Treated, a.Untreated,
 			answer.Count(a.Networks, "network"), a.Note)
+	}
+}
+
+func (o *Overall) text(b *strings.Builder, of string) {
+	if o == nil {
+		return
+	}
+	fmt.Fprintf(b, "%s %s over %s", of, ratio(o.Ratio, o.Low, o.High), answer.Count(o.Pairs, "pair"))
+	if o.Low != 0 {
+		b.WriteString("; these bounds hold at every look\n")
+	} else {
+		b.WriteString("; too few for bounds\n")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/congctl/congctl/internal/goodput/comparison"
+	"github.com/congctl/congctl/internal/loop/effect"
 	"github.com/congctl/congctl/internal/loop/policy"
 )
 
@@ -22,6 +23,7 @@ type View struct {
 	Rows      int              `json:"window_rows"`
 	Estimates []Estimate       `json:"estimates"`
 	Overall   *Overall         `json:"overall,omitempty"`
+	Busy      *Overall         `json:"goodput_over_busy_time,omitempty"`
 	Cost      *comparison.Cost `json:"cost,omitempty"`
 	Cap       *Cap             `json:"pacing_cap,omitempty"`
 	AA        []Estimate       `json:"aa"`
@@ -55,7 +57,7 @@ type Ratio struct {
 	High      float64 `json:"high,omitempty"`
 }
 
-// Overall is the ratio of geometric means of delivery rate, with bounds that hold at any time.
+// Overall is the ratio of geometric means, with bounds that hold at any time.
 type Overall struct {
 	Pairs int     `json:"pairs"`
 	Ratio float64 `json:"ratio"`
@@ -121,12 +123,7 @@ func (v *View) Fill(r comparison.Report, by string) {
 	for i := range v.AA {
 		v.AA[i].Suspect = r.AA[i].Faulty()
 	}
-	if o := r.Overall; o.Pairs > 0 {
-		v.Overall = &Overall{Pairs: o.Pairs, Ratio: math.Exp(o.LogRatio)}
-		if o.Known {
-			v.Overall.Low, v.Overall.High = math.Exp(o.Low), math.Exp(o.High)
-		}
-	}
+	v.Overall, v.Busy = overallOf(r.Overall), overallOf(r.Busy)
 	if c := r.Cost; c.Pairs > 0 {
 		v.Cost = &c
 	}
@@ -139,6 +136,18 @@ func (v *View) Fill(r comparison.Report, by string) {
 	if b := r.Before; b.Prefixes > 0 {
 		v.Before = &BeforeAfter{b.Prefixes, b.Naive, b.Untreated, b.Label}
 	}
+}
+
+// overallOf returns nil without pairs.
+func overallOf(f effect.Fleet) *Overall {
+	if f.Pairs == 0 {
+		return nil
+	}
+	o := &Overall{Pairs: f.Pairs, Ratio: math.Exp(f.LogRatio)}
+	if f.Known {
+		o.Low, o.High = math.Exp(f.Low), math.Exp(f.High)
+	}
+	return o
 }
 
 func estimatesOf(list []comparison.Estimate, by string) []Estimate {

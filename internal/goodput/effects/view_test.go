@@ -23,7 +23,7 @@ const morning = 1_795_132_800
 
 // shelf is a store by hand: networks 0 to 2 on trial, 3 for A/A, 4 held out. In each
 // block a network has one window with two connections: 100 and 400 kB/s under control,
-// 1.5 times as much under treatment. Arms take turns, the odd blocks are treated.
+// 1.5 times as much under treatment; network 0 knows goodput over busy time, 1.25 times as much. Arms take turns, the odd blocks are treated.
 type shelf struct {
 	broken error
 	note   string // of the window at 01:40
@@ -73,6 +73,9 @@ func (s shelf) row(i int, start int64, arm record.Arm) record.Window {
 	slow, fast := 1e5*factor, 4e5*factor
 	w := record.Window{Start: start, Prefix: net(i), Arm: arm, Control: arm != record.ArmTreatment, Eligible: 2, MinRTTUs: 40_000, SRTTUs: 50_000 * factor,
 		LogRateMean: (math.Log(slow) + math.Log(fast)) / 2, LogRateVar: 0.48, EligibleSentBytes: 1_000_000, EligibleRetransBytes: uint64(10_000 * factor)}
+	if i == 0 { // 1.25 times the goodput over busy time, which the others do not know
+		w.LogGoodputMean, w.LogGoodputVar = math.Log(1e5*(1+factor)/2), 0.48
+	}
 	for q, p := range record.RateQuantiles {
 		w.RateBytesPerS[q] = slow + (fast-slow)*p
 	}

@@ -1,6 +1,10 @@
 package effect
 
-import "github.com/congctl/congctl/internal/tcp/record"
+import (
+	"math"
+
+	"github.com/congctl/congctl/internal/tcp/record"
+)
 
 // Pair is both arms of one prefix in one group of blocks, the unit of every estimate here. A
 // group has exactly one control block; the treatment blocks, one on trial and seven once
@@ -94,7 +98,7 @@ func (m Moments) join(o Moments) Moments {
 func BlockOf(w *record.Window) Block {
 	b := Block{N: int(w.Eligible), MeanLog: w.LogRateMean, VarLog: w.LogRateVar,
 		SentBytes: w.EligibleSentBytes, RetransBytes: w.EligibleRetransBytes, SRTTUs: w.SRTTUs, MinRTTUs: w.MinRTTUs}
-	if w.LogGoodputMean != 0 || w.LogGoodputVar != 0 {
+	if m := w.LogGoodputMean; (m != 0 || w.LogGoodputVar != 0) && !math.IsNaN(m) {
 		b.Goodput = Moments{b.N, w.LogGoodputMean, w.LogGoodputVar}
 	}
 	return b

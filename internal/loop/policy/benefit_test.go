@@ -38,12 +38,7 @@ func posterior(list []observed, prefix record.Prefix, network string, class Clas
 		links[link{middle, i}] = 1 / within
 		return i
 	}
-	for _, o := range list {
-		if o.prefix == prefix && o.class == class {
-			network = o.network // the one that it was tried in
-		}
-	}
-	target := join(prefix, network)
+	target := join(prefix, triedIn(list, prefix, network, class))
 	type point struct {
 		i    int
 		d, p float64
@@ -77,6 +72,16 @@ func posterior(list []observed, prefix record.Prefix, network string, class Clas
 	alone := make([]float64, n)
 	alone[target] = 1
 	return solve(matrix(), weighted)[target], solve(matrix(), alone)[target]
+}
+
+// triedIn is the network that a prefix was tried in, else the one that it has now.
+func triedIn(list []observed, prefix record.Prefix, network string, class Class) string {
+	for _, o := range list {
+		if o.prefix == prefix && o.class == class {
+			return o.network
+		}
+	}
+	return network
 }
 
 // solve returns x of a x = b, by Gauss and Jordan; a is positive definite.
