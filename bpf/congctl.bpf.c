@@ -186,10 +186,11 @@ static __always_inline void retry(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 }
 
 /* Crosses, or tries again what waits. */
-static __always_inline void act(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m, const struct control *c)
+static __always_inline void act(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m, const struct control *c,
+				const struct seen *s)
 {
 	int pending = m->flags & MARK_PENDING;
-	if (!pending && (m->flags & MARK_CROSSED || response_bytes(tp, m) < c->min_bytes))
+	if (!pending && (m->flags & MARK_CROSSED || response_bytes(tp, m, s) < c->min_bytes))
 		return;
 	__u64 cookie = bpf_get_netns_cookie(ops);
 	struct netns_state *ns = bpf_map_lookup_elem(&netns, &cookie);
@@ -217,9 +218,11 @@ static __always_inline void on_rtt(struct bpf_sock_ops *ops)
 	count_rate(tp, m);
 	if (m->flags & MARK_COUNTING)
 		count_episodes(tp, m);
-	if (find_response(tp, m))
+	struct seen s;
+	look(tp, &s);
+	if (find_response(m, &s))
 		response_over(tp, m);
-	act(ops, tp, m, c);
+	act(ops, tp, m, c, &s);
 	if (m->flags & MARK_RETURN)
 		go_back(ops, tp, m);
 	if (m->flags & (MARK_CROSSED | MARK_WATCHED))

@@ -22,6 +22,21 @@
 #ifndef CONGCTL_RESPONSE_H
 #define CONGCTL_RESPONSE_H
 
+/* What a callback reads of the socket more than once: each load through tp is guarded, and costs several. */
+struct seen {
+	__u64 acked, received;
+	__u32 una, end, start; /* snd_una, write_seq, chrono_start */
+};
+
+static __always_inline void look(struct tcp_sock *tp, struct seen *s)
+{
+	s->acked = tp->bytes_acked;
+	s->received = tp->bytes_received;
+	s->una = tp->snd_una;
+	s->end = tp->write_seq;
+	s->start = tp->chrono_start;
+}
+
 /*
  * Had all data sent been acknowledged at some time since the last callback?
  *
@@ -44,18 +59,18 @@
  * download at most what it sent in its first jiffy, and keeps small responses on
  * a path of microseconds apart.
  */
-static __always_inline int idle_since(const struct mark *m, __u32 una, __u32 start)
+static __always_inline int idle_since(const struct mark *m, const struct seen *s)
 {
-	if ((__s32)(una - m->last_write_seq) < 0)
+	if ((__s32)(s->una - m->last_write_seq) < 0)
 		return 0;
 	if (m->flags & MARK_DRAINED)
 		return 1;
-	return start != m->last_chrono_start || (__u32)bpf_jiffies64() - start <= 1;
+	return s->start != m->last_chrono_start || (__u32)bpf_jiffies64() - s->start <= 1;
 }
 
-static __always_inline void begin_response(struct tcp_sock *tp, struct mark *m, __u64 received)
+static __always_inline void begin_response(struct mark *m, __u64 acked, __u64 received)
 {
-	m->base_acked = tp->bytes_acked;
+	m->base_acked = acked;
 	m->responses++;
 	m->before = 0;
 	m->flags &= ~(MARK_CROSSED | MARK_PENDING);
@@ -63,23 +78,21 @@ static __always_inline void begin_response(struct tcp_sock *tp, struct mark *m, 
 }
 
 /* Reports whether a response has begun since the last callback. */
-static __always_inline int find_response(struct tcp_sock *tp, struct mark *m)
+static __always_inline int find_response(struct mark *m, const struct seen *s)
 {
-	__u64 received = tp->bytes_received;
-	__u32 una = tp->snd_una, end = tp->write_seq, start = tp->chrono_start; /* each load is guarded: once is enough */
 	int begun = 0;
 
 	if (!(m->flags & MARK_PRIMED)) {
 		m->flags |= MARK_PRIMED;
-		m->responses = received > 0; /* the first callback may be of the handshake */
-		m->last_received = received;
-	} else if (received > m->last_received && idle_since(m, una, start)) {
-		begin_response(tp, m, received);
+		m->responses = s->received > 0; /* the first callback may be of the handshake */
+		m->last_received = s->received;
+	} else if (s->received > m->last_received && idle_since(m, s)) {
+		begin_response(m, s->acked, s->received);
 		begun = 1;
 	}
-	m->flags = (m->flags & ~MARK_DRAINED) | (una == end ? MARK_DRAINED : 0);
-	m->last_write_seq = end;
-	m->last_chrono_start = start;
+	m->flags = (m->flags & ~MARK_DRAINED) | (s->una == s->end ? MARK_DRAINED : 0);
+	m->last_write_seq = s->end;
+	m->last_chrono_start = s->start;
 	return begun;
 }
 
@@ -89,11 +102,11 @@ static __always_inline int find_response(struct tcp_sock *tp, struct mark *m)
  * response, and on a fast path hundreds of kilobytes can be that last flight: without it
  * only slow paths would have responses that reach the threshold.
  */
-static __always_inline __u64 response_bytes(struct tcp_sock *tp, const struct mark *m)
+static __always_inline __u64 response_bytes(struct tcp_sock *tp, const struct mark *m, const struct seen *s)
 {
-	__u64 n = tp->bytes_acked - m->base_acked;
-	if (tp->snd_nxt == tp->write_seq)
-		n += (__u32)(tp->write_seq - tp->snd_una);
+	__u64 n = s->acked - m->base_acked;
+	if (tp->snd_nxt == s->end)
+		n += (__u32)(s->end - s->una);
 	return n;
 }
 
@@ -103,7 +116,7 @@ static __always_inline int write_begins(struct tcp_sock *tp, struct mark *m)
 	__u64 received = tp->bytes_received;
 	if (!(m->flags & MARK_CROSSED) || tp->snd_una != tp->write_seq || received <= m->last_received)
 		return 0;
-	begin_response(tp, m, received);
+	begin_response(m, tp->bytes_acked, received);
 	/* What it queues now is the busy period that the next callback finds. */
 	m->flags &= ~MARK_DRAINED;
 	m->last_chrono_start = (__u32)bpf_jiffies64();
