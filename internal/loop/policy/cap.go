@@ -55,44 +55,54 @@ type Pace struct {
 	Lifted int64  `json:"lifted,omitempty"`          // the round that last lifted one; nothing older teaches
 }
 
-// paceAll moves the caps of all treated prefixes.
-func (e *Engine) paceAll(round int64) {
+// paceAll moves the caps of all treated prefixes, and tells of those that come and go.
+func (e *Engine) paceAll(d *Decision) {
 	if !e.rules.Cap {
 		return
 	}
 	for _, t := range e.tracks {
-		if t.chosen == nil || t.chosen.Role != record.ArmNone {
+		if t.chosen == nil {
 			continue
 		}
-		if p := e.next(t, round); p != t.chosen.Pace {
-			s := *t.chosen
-			s.Pace = p
-			e.put(t, &s)
+		s, why := *t.chosen, ""
+		if s.Pace = (Pace{}); s.Role == record.ArmNone {
+			s.Pace, why = e.next(t, d.RoundStart)
+		}
+		was := t.chosen.Pace
+		if s.Pace == was {
+			continue
+		}
+		e.put(t, &s)
+		switch {
+		case was.Cap == 0 && s.Pace.Cap > 0:
+			e.tell(d, EventCapped, t, "", why)
+		case was.Cap > 0 && s.Pace.Cap == 0:
+			e.tell(d, EventUncapped, t, "", why)
 		}
 	}
 }
 
-// next returns the pace of a prefix from a round on.
-func (e *Engine) next(t *track, round int64) Pace {
-	p := t.chosen.Pace
+// next returns the pace of a prefix from a round on, and why, if a cap comes or goes.
+func (e *Engine) next(t *track, round int64) (p Pace, why string) {
+	p = t.chosen.Pace
 	p.Since, p.Lifted = min(p.Since, round), min(p.Lifted, round) // the clock was set back
 	if p.Cap > 0 && e.isHeld(t, p.Since) {
-		return Pace{Lifted: round}
+		return Pace{Lifted: round}, fmt.Sprintf("the path has become faster: half of the newest capped connections run into %s", rateText(float64(p.Cap)))
 	}
 	l := e.late(t, p.Lifted)
-	if capWhy(l, p.Cap > 0) != "" {
-		return Pace{Lifted: p.Lifted}
+	if why := capWhy(l, p.Cap > 0); why != "" {
+		return Pace{Lifted: p.Lifted}, why
 	}
 	to := uint64(math.Round(capAbove * l.p95))
 	switch {
 	case p.Cap == 0:
-		return Pace{to, round, p.Lifted}
+		return Pace{to, round, p.Lifted}, fmt.Sprintf("%s: %.2f x p95 of %s", rateText(float64(to)), capAbove, answer.Count(l.conns, "late rate"))
 	case float64(to) < (1-capStep)*float64(p.Cap):
 		p.Cap = uint64(math.Round((1 - capStep) * float64(p.Cap)))
 	case float64(to) > (1+capStep)*float64(p.Cap):
 		p.Cap = to
 	}
-	return p
+	return p, ""
 }
 
 // capWhy says why late rates make no cap; "" if they make one. One that is there stays until the reason is clear, so that

@@ -94,6 +94,8 @@ const (
 	EventRetrial  EventKind = "retrial"  // promoted or settled before, back on trial with fresh evidence
 	EventDemoted  EventKind = "demoted"  // harm shown: leaves the plan and cools down
 	EventRetired  EventKind = "retired"  // no benefit shown in time: leaves the plan and cools down
+	EventCapped   EventKind = "capped"   // treated under a pacing cap from here on
+	EventUncapped EventKind = "uncapped" // no longer
 	EventBrake    EventKind = "brake"    // harm over all: every prefix leaves the plan, and the kill switch is pulled
 )
 

@@ -82,7 +82,7 @@ func (e *Engine) Round(in Input) Decision {
 		}
 		if !e.pull(&d) && !e.holds() {
 			e.decide(&d)
-			e.paceAll(d.RoundStart)
+			e.paceAll(&d)
 		}
 	}
 	return e.finish(d)
