@@ -224,11 +224,11 @@ func TestArmAt(t *testing.T) {
 			t.Errorf("at %d: %s %v, want %s", unix, arm, ok, want)
 		}
 	}
-	p.Experiment, p.Entries[0].State = ExperimentOn, StateTrial
+	p.Experiment, p.GroupSettled, p.Entries[0].State = ExperimentOn, 24, StateTrial
 	p.HoldoutPermille, p.AAPermille = 0, 0
-	for state, length := range map[string]int{StateTrial: 2, StatePromoted: 8} {
+	for state, length := range map[string]int{StateTrial: 2, StatePromoted: 8, StateSettled: 24} {
 		p.Entries[0].State = state
-		for block := int64(997320); block < 997320+8; block++ {
+		for block := int64(997320); block < 997320+24; block++ {
 			if arm, _ := p.ArmAt(in, block*1800); arm != assignArm(p.Salt, in, length, block) {
 				t.Errorf("%s, block %d: %s", state, block, arm)
 			}
@@ -250,7 +250,7 @@ func TestArmAt(t *testing.T) {
 		t.Errorf("hold-out goes first: %s", arm)
 	}
 	for _, p.Experiment = range []string{ExperimentOn, ExperimentOff} { // what is listed is drawn for nothing
-		for block := int64(997320); block < 997320+8; block++ {
+		for block := int64(997320); block < 997320+24; block++ {
 			p.Entries[0].State = StateAlways
 			if arm, _ := p.ArmAt(in, block*1800); arm != assignArm(p.Salt, in, 8, block) {
 				t.Errorf("always, experiment %s, block %d: %s", p.Experiment, block, arm)
@@ -281,7 +281,7 @@ func TestDraws(t *testing.T) {
 	for i := range 200 {
 		in := record.Prefix(0xc6120000+uint64(i)<<8) | 24
 		p.Entries = []Entry{{Prefix: in, State: StatePromoted}}
-		for block := int64(997320); block < 997320+8; block++ {
+		for block := int64(997320); block < 997320+24; block++ {
 			want := d.Role(in)
 			if want == record.ArmNone {
 				want = d.Arm(in, p.GroupPromoted, block)
