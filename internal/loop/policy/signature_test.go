@@ -71,6 +71,38 @@ func TestSignatureLimits(t *testing.T) {
 	}
 }
 
+// TestPolicerIsAClass: what the guard holds back in one selection is a class in both. The guard hits at the
+// limits of its three tests and not beyond, and the class goes with it.
+func TestPolicerIsAClass(t *testing.T) {
+	for _, selection := range []string{SelectSlowest, SelectBenefit} {
+		for _, c := range []struct {
+			name        string
+			flat, again float64
+			policed     bool
+		}{
+			{"a policer", 0.1, 0.1, true}, {"at the limit of loss", 0.1, 0.05, true}, {"below it", 0.1, 0.049, false}, {"a rate that varies", 0.2, 0.1, false},
+		} {
+			r := DefaultRules()
+			r.Select = selection
+			e := New(r, firstBlock{})
+			for w := range int64(12) {
+				row := quiet(noon+300*w, letter(t, "a"), 30, 500_000)
+				row.RateBytesPerS[record.Q20], row.RateBytesPerS[record.Q80] = 500_000*(1-c.flat), 500_000*(1+c.flat)
+				row.MinRTTUs, row.SRTTUs, row.RetransShare = 60_000, 60_000, c.again
+				row.EligibleRetransBytes = uint64(c.again * float64(row.EligibleSentBytes))
+				e.Round(Input{Start: row.Start, RoundStart: row.Start + 300, Rows: []record.Window{row}})
+			}
+			x, _ := e.Explain(letter(t, "a"))
+			class, _ := e.tracks[0].steady(r)
+			guard := x.Guards[len(x.Guards)-1]
+			want := map[string]map[bool]GuardState{SelectSlowest: {true: GuardHit, false: GuardPass}, SelectBenefit: {true: GuardOff, false: GuardOff}}[selection][c.policed]
+			if (x.Signature.Class == ClassPolicer) != c.policed || (class == ClassPolicer) != c.policed || guard.Name != GuardPolicer || guard.State != want {
+				t.Errorf("%s, %s: %s, steadily %s, guard %+v", selection, c.name, x.Signature.Class, class, guard)
+			}
+		}
+	}
+}
+
 // TestSignatureLooksBack: a busy prefix is judged by its last half hour, a small one by up to six
 // hours, each half hour taken whole; nothing older counts, and a class that holds in fewer than two
 // thirds of the last hour is not steady.
