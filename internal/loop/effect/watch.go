@@ -74,18 +74,3 @@ func (w Watch) Suspicious(b Block) (yes bool, why string) {
 
 // Shows reports whether the loss of a benefit, ln of rate, would show in a treated block.
 func (w Watch) Shows(benefit float64) bool { return benefit >= evident*math.Sqrt(w.factor*w.each) }
-
-// Agree reports whether the last two pairs agree on a benefit whose loss would not be missed, and in words.
-func (w Watch) Agree(pairs []Pair) (yes bool, why string) {
-	if len(pairs) < 2 {
-		return false, ""
-	}
-	pairs = pairs[len(pairs)-2:]
-	if min(pairs[0].LogRatio(), pairs[1].LogRatio()) <= 0 {
-		return false, ""
-	}
-	if mean, _ := estimate(pairs, w.noise); !w.Shows(mean) {
-		return false, ""
-	}
-	return true, fmt.Sprintf("rate x %.2f and x %.2f in its last 2 pairs", math.Exp(pairs[0].LogRatio()), math.Exp(pairs[1].LogRatio()))
-}

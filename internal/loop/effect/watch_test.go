@@ -40,26 +40,20 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestAgree: both pairs must show the benefit, and their mean must be missed when it is lost.
-func TestAgree(t *testing.T) {
+// TestShows: the loss of a benefit shows in a block if it is large beside the spread of the blocks.
+func TestShows(t *testing.T) {
 	noise := Noise{Block: 0.2, Conn: 0.66, Freedom: freedom}
-	blocks := []Block{{N: 15}, {N: 15}, {N: 15}}
-	w, _ := WatchOf(blocks, noise)
 	for _, c := range []struct {
-		pairs []float64 // ratios, oldest first
+		apart float64 // of the blocks, ln
+		gain  float64
 		want  bool
-	}{
-		{[]float64{3}, false}, {[]float64{3, 3}, true}, {[]float64{0.9, 3, 3}, true}, {[]float64{9, 0.9}, false}, {[]float64{1.5, 1.5}, false},
-	} {
-		var pairs []Pair
-		for _, r := range c.pairs {
-			pairs = append(pairs, shown(math.Log(r)))
-		}
-		if yes, why := w.Agree(pairs); yes != c.want || yes == (why == "") {
-			t.Errorf("%v: %t %q", c.pairs, yes, why)
+	}{{0, 3, true}, {0, 2.1, true}, {0, 1.5, false}, {2, 3, false}, {0, 0, false}} {
+		w, _ := WatchOf([]Block{{N: 15}, {N: 15, MeanLog: c.apart}, {N: 15}, {N: 15, MeanLog: c.apart}}, noise)
+		if got := w.Shows(math.Log(c.gain)); got != c.want {
+			t.Errorf("blocks %g apart, x %g: %t", c.apart, c.gain, got)
 		}
 	}
-	if _, ok := WatchOf(blocks[:1], noise); ok {
+	if _, ok := WatchOf([]Block{{N: 15}}, noise); ok {
 		t.Error("one block is no mean")
 	}
 }

@@ -179,15 +179,11 @@ func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) Eve
 	faded, _ := effect.Faded(pairs, noise)
 	suspected, sd := o.watch(p, noise, round)
 	suspected = suspected && (settled || effect.Judge(pairs, noise).LogRatio >= 2.5*sd)
-	switch since := slices.DeleteFunc(slices.Clone(pairs), func(q effect.Pair) bool { return q.End <= o.plan[p].Since }); {
+	switch {
 	case len(pairs) == 0 || faded || suspected:
 		return EventRetrial
-	case !settled && len(since) >= 2:
-		a, b := since[len(since)-2], since[len(since)-1]
-		v, w := 1/noise.Var(a), 1/noise.Var(b)
-		if a.LogRatio() > 0 && b.LogRatio() > 0 && (v*a.LogRatio()+w*b.LogRatio())/(v+w) >= 2.5*sd {
-			return EventSettled
-		}
+	case !settled && effect.Judge(pairs, noise).Low >= 2.5*sd:
+		return EventSettled
 	}
 	return ""
 }

@@ -1,20 +1,17 @@
 package policy
 
 import (
-	"slices"
-
 	"github.com/congctl/congctl/internal/loop/effect"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Settled: fewer control blocks when it is clear. A promoted prefix settles when the last two of the pairs
-// since its promotion agree on a benefit that would be missed: both are above zero, and their mean is some
-// standard deviations of a treated block (loop/effect, Watch). Then one block in GroupSettled is a control
+// Settled: fewer control blocks when it is clear. A promoted prefix settles when its pairs, those of its trial included,
+// agree on a benefit that would be missed: two at least, and the lower bound of their effect, which holds whenever it is
+// looked at, is some standard deviations of a treated block (loop/effect, Watch). A mean of the trial's pairs would not do,
+// since a trial ends when they look good. Then one block in GroupSettled is a control
 // block, and what happens between them shows in the treated ones: one that is far slower than those of the
 // last EvidenceSeconds puts a promoted or settled prefix back on trial at once, with fresh evidence. Not
 // where the benefit is too small to be missed in a block: there a slow block says nothing, and pairs tell.
-//
-// Not the pairs of the trial: they were looked at until they showed enough, so they lean upwards.
 
 // watch judges a proven prefix by its treated blocks.
 func (e *Engine) watch(t *track, round int64) verdict {
@@ -27,12 +24,8 @@ func (e *Engine) watch(t *track, round int64) verdict {
 	if yes, why := w.Suspicious(last); last.N > 0 && yes && (isSettled || w.Shows(t.trial.evidence.LogRatio)) {
 		return verdict{EventRetrial, why}
 	}
-	if isSettled {
-		return verdict{}
-	}
-	own := slices.DeleteFunc(slices.Clone(t.trial.pairs), func(p effect.Pair) bool { return p.End <= t.chosen.Since })
-	if yes, why := w.Agree(own); yes {
-		return verdict{EventSettled, why}
+	if !isSettled && w.Shows(t.trial.evidence.Low) {
+		return verdict{EventSettled, effectText(t.trial.evidence)}
 	}
 	return verdict{}
 }
