@@ -65,7 +65,7 @@ static __always_inline void try_switch(struct bpf_sock_ops *ops, struct tcp_sock
 		m->applied = APPLIED_PENDING;
 		return;
 	}
-	do_switch(ops, m, ns, p, now);
+	do_switch(ops, tp, m, ns, p, now);
 }
 
 /* The arm in force for this prefix at now; beyond until_ns it is not known here. */

@@ -107,12 +107,13 @@ struct bpf_sock_ops {
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct sock_common { __u16 skc_family; };
-struct sock { struct sock_common __sk_common; };
+struct sock { struct sock_common __sk_common; unsigned long sk_max_pacing_rate; };
 struct inet_sock { struct sock sk; };
 
 struct tcp_congestion_ops { char name[16]; };
 
 struct inet_connection_sock {
+	struct inet_sock icsk_inet;
 	const struct tcp_congestion_ops *icsk_ca_ops;
 	__u8 icsk_ca_state : 5;
 	__u8 icsk_retransmits;

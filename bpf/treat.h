@@ -41,8 +41,16 @@ static __always_inline int scout(struct bpf_sock_ops *ops, const struct policy *
 	return one_in && (__u32)(bpf_get_socket_cookie(ops) * 0x9e3779b97f4a7c15ULL >> 32) % one_in == 0;
 }
 
-static __always_inline void set_cap(struct bpf_sock_ops *ops, struct mark *m, const struct policy *p)
+/* An application's own limit (~0: none; the low word tells on 32 bits too) stays as it is. */
+static __always_inline int paces_itself(const struct tcp_sock *tp)
 {
+	return (__u32)tp->inet_conn.icsk_inet.sk.sk_max_pacing_rate != ~0U;
+}
+
+static __always_inline void set_cap(struct bpf_sock_ops *ops, const struct tcp_sock *tp, struct mark *m, const struct policy *p)
+{
+	if (scout(ops, p) || paces_itself(tp))
+		return;
 	__u32 cap = p->cap_bytes_per_s > 0xfffffffe ? 0xfffffffe : p->cap_bytes_per_s;
 	if (bpf_setsockopt(ops, SOL_SOCKET, SO_MAX_PACING_RATE, &cap, sizeof(cap)))
 		count(STAT_CAP_FAILED);
@@ -50,8 +58,8 @@ static __always_inline void set_cap(struct bpf_sock_ops *ops, struct mark *m, co
 		m->flags |= MARK_CAPPED | MARK_RAN_CAPPED;
 }
 
-static __always_inline void do_switch(struct bpf_sock_ops *ops, struct mark *m, const struct netns_state *ns,
-				      const struct policy *p, __u64 now)
+static __always_inline void do_switch(struct bpf_sock_ops *ops, const struct tcp_sock *tp, struct mark *m,
+				      const struct netns_state *ns, const struct policy *p, __u64 now)
 {
 	char name[16];
 	__builtin_memcpy(name, p->role == ARM_AA ? ns->default_cong : p->cong, 16);
@@ -68,8 +76,8 @@ static __always_inline void do_switch(struct bpf_sock_ops *ops, struct mark *m, 
 	m->switched_ns = now;
 	__builtin_memcpy(m->cong, name, 16);
 	count(STAT_SWITCHED);
-	if (p->cap_bytes_per_s && !scout(ops, p))
-		set_cap(ops, m, p);
+	if (p->cap_bytes_per_s)
+		set_cap(ops, tp, m, p);
 }
 
 /*

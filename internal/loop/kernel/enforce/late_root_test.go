@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/tcp/abi"
@@ -180,6 +181,28 @@ func TestRanCapped(t *testing.T) {
 		k.send(c.bytes)
 		if m, _ := k.state(); m.Flags&(abi.MarkCapped|abi.MarkRanCapped) != c.want {
 			t.Errorf("%d bytes, cap %d: flags %b, want %b", c.bytes, c.bytesPerS, m.Flags, c.want)
+		}
+	}
+}
+
+// What an application paces itself is never capped, and keeps its rate.
+func TestOwnPacingStays(t *testing.T) {
+	const own = 20_000_000 // bytes/s
+	r := newRig(t)
+	k := r.talk(clientT)
+	k.with(func(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, own) })
+	r.capped(10_000_000, 0)
+	for _, bytes := range []int{large, small} { // switched, and back on the default
+		k.ask()
+		k.send(bytes)
+		m, _ := k.state()
+		rate := 0
+		k.with(func(fd int) (err error) {
+			rate, err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE)
+			return err
+		})
+		if m.Applied != record.AppliedTreatment && bytes == large || m.Flags&(abi.MarkCapped|abi.MarkRanCapped) != 0 || rate != own {
+			t.Errorf("after %d bytes: %s, flags %b, paced to %d bytes/s, want %d", bytes, m.Applied, m.Flags, rate, own)
 		}
 	}
 }
