@@ -92,7 +92,7 @@ func TestPlanFollowsTheTrial(t *testing.T) {
 		t.Errorf("promoted entry %+v", e)
 	}
 	b.try(60, effect)
-	if p = lastPlan(t, b.m); !maps.Equal(states(p), map[string]int{"promoted": 1, "holdout": 1}) || b.told(policy.EventRetired) != 2 {
+	if p = lastPlan(t, b.m); !maps.Equal(states(p), map[string]int{"settled": 1, "holdout": 1}) || b.told(policy.EventRetired) != 2 {
 		t.Errorf("after the budget: %v", states(p))
 	}
 }

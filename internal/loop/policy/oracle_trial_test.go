@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -154,48 +153,6 @@ func (o *triedOracle) weigh(round int64) {
 			}
 		}
 	}
-}
-
-func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) EventKind {
-	settled := o.plan[p].State == StateSettled
-	pairs, promoted := o.known[p], settled || o.plan[p].State == StatePromoted
-	if o.plan[p].State == StateAlways {
-		return ""
-	}
-	cost := pairs
-	if promoted {
-		cost = pairs[max(0, len(pairs)-2):]
-	}
-	costly, _ := effect.FastHarm(cost, noise, o.loss)
-	if costly || o.harm(pairs, noise) >= 20 {
-		return EventDemoted
-	}
-	if !promoted {
-		return ""
-	}
-	if len(pairs) == 0 && !settled {
-		return EventRetired
-	}
-	faded, _ := effect.Faded(pairs, noise)
-	suspected, sd := o.watch(p, noise, round)
-	suspected = suspected && (settled || effect.Judge(pairs, noise).LogRatio >= 2.5*sd)
-	switch {
-	case len(pairs) == 0 || faded || suspected:
-		return EventRetrial
-	case !settled && effect.Judge(pairs, noise).Low >= 2.5*sd:
-		return EventSettled
-	}
-	return ""
-}
-
-// harm is the evidence of harm: the mean of that in both outcomes, from two pairs that know goodput.
-func (o *triedOracle) harm(pairs []effect.Pair, noise effect.Noise) float64 {
-	rate := math.Exp(effect.Judge(pairs, noise).LogEHarm)
-	other := effect.Judge(effect.ByGoodput(pairs), o.goodput)
-	if other.Pairs < 2 {
-		return rate
-	}
-	return (rate + math.Exp(other.LogEHarm)) / 2
 }
 
 func goodputOf(w record.Window) (m effect.Moments) {
