@@ -84,12 +84,16 @@ func TestPlanFollowsTheTrial(t *testing.T) {
 	if want := map[string]int{"trial": 3, "holdout": 1, "aa": 1}; !maps.Equal(states(p), want) || p.Experiment != "on" || p.HoldoutPermille != 0 || p.AAPermille != 0 {
 		t.Fatalf("plan %v, experiment %s, %d and %d permille", states(p), p.Experiment, p.HoldoutPermille, p.AAPermille)
 	}
-	b.try(30, effect)
+	b.try(24, effect)
 	if p = lastPlan(t, b.m); !maps.Equal(states(p), map[string]int{"promoted": 1, "trial": 1, "holdout": 1, "aa": 1}) || b.told(policy.EventDemoted) != 1 {
 		t.Errorf("after two pairs: %v", states(p))
 	}
 	if e, _ := p.Find(p.Entries[0].Prefix); e.State != "promoted" || e.Since <= noon+12*300 || e.Reason[:4] != "rate" {
 		t.Errorf("promoted entry %+v", e)
+	}
+	b.try(6, effect)
+	if p = lastPlan(t, b.m); p.Entries[0].State != "settled" || p.GroupSettled != 24 {
+		t.Errorf("one block later: %+v, settled groups of %d", p.Entries[0], p.GroupSettled)
 	}
 	b.try(60, effect)
 	if p = lastPlan(t, b.m); !maps.Equal(states(p), map[string]int{"settled": 1, "holdout": 1}) || b.told(policy.EventRetired) != 2 {
