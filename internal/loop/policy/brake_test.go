@@ -76,6 +76,8 @@ func TestBrakeOfHarm(t *testing.T) {
 		{"30 %", fleet, 0.5, 1, 0.3, 0},
 		{"30 %, 200 networks", fleet.with(func(f *fleetWorld) { f.slow = 200 }), 0.5, 1, 0.3, 0},
 		{"30 %, others 2 x", fleet, 0.5, 2, 0.3, 0},
+		{"30 %, by benefit", fleet.with(func(f *fleetWorld) { f.benefit = true }), 0.5, 1, 0.3, 0},
+		{"30 %, 200 networks, by benefit", fleet.with(func(f *fleetWorld) { f.slow, f.benefit = 200, true }), 0.5, 1, 0.3, 0},
 		{"30 %, all listed", fleet.with(func(f *fleetWorld) { f.kept = true }), 0.5, 1, 0.3, 12},
 		{"all, all listed", fleet.with(func(f *fleetWorld) { f.kept = true }), 0.5, 1, 1, 4},
 		{"24 networks of one site, 15 others", fleet.with(func(f *fleetWorld) { f.slow, f.oneSite = 39, 24.0/39 }), 0.6, 1, 24.0 / 39, 0},
@@ -91,6 +93,9 @@ func TestBrakeOfHarm(t *testing.T) {
 		slices.Sort(braked)
 		t.Logf("%g x for %-36s brake after %.1f h (%.1f to %.1f), %.0f %% of the harmed treated after 5 h, %.0f %% of their connections", c.harm, c.name,
 			braked[n/2], braked[0], braked[n-1], 100*float64(left)/float64(harmed), 100*weight)
+		if share := float64(left) / float64(harmed); w.benefit && share > 0.1 {
+			t.Errorf("%g x for %s: %.0f %% of the harmed treated after 5 h", c.harm, c.name, 100*share)
+		}
 		if c.latest == 0 && braked[n/2] < 25 || c.latest > 0 && braked[n/2] > c.latest+0.1 {
 			t.Errorf("%g x for %s: brake after %.1f h, want %g at most (0: never)", c.harm, c.name, braked[n/2], c.latest)
 		}

@@ -25,6 +25,7 @@ type fleetWorld struct {
 	often   float64 // connections of a slow network in a window, geometric mean
 	churn   bool    // each network is there for four hours of six
 	kept    bool    // effect takes no network out: the operator lists them all
+	benefit bool    // tried by benefit: they lose packets one by one
 	oneSite float64 // share of the slow networks that lie in one /48; the others have one each
 
 	harmed float64 // share of the slow networks, the first of them, under harm
@@ -58,6 +59,9 @@ func (f fleetWorld) rules() Rules {
 	r.GroupShare, r.MaxNewPerRound = 0.5, f.slow
 	if r.Trial.BudgetSeconds = 86_400; f.harmed == 0 {
 		r.Trial.CooldownSeconds = 4 * 3600
+	}
+	if f.benefit {
+		r.Select = SelectBenefit
 	}
 	for i := range f.slow {
 		if f.kept {
@@ -97,6 +101,9 @@ func (f fleetWorld) row(l *life, p record.Prefix, start int64, hour, shock float
 	level := math.Log(1e5) + moved
 	w := quiet(start, p, n, math.Exp(level))
 	w.LogRateMean, w.LogRateVar = level+0.78*rng.NormFloat64()/math.Sqrt(max(1, float64(n))), 0.6
+	if f.benefit {
+		w.RetransShare, w.MinRTTUs, w.SRTTUs = 0.02, 60_000, 62_000
+	}
 	return w
 }
 
