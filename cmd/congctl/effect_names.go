@@ -37,12 +37,17 @@ type named func(record.Prefix) string
 func (of named) Of(p record.Prefix) string { return of(p) }
 
 // withNames adds the names that selection by benefit pools trials by, if any are configured; done
-// closes them.
+// closes them. A reload may turn to that selection, so they are read for the other one too, where
+// it does not matter if they can't be.
 func withNames(o controller.Options, cfg config.Config) (controller.Options, func() error, error) {
-	if o.Rules.Select != policy.SelectBenefit || cfg.Names.Networks == "" && cfg.Names.ASN == "" {
-		return o, func() error { return nil }, nil
+	none := func() error { return nil }
+	if cfg.Names.Networks == "" && cfg.Names.ASN == "" {
+		return o, none, nil
 	}
 	of, done, err := namesOf(cfg)
+	if err != nil && o.Rules.Select != policy.SelectBenefit {
+		return o, none, nil
+	}
 	if err == nil {
 		o.Networks = named(of)
 	}

@@ -27,6 +27,7 @@ func TestNamesForPooling(t *testing.T) {
 		{policy.SelectBenefit, "", "", ""},
 		{policy.SelectBenefit, file + ".gone", "", "names.networks"},
 		{policy.SelectSlowest, file + ".gone", "", ""},
+		{policy.SelectSlowest, file, "Big Cable", ""},
 	} {
 		cfg := config.Config{}
 		cfg.Names.Networks = c.file

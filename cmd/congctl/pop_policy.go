@@ -90,7 +90,7 @@ func selectAll(c *config.Config) {
 	e.Mode, e.ControlEvery, e.Holdout, e.AA = config.ExperimentOff, 1024, 0, 0
 	p.MinSamples, p.MinKnown, p.MinRanked = 1, 1, 1
 	p.GroupShare, p.SelectDuty, p.SelectFlap, p.ReleaseDuty = 0.99, 0, 1, 0
-	p.HoldoutPrefixes, p.AAPrefixes, p.Cap = nil, nil, false
+	p.HoldoutPrefixes, p.AAPrefixes, p.Cap, p.Select = nil, nil, false, policySlowest
 	g.LowRTT, g.TinyRTTUs, g.MaxRwndShare, g.MinBusyShare, g.PolicerSpread, g.MaxConnShare = false, 0, 1, 0, 0, 1
 	c.Plan.MaxChange = 1
 }

@@ -16,6 +16,9 @@ func (s *simulation) city(cmd *cobra.Command, cfg config.Config, rules policy.Ru
 	if cmd.Flags().Changed("experiment") {
 		rules.Trial.On = s.experiment == config.ExperimentOn
 	}
+	if !rules.Trial.On {
+		rules = rules.WithoutExperiment()
+	}
 	rules.HoldoutPrefixes, rules.AAPrefixes = nil, nil // named prefixes are elsewhere
 	o := simulate.CityOptions{Seed: s.seed, Prefixes: s.prefixes, Hours: s.hours, Rules: rules, World: s.nuisances}
 	o.Holdout, o.AA = cfg.Experiment.Permille()

@@ -153,7 +153,9 @@ func letters(list []record.Prefix) string {
 }
 
 func TestEmptyListsAreLists(t *testing.T) {
-	r := roundsOf(t, policy.DefaultRules(), line(noon, "ams", "198.18.1.0/24", 5, 1e5, -1, -1))
+	rules := policy.DefaultRules()
+	rules.Select, rules.Cap = policy.SelectBenefit, true // of no meaning without the experiment
+	r := roundsOf(t, rules, line(noon, "ams", "198.18.1.0/24", 5, 1e5, -1, -1))
 	b, err := json.Marshal(r[0])
 	if err != nil {
 		t.Fatal(err)

@@ -177,6 +177,11 @@ func (c *Controller) nextPlan(d policy.Decision, now int64) *plan.Plan {
 	}
 	// Where nothing is decided, too: the host refuses a plan with one of these as a whole.
 	next.Entries = slices.DeleteFunc(slices.Clone(next.Entries), func(e plan.Entry) bool { return c.engine.Barred(e.Prefix) })
+	for i := range next.Entries {
+		if !c.opt.Rules.Cap {
+			next.Entries[i].CapBytesPerS = 0 // held, but nothing would lift it any more
+		}
+	}
 	if c.plan == nil {
 		return next
 	}

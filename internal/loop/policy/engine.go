@@ -120,6 +120,11 @@ func (e *Engine) Replay(in Input, m Memory) {
 		e.put(t, s)
 		t.refused = ""
 	}
+	for _, t := range e.tracks {
+		if t.chosen == nil {
+			t.paced = nil
+		}
+	}
 	if e.in.Stopped {
 		e.gone = nil
 	}
@@ -230,6 +235,8 @@ func (e *Engine) finish(d Decision) Decision {
 	for _, t := range e.tracks {
 		if t.chosen != nil {
 			d.Selection = append(d.Selection, *t.chosen)
+		} else {
+			t.paced = nil // here and not in put: a prefix may leave and come back in one round, which a replay does not see
 		}
 	}
 	d.Selected = len(d.Selection)

@@ -112,10 +112,12 @@ func (e *Engine) exit(t *track, round int64) verdict {
 		return verdict{}
 	}
 	if why := fmt.Sprintf("no pair in the last %s to show a benefit", durationText(e.rules.Trial.EvidenceSeconds)); len(l.pairs) == 0 {
-		if t.chosen.State == StateSettled { // two control blocks that saw nothing: a small network's bad luck
+		switch {
+		case t.chosen.State != StateSettled:
+			return verdict{EventRetired, why}
+		case round-t.chosen.Since >= e.rules.Trial.EvidenceSeconds: // two control blocks that saw nothing: a small network's bad luck
 			return verdict{EventRetrial, why}
 		}
-		return verdict{EventRetired, why}
 	}
 	if faded, why := effect.Faded(l.pairs, e.noise); faded {
 		return verdict{EventRetrial, why}

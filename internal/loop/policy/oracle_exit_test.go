@@ -25,6 +25,7 @@ func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) Eve
 	if !promoted {
 		return ""
 	}
+	young := settled && round-o.plan[p].Since < o.rules.Trial.EvidenceSeconds
 	if len(pairs) == 0 && !settled {
 		return EventRetired
 	}
@@ -32,7 +33,7 @@ func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) Eve
 	suspected, sd := o.watch(p, noise, round)
 	suspected = suspected && (settled || effect.Judge(pairs, noise).LogRatio >= 2.5*sd)
 	switch {
-	case len(pairs) == 0 || faded || suspected:
+	case len(pairs) == 0 && !young || faded || suspected || settled && len(pairs) > 0 && effect.Judge(pairs, noise).LogRatio < 1.25*sd && !math.IsInf(sd, 1):
 		return EventRetrial
 	case !settled && effect.Judge(pairs, noise).Low >= 2.5*sd:
 		return EventSettled

@@ -47,6 +47,7 @@ func TestTriedReplay(t *testing.T) {
 		}
 		c.runWith(rules, name, windows, func(w int, e *Engine, in Input, d Decision) {
 			if w > restart {
+				again.Name(e.networks) // no window may have come before
 				if got := again.Round(in); !reflect.DeepEqual(got, d) {
 					rt.Fatalf("window %d, restart after %d:\n%s", w, restart, cmp.Diff(d, got))
 				}
@@ -75,7 +76,7 @@ func TestTriedReplay(t *testing.T) {
 		})
 	})
 	t.Logf("%d caps, %d lifted", caps, lifts)
-	if caps == 0 || lifts == 0 {
+	if !testing.Short() && (caps == 0 || lifts == 0) { // of all draws: a short run's few may have none
 		t.Error("no cap, or none that was lifted")
 	}
 }

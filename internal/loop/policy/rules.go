@@ -146,6 +146,12 @@ func DefaultTrial() Trial {
 	}
 }
 
+// WithoutExperiment returns the rules by which the level alone decides.
+func (r Rules) WithoutExperiment() Rules {
+	r.Trial.On, r.Cap, r.Select = false, false, SelectSlowest
+	return r
+}
+
 // lookback and maxAge are in windows.
 func (r Rules) lookback() int64 { return r.LookbackSeconds / r.WindowSeconds }
 func (r Rules) maxAge() int64   { return r.MaxAgeSeconds / r.WindowSeconds }

@@ -98,7 +98,7 @@ func (e *Engine) candidate(t *track) (c candidate, ok bool) {
 	}
 	c, ok = e.wanted(t, e.networkOf(t))
 	plain, alone := c, ok
-	if e.networks != nil {
+	if e.networks != nil && e.rules.Select == SelectBenefit {
 		plain, alone = e.wanted(t, "")
 	}
 	if !ok && !alone {

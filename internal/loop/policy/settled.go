@@ -12,6 +12,8 @@ import (
 // block, and what happens between them shows in the treated ones: one that is far slower than those of the
 // last EvidenceSeconds puts a promoted or settled prefix back on trial at once, with fresh evidence. Not
 // where the benefit is too small to be missed in a block: there a slow block says nothing, and pairs tell.
+// Where the default catches up instead, treated blocks stay as they are. So a settled prefix whose pairs no longer show
+// half of such a benefit is on trial again, too: half, since two pairs vary, and those at the bar would come and go.
 
 // watch judges a proven prefix by its treated blocks.
 func (e *Engine) watch(t *track, round int64) verdict {
@@ -23,6 +25,9 @@ func (e *Engine) watch(t *track, round int64) verdict {
 	isSettled := t.chosen.State == StateSettled
 	if yes, why := w.Suspicious(last); last.N > 0 && yes && (isSettled || w.Shows(t.trial.evidence.LogRatio)) {
 		return verdict{EventRetrial, why}
+	}
+	if isSettled && len(t.trial.pairs) > 0 && !w.Shows(2*t.trial.evidence.LogRatio) {
+		return verdict{EventRetrial, "its pairs no longer show half of a benefit that would be missed: " + effectText(t.trial.evidence)}
 	}
 	if !isSettled && w.Shows(t.trial.evidence.Low) {
 		return verdict{EventSettled, effectText(t.trial.evidence)}

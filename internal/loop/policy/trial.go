@@ -54,9 +54,7 @@ func (e *Engine) put(t *track, s *Selected) {
 	if t.trial != nil && was.Role == record.ArmNone && (s == nil || s.From != was.From) {
 		e.gone = append(e.gone, t.trial.pairs...)
 	}
-	if t.chosen = s; s == nil {
-		t.paced = nil
-	}
+	t.chosen = s
 	switch {
 	case s == nil || s.From == 0:
 		t.trial = nil
