@@ -141,6 +141,10 @@ func (x *scratch) late(w *record.Window, r *row) {
 	}
 	x.weigh(r, func(s sample) bool { return s.late > 0 })
 	rates := x.columnOf(r, func(s sample) float64 { return float64(s.late) })
+	if len(rates.values) == 0 {
+		w.LateConns = 0 // none of the few was kept when a crowded row was thinned
+		return
+	}
 	for i, q := range record.LateQuantiles {
 		w.LateBytesPerS[i] = rates.quantile(q)
 	}
