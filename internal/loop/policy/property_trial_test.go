@@ -88,7 +88,7 @@ func (o operators) Of(p record.Prefix) string {
 	if o == 0 {
 		return ""
 	}
-	return []string{"cable", "mobile", ""}[int(p>>8)%int(o)]
+	return []string{"cable", "mobile", ""}[uint64(p>>8)%uint64(o)]
 }
 
 // stored is a memory after its way through the store.
