@@ -111,7 +111,7 @@ type Networks interface {
 	Of(record.Prefix) string
 }
 
-// Name gives the engine names for the prefixes that it selects from now on. What was tried is pooled
+// Name sets the names by which prefixes are pooled that are selected from now on. What was tried is pooled
 // under the name that it was selected with, which is stored with it: a replay needs no names.
 func (e *Engine) Name(n Networks) { e.networks = n }
 
