@@ -279,3 +279,44 @@ func TestWrongPriorIsOutweighed(t *testing.T) {
 		t.Errorf("twenty trials at x 1.5: %+v, worth a trial with %.2f", b, b.exceeds(worthTrying))
 	}
 }
+
+// TestBetterTrialDoesNotWait: trials at even odds that use up what may be wasted keep their like waiting, not one
+// that is far more likely to be worth it.
+func TestBetterTrialDoesNotWait(t *testing.T) {
+	r := DefaultRules()
+	r.Select = SelectBenefit
+	e := New(r, firstBlock{})
+	with := func(class Class) *candidate { return &candidate{busy: 1, b: pool(nil).believe(letter(t, "a"), "", class)} }
+	p := purse{all: 60}
+	for _, step := range []struct {
+		class Class
+		want  bool
+	}{
+		{ClassMixed, true}, // 0.57 of 1.5
+		{ClassMixed, true}, // 1.14
+		{ClassMixed, false},
+		{ClassSingle, true}, // 0.12, and what is spent on even odds does not count
+		{ClassSingle, true},
+		{ClassMixed, false},
+	} {
+		if got := e.affords(&p, with(step.class)); got != step.want {
+			t.Errorf("%s affordable is %v beside %+v", step.class, got, p.trials)
+		}
+	}
+}
+
+// TestSiteByItsNetwork: prefixes without a name are pooled by site, and the sentence says which.
+func TestSiteByItsNetwork(t *testing.T) {
+	r := DefaultRules()
+	r.Select = SelectBenefit
+	e := New(r, firstBlock{})
+	site := func(s string) record.Prefix { p, _ := record.ParsePrefix(s); return p }
+	e.pooled = pool([]observed{
+		{site("198.18.17.0/24"), "", ClassSingle, 1, 0.1}, {site("203.0.113.0/24"), "", ClassSingle, 0, 0.1}, {site("2001:db8:0:100::/56"), "", ClassSingle, 1, 0.1},
+	})
+	for prefix, want := range map[string]string{"198.18.30.0/24": ", 198.18.16.0/20 x 2.72 in 1 of 1 trial", "2001:db8:0:200::/56": ", 2001:db8::/48 x 2.72 in 1 of 1 trial"} {
+		if got := e.likeText(&track{prefix: site(prefix)}, ClassSingle); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", prefix, got)
+		}
+	}
+}

@@ -56,7 +56,15 @@ func comparePromising(a, b candidate) int {
 }
 
 // purse is what trials may cost, in eligible connections of the past.
-type purse struct{ all, wasted, explored float64 }
+type purse struct {
+	all, explored float64
+	trials        []stake
+}
+
+// stake is one trial: its traffic, and the probability that it is worth it.
+type stake struct{ busy, likely float64 }
+
+func (s stake) wasted() float64 { return s.busy * (1 - s.likely) }
 
 func (e *Engine) purse() (p purse) {
 	if e.rules.Select != SelectBenefit {
@@ -69,7 +77,7 @@ func (e *Engine) purse() (p purse) {
 			continue
 		}
 		if b, ok := e.expects(t, t.chosen.Network); ok {
-			p.wasted += busy * (1 - b.exceeds(worthTrying))
+			p.trials = append(p.trials, stake{busy, b.exceeds(worthTrying)})
 		}
 		if t.chosen.Explored {
 			p.explored += busy
@@ -78,25 +86,36 @@ func (e *Engine) purse() (p purse) {
 	return p
 }
 
+// wasted is what the trials cost that are at least as likely to be worth it.
+func (p purse) wasted(likely float64) (sum float64) {
+	for _, s := range p.trials {
+		if s.likely >= likely {
+			sum += s.wasted()
+		}
+	}
+	return sum
+}
+
 // affords reports whether a prefix may be tried now, and takes its cost. One trial is always
-// affordable: a small PoP could not begin otherwise. Hold-out and A/A prefixes are judged, and cost,
-// as if they were treated: they are compared with those that are.
+// affordable: a small PoP could not begin otherwise. A less likely trial that runs is no reason to keep
+// the better one waiting, so its cost does not count: in a PoP of sixty, two trials at even odds took
+// all that may be wasted, and those that gained most began hours later. Hold-out and A/A prefixes are
+// judged, and cost, as if they were treated: they are compared with those that are.
 func (e *Engine) affords(p *purse, c *candidate) bool {
 	if e.rules.Select != SelectBenefit {
 		return true
 	}
-	likely := c.b.exceeds(worthTrying)
-	cost := c.busy * (1 - likely)
-	if p.wasted > 0 && p.wasted+cost > wasteShare*p.all {
+	s := stake{c.busy, c.b.exceeds(worthTrying)}
+	if len(p.trials) > 0 && p.wasted(s.likely)+s.wasted() > wasteShare*p.all {
 		return false
 	}
-	if c.explore = likely < exploitFrom; c.explore {
-		if p.explored+c.busy > exploreShare*p.all || e.draws.Chance(c.t.prefix, e.start(e.now)/exploreSeconds) >= likely {
+	if c.explore = s.likely < exploitFrom; c.explore {
+		if p.explored+c.busy > exploreShare*p.all || e.draws.Chance(c.t.prefix, e.start(e.now)/exploreSeconds) >= s.likely {
 			return false
 		}
 		p.explored += c.busy
 	}
-	p.wasted += cost
+	p.trials = append(p.trials, s)
 	return true
 }
 
@@ -147,7 +166,7 @@ func (e *Engine) likeText(t *track, class Class) string {
 	}
 	k := groupOf(t.prefix, network, class)
 	if g := e.pooled.groups[k]; g.trials > 0 && g.trials < all.trials {
-		text += fmt.Sprintf(", %s %s", cmp.Or(k.name, siteText(k.site)), g.text())
+		text += fmt.Sprintf(", %s %s", cmp.Or(k.name, siteText(t.prefix)), g.text())
 	}
 	return text
 }

@@ -53,11 +53,11 @@ func boundary(list []ranked, size map[record.Prefix]float64, c, q float64) float
 	return stat.Weighted(perfs, stat.Running(weights), sum*sum/squares, q)
 }
 
-// siteText prints a site as the network that it is.
-func siteText(site record.Prefix) string {
-	n, bits := site.Netip().Addr(), 48
+// siteText prints the site of a prefix as the network that it is.
+func siteText(p record.Prefix) string {
+	n, bits := p.Netip().Addr(), 48
 	if n.Is4() {
 		bits = 20
 	}
-	return netip.PrefixFrom(n, bits).String()
+	return netip.PrefixFrom(n, bits).Masked().String()
 }
