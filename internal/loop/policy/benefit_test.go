@@ -286,7 +286,9 @@ func TestBetterTrialDoesNotWait(t *testing.T) {
 	r := DefaultRules()
 	r.Select = SelectBenefit
 	e := New(r, firstBlock{})
-	with := func(class Class) *candidate { return &candidate{busy: 1, b: pool(nil).believe(letter(t, "a"), "", class)} }
+	with := func(class Class) *candidate {
+		return &candidate{busy: 1, b: pool(nil).believe(letter(t, "a"), "", class)}
+	}
 	p := purse{all: 60}
 	for _, step := range []struct {
 		class Class

@@ -27,8 +27,9 @@ type span struct {
 	conns   uint32 // eligible control connections whose rate, losses and round-trip times are known
 	any     uint32 // eligible connections of all arms
 	logRate float32
+	square  float32 // of ln rate
 	rttUs   float32
-	srttUs  float32 // these three are sums over conns
+	srttUs  float32 // these four are sums over conns
 	sent    float32
 	again   float32 // bytes of the same connections
 
@@ -38,7 +39,7 @@ type span struct {
 
 // seen is what one window's rows add to a span.
 func seen(rows []*record.Window) (s span) {
-	var logRate, rtt, srtt, sent, again, inEpisode float64
+	var logRate, square, rtt, srtt, sent, again, inEpisode float64
 	for _, w := range rows {
 		s.any += w.Eligible
 		if !w.Control || w.Eligible == 0 || w.LogRateMean == 0 || w.MinRTTUs == 0 || w.SRTTUs == 0 || w.EligibleSentBytes == 0 {
@@ -46,20 +47,22 @@ func seen(rows []*record.Window) (s span) {
 		}
 		n := float64(w.Eligible)
 		s.conns += w.Eligible
-		logRate, rtt, srtt = logRate+n*w.LogRateMean, rtt+n*w.MinRTTUs, srtt+n*w.SRTTUs
+		logRate, square = logRate+n*w.LogRateMean, square+n*(w.LogRateVar+w.LogRateMean*w.LogRateMean)
+		rtt, srtt = rtt+n*w.MinRTTUs, srtt+n*w.SRTTUs
 		sent, again = sent+float64(w.EligibleSentBytes), again+float64(min(w.EligibleRetransBytes, w.EligibleSentBytes))
 		if w.Episodes > 0 { // 0 is also a row that does not know
 			s.episodes, inEpisode = s.episodes+float32(w.Episodes), inEpisode+float64(w.EligibleRetransBytes)
 		}
 	}
-	s.logRate, s.rttUs, s.srttUs, s.sent, s.again = float32(logRate), float32(rtt), float32(srtt), float32(sent), float32(again)
+	s.logRate, s.square, s.rttUs, s.srttUs, s.sent, s.again = float32(logRate), float32(square), float32(rtt), float32(srtt), float32(sent), float32(again)
 	s.inEpisode = float32(inEpisode)
 	return s
 }
 
 func (s *span) join(o span) {
 	s.conns, s.any = s.conns+o.conns, s.any+o.any
-	s.logRate, s.rttUs, s.srttUs, s.sent, s.again = s.logRate+o.logRate, s.rttUs+o.rttUs, s.srttUs+o.srttUs, s.sent+o.sent, s.again+o.again
+	s.logRate, s.square, s.rttUs, s.srttUs = s.logRate+o.logRate, s.square+o.square, s.rttUs+o.rttUs, s.srttUs+o.srttUs
+	s.sent, s.again = s.sent+o.sent, s.again+o.again
 	s.episodes, s.inEpisode = s.episodes+o.episodes, s.inEpisode+o.inEpisode
 }
 
@@ -104,8 +107,9 @@ func (t *track) signature(now uint32, r Rules) *Signature {
 		return nil
 	}
 	n := float64(sum.conns)
-	return signature(Signature{Episode: tenth(float64(sum.inEpisode) / max(1, float64(sum.episodes)) / segmentBytes),
-		Conns: int(sum.conns), RateBytesPerS: math.Round(math.Exp(float64(sum.logRate) / n)),
+	mean := float64(sum.logRate) / n
+	return signature(Signature{RateVar: math.Round(1000*max(float64(sum.square)/n-mean*mean, 0)) / 1000, Episode: tenth(float64(sum.inEpisode) / max(1, float64(sum.episodes)) / segmentBytes),
+		Conns: int(sum.conns), RateBytesPerS: math.Round(math.Exp(mean)),
 		MinRTTUs: math.Round(float64(sum.rttUs) / n), SRTTUs: math.Round(float64(sum.srttUs) / n), RetransShare: math.Round(1e6*float64(sum.again/sum.sent)) / 1e6})
 }
 

@@ -61,8 +61,9 @@ type purse struct {
 	trials        []stake
 }
 
-// stake is one trial: its traffic, and the probability that it is worth it.
-type stake struct{ busy, likely float64 }
+// stake is one trial: its traffic, the probability that it is worth it, and that of its kind, which is what
+// it would be without its own evidence.
+type stake struct{ busy, likely, kind float64 }
 
 func (s stake) wasted() float64 { return s.busy * (1 - s.likely) }
 
@@ -77,7 +78,8 @@ func (e *Engine) purse() (p purse) {
 			continue
 		}
 		if b, ok := e.expects(t, t.chosen.Network); ok {
-			p.trials = append(p.trials, stake{busy, b.exceeds(worthTrying)})
+			kind := e.pooled.given(t.prefix, t.chosen.Network, b.class, observed{variance: math.Inf(1)})
+			p.trials = append(p.trials, stake{busy, b.exceeds(worthTrying), kind.exceeds(worthTrying)})
 		}
 		if t.chosen.Explored {
 			p.explored += busy
@@ -86,10 +88,10 @@ func (e *Engine) purse() (p purse) {
 	return p
 }
 
-// wasted is what the trials cost that are at least as likely to be worth it.
+// wasted is what the trials cost whose kind is at least as likely to be worth it.
 func (p purse) wasted(likely float64) (sum float64) {
 	for _, s := range p.trials {
-		if s.likely >= likely {
+		if s.kind >= likely {
 			sum += s.wasted()
 		}
 	}
@@ -97,20 +99,22 @@ func (p purse) wasted(likely float64) (sum float64) {
 }
 
 // affords reports whether a prefix may be tried now, and takes its cost. One trial is always
-// affordable: a small PoP could not begin otherwise. A less likely trial that runs is no reason to keep
-// the better one waiting, so its cost does not count: in a PoP of sixty, two trials at even odds took
-// all that may be wasted, and those that gained most began hours later. Hold-out and A/A prefixes are
-// judged, and cost, as if they were treated: they are compared with those that are.
+// affordable: a small PoP could not begin otherwise. A trial of a less likely kind is no reason to keep
+// a better one waiting, so its cost does not count: in a PoP of sixty, two trials at even odds took
+// all that may be wasted, and those that gained most began hours later. A trial of the same kind that goes
+// badly does count, and keeps its like waiting. Hold-out and A/A prefixes are judged, and cost, as if they
+// were treated: they are compared with those that are.
 func (e *Engine) affords(p *purse, c *candidate) bool {
 	if e.rules.Select != SelectBenefit {
 		return true
 	}
-	s := stake{c.busy, c.b.exceeds(worthTrying)}
-	if len(p.trials) > 0 && p.wasted(s.likely)+s.wasted() > wasteShare*p.all {
+	likely := c.b.exceeds(worthTrying)
+	s := stake{c.busy, likely, likely}
+	if len(p.trials) > 0 && p.wasted(likely)+s.wasted() > wasteShare*p.all {
 		return false
 	}
-	if c.explore = s.likely < exploitFrom; c.explore {
-		if p.explored+c.busy > exploreShare*p.all || e.draws.Chance(c.t.prefix, e.start(e.now)/exploreSeconds) >= s.likely {
+	if c.explore = likely < exploitFrom; c.explore {
+		if p.explored+c.busy > exploreShare*p.all || e.draws.Chance(c.t.prefix, e.start(e.now)/exploreSeconds) >= likely {
 			return false
 		}
 		p.explored += c.busy

@@ -26,6 +26,11 @@ var Classes = []Class{ClassSingle, ClassMixed, ClassBursts, ClassPolicer, ClassQ
 // empty; if it overfills the path the same share comes in bursts, and far more is in flight.
 //
 //	lambda = W / W1 (see burst),   queue = srtt / min_rtt - 1
+//
+// Where the path's rate is the limit, connections all have that rate; where chance decides which
+// packet is lost, their rates differ. So equal rates (v, the variance of their logarithms, small) tell
+// a full path by a shorter queue, and bursts by a smaller lambda. Of clients with different access they
+// are never equal, and the limits are those of queue and lambda alone.
 type Signature struct {
 	Class    Class   `json:"class"`
 	InFlight float64 `json:"in_flight_packets"`             // W
@@ -37,6 +42,7 @@ type Signature struct {
 	MinRTTUs      float64 `json:"min_rtt_us"`       // mean of the windows' medians, by connections
 	SRTTUs        float64 `json:"srtt_us"`          // the same
 	RetransShare  float64 `json:"retrans_share"`    // by bytes
+	RateVar       float64 `json:"log_rate_variance"`
 
 	// Episode is how many packets were retransmitted each time that a connection entered loss recovery;
 	// 0 where that is not known. It decides nothing: lambda grows with its root already (docs/policy.md).
@@ -51,6 +57,8 @@ const (
 	queueFrom       = 0.3   // of min_rtt
 	singleUpTo      = 2.5   // lambda
 	burstsAbove     = 7     // lambda
+	equalBelow      = 0.06  // variance of ln rate: a quarter, as a standard deviation
+	equalQueueFrom  = 0.15  // of min_rtt, of equal rates
 	roundedToPacket = 10    // packets are printed to a tenth
 )
 
@@ -60,22 +68,23 @@ func signature(s Signature) *Signature {
 		return nil
 	}
 	queue, lambda := s.SRTTUs/s.MinRTTUs-1, burst(s.RateBytesPerS, s.SRTTUs, s.RetransShare)
-	s.Class, s.InFlight, s.Queue = classOf(s.RetransShare, queue, lambda), tenth(inFlight(s.RateBytesPerS, s.SRTTUs)), math.Round(100*queue)/100
+	s.Class, s.InFlight, s.Queue = classOf(s.RetransShare, queue, lambda, s.RateVar), tenth(inFlight(s.RateBytesPerS, s.SRTTUs)), math.Round(100*queue)/100
 	if s.RetransShare > 0 {
 		s.Single = tenth(singleLosses(s.SRTTUs, s.RetransShare))
 	}
 	return &s
 }
 
-func classOf(again, queue, lambda float64) Class {
+func classOf(again, queue, lambda, variance float64) Class {
+	equal := below(variance, equalBelow)
 	switch {
 	case below(again, cleanBelow):
 		return ClassClean
-	case queue >= queueFrom:
+	case queue >= queueFrom, equal && queue >= equalQueueFrom:
 		return ClassQueue
 	case lambda <= singleUpTo:
 		return ClassSingle
-	case lambda > burstsAbove:
+	case lambda > burstsAbove, equal:
 		return ClassBursts
 	}
 	return ClassMixed
@@ -120,9 +129,12 @@ func labText(c Class) string {
 func (s *Signature) causeText() string {
 	resent := percent(s.RetransShare, 1) + " retransmitted"
 	flight := fmt.Sprintf("%.1f packets in flight where single losses leave %.1f", s.InFlight, s.Single)
-	size := ""
+	size, equal := "", ""
 	if s.Episode > 0 {
 		size = fmt.Sprintf(" of %.1f packets", s.Episode)
+	}
+	if below(s.RateVar, equalBelow) {
+		equal = ", connections get equal rates"
 	}
 	switch s.Class {
 	case ClassSingle:
@@ -130,11 +142,11 @@ func (s *Signature) causeText() string {
 	case ClassMixed:
 		return fmt.Sprintf("%s, but partly in bursts%s (%s)", resent, size, flight)
 	case ClassBursts:
-		return fmt.Sprintf("%s, but in bursts%s: a buffer overflows (%s)", resent, size, flight)
+		return fmt.Sprintf("%s, but in bursts%s%s: a buffer overflows (%s)", resent, size, equal, flight)
 	case ClassPolicer:
 		return fmt.Sprintf("%s, but in bursts%s, at a flat rate: a policer drops what is above it (%s)", resent, size, flight)
 	case ClassQueue:
-		return fmt.Sprintf("%s, and srtt is %.1f x min_rtt: the path is full", resent, 1+s.Queue)
+		return fmt.Sprintf("%s%s, and srtt is %.1f x min_rtt: the path is full", resent, equal, 1+s.Queue)
 	}
 	return resent + ", too little to slow it"
 }

@@ -29,7 +29,7 @@ func TestSignatureOfLabPaths(t *testing.T) {
 		{"40 Mbit/s, 120 ms, 0.1 %, 396 packets", 9.13, 120, 0.01, 0.2, 3.37, ClassClean, 1.00},
 	} {
 		p := Signature{Conns: signatureConns, RateBytesPerS: c.mbit * 1e6 / 8, MinRTTUs: c.rttMs * 1000,
-			SRTTUs: c.rttMs * 1000 * (1 + c.queue), RetransShare: c.again / 100}
+			SRTTUs: c.rttMs * 1000 * (1 + c.queue), RetransShare: c.again / 100, RateVar: 1} // the study has no variances
 		lambda := burst(p.RateBytesPerS, p.SRTTUs, p.RetransShare)
 		// The study's figures are rounded: 0.2 % can be 0.15 %.
 		if s := signature(p); s == nil || s.Class != c.class || math.Abs(math.Log(lambda/c.want)) > 0.15 {
@@ -58,14 +58,16 @@ func TestSignatureNeedsEvidence(t *testing.T) {
 // TestSignatureLimits: which side of a limit the limit is on.
 func TestSignatureLimits(t *testing.T) {
 	for _, c := range []struct {
-		again, queue, lambda float64
-		want                 Class
+		again, queue, lambda, variance float64
+		want                           Class
 	}{
-		{0.0029, 0.1, 1, ClassClean}, {0.003, 0.1, 1, ClassSingle}, {0.0029, 0.5, 9, ClassClean},
-		{0.01, 0.3, 1, ClassQueue}, {0.01, 0.29, 1, ClassSingle}, {0.01, 0.3, 9, ClassQueue},
-		{0.01, 0, 2.5, ClassSingle}, {0.01, 0, 2.51, ClassMixed}, {0.01, 0, 7, ClassMixed}, {0.01, 0, 7.01, ClassBursts},
+		{0.0029, 0.1, 1, 0, ClassClean}, {0.003, 0.1, 1, 0, ClassSingle}, {0.0029, 0.5, 9, 0, ClassClean},
+		{0.01, 0.3, 1, 0.5, ClassQueue}, {0.01, 0.29, 1, 0.06, ClassSingle}, {0.01, 0.3, 9, 0.5, ClassQueue},
+		{0.01, 0.15, 1, 0.059, ClassQueue}, {0.01, 0.15, 1, 0.06, ClassSingle}, {0.01, 0.14, 1, 0.059, ClassSingle},
+		{0.01, 0, 2.5, 0, ClassSingle}, {0.01, 0, 2.51, 0.06, ClassMixed}, {0.01, 0, 2.51, 0.059, ClassBursts},
+		{0.01, 0, 7, 0.06, ClassMixed}, {0.01, 0, 7.01, 0.06, ClassBursts},
 	} {
-		if got := classOf(c.again, c.queue, c.lambda); got != c.want {
+		if got := classOf(c.again, c.queue, c.lambda, c.variance); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
