@@ -289,13 +289,13 @@ func TestBetterTrialDoesNotWait(t *testing.T) {
 	with := func(class Class) *candidate {
 		return &candidate{busy: 1, b: pool(nil).believe(letter(t, "a"), "", class)}
 	}
-	p := purse{all: 60}
+	p := purse{all: 100}
 	for _, step := range []struct {
 		class Class
 		want  bool
 	}{
-		{ClassMixed, true}, // 0.57 of 1.5
-		{ClassMixed, true}, // 1.14
+		{ClassMixed, true}, // 0.56 of 1.5
+		{ClassMixed, true}, // 1.12
 		{ClassMixed, false},
 		{ClassSingle, true}, // 0.12, and what is spent on even odds does not count
 		{ClassSingle, true},

@@ -36,7 +36,7 @@ const (
 	exploreFrom    = 0.03     // below it is no use: a hundred trials for three gains
 	exploreShare   = 0.01     // of the traffic
 	exploreSeconds = 6 * 3600 // one draw for as long as a trial lasts
-	wasteShare     = 0.025    // of the traffic, expected to be tried in vain
+	wasteShare     = 0.015    // of the traffic, expected to be tried in vain
 	hopeless       = 0.1
 )
 
