@@ -16,6 +16,7 @@
 #include "congctl.h"
 #include "maps.h"
 #include "address.h"
+#include "cap.h"
 #include "count.h"
 #include "response.h"
 #include "treat.h"
@@ -95,9 +96,8 @@ static __always_inline void treat(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 	}
 	if (treated(m)) { /* the way back from the response before still waits */
 		m->flags &= ~MARK_RETURN;
-		if (m->flags & MARK_CAPPED)
-			m->flags |= MARK_RAN_CAPPED;
 		m->applied = APPLIED_T;
+		set_cap(ops, tp, m, p);
 		return;
 	}
 	char name[16];

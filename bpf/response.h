@@ -71,7 +71,6 @@ static __always_inline int idle_since(const struct mark *m, const struct seen *s
 static __always_inline void begin_response(struct mark *m, __u64 acked, __u64 received)
 {
 	m->base_acked = acked;
-	m->responses++;
 	m->before = 0;
 	m->flags &= ~(MARK_CROSSED | MARK_PENDING);
 	m->last_received = received;
@@ -84,7 +83,6 @@ static __always_inline int find_response(struct mark *m, const struct seen *s)
 
 	if (!(m->flags & MARK_PRIMED)) {
 		m->flags |= MARK_PRIMED;
-		m->responses = s->received > 0; /* the first callback may be of the handshake */
 		m->last_received = s->received;
 	} else if (s->received > m->last_received && idle_since(m, s)) {
 		begin_response(m, s->acked, s->received);
