@@ -26,11 +26,11 @@ static __always_inline __u64 busy_us(struct tcp_sock *tp)
 	return (__u64)busy * jiffy_us;
 }
 
-static __always_inline __u64 rate_of(struct tcp_sock *tp, __u32 delivered, __u32 interval)
+static __always_inline __u64 rate_of(__u32 delivered, __u32 mss, __u32 interval)
 {
 	if (!interval)
 		return 0;
-	return (__u64)delivered * tp->mss_cache * 1000000 / interval;
+	return (__u64)delivered * mss * 1000000 / interval;
 }
 
 /*
@@ -84,9 +84,9 @@ static __always_inline void count_late(struct mark *m, __u32 rate)
  * tcp_rate_gen keeps an old sample in place of a lower application-limited one, so the same
  * pair (delivered, interval) seen again is the same sample.
  */
-static __always_inline void count_rate(struct tcp_sock *tp, struct mark *m)
+static __always_inline void count_rate(const struct bpf_sock_ops *ops, const struct tcp_sock *tp, struct mark *m, __u64 acked)
 {
-	__u32 delivered = tp->rate_delivered, interval = tp->rate_interval_us;
+	__u32 delivered = ops->rate_delivered, interval = ops->rate_interval_us;
 	if (!interval || (delivered == m->last_delivered && interval == m->last_interval_us))
 		return;
 	m->last_delivered = delivered;
@@ -97,7 +97,7 @@ static __always_inline void count_rate(struct tcp_sock *tp, struct mark *m)
 			m->limited_n++;
 		return;
 	}
-	__u64 rate = rate_of(tp, delivered, interval);
+	__u64 rate = rate_of(delivered, ops->mss_cache, interval);
 	__u32 low = rate > ~0U ? ~0U : rate;
 	if (!counting) {
 		m->before = low;
@@ -105,7 +105,7 @@ static __always_inline void count_rate(struct tcp_sock *tp, struct mark *m)
 	}
 	m->rate_sum += rate;
 	m->rate_n++;
-	if (tp->bytes_acked - m->base_acked >= late_bytes && !paces_itself(tp, m))
+	if (acked - m->base_acked >= late_bytes && !paces_itself(tp, m))
 		count_late(m, low);
 }
 
