@@ -32,7 +32,7 @@ static __always_inline void close_path(struct close_record *r, struct tcp_sock *
 	r->retransmits = tp->inet_conn.icsk_retransmits;
 	r->ca_state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
 	r->app_limited = BPF_CORE_READ_BITFIELD(tp, rate_app_limited);
-	r->delivery_rate = rate_of(tp, tp->rate_delivered, tp->rate_interval_us);
+	r->delivery_rate = rate_of(tp->rate_delivered, tp->mss_cache, tp->rate_interval_us);
 
 	/* tcp_get_info_chrono_stats: the running period belongs to its own kind. */
 	__u32 rwnd = tp->chrono_stat[1], sndbuf = tp->chrono_stat[2];

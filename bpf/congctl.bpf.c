@@ -16,6 +16,7 @@
 #include "congctl.h"
 #include "maps.h"
 #include "address.h"
+#include "cap.h"
 #include "count.h"
 #include "response.h"
 #include "treat.h"
@@ -95,9 +96,8 @@ static __always_inline void treat(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 	}
 	if (treated(m)) { /* the way back from the response before still waits */
 		m->flags &= ~MARK_RETURN;
-		if (m->flags & MARK_CAPPED)
-			m->flags |= MARK_RAN_CAPPED;
 		m->applied = APPLIED_T;
+		set_cap(ops, tp, m, p);
 		return;
 	}
 	char name[16];
@@ -190,7 +190,7 @@ static __always_inline void act(struct bpf_sock_ops *ops, struct tcp_sock *tp, s
 				const struct seen *s)
 {
 	int pending = m->flags & MARK_PENDING;
-	if (!pending && (m->flags & MARK_CROSSED || response_bytes(tp, m, s) < c->min_bytes))
+	if (!pending && (m->flags & MARK_CROSSED || response_bytes(m, s) < c->min_bytes))
 		return;
 	__u64 cookie = bpf_get_netns_cookie(ops);
 	struct netns_state *ns = bpf_map_lookup_elem(&netns, &cookie);
@@ -215,18 +215,18 @@ static __always_inline void on_rtt(struct bpf_sock_ops *ops)
 		return;
 	if (m->flags & MARK_CROSSED && block_over(m))
 		border(ops, tp, m, c);
-	count_rate(tp, m);
+	struct seen s;
+	look(ops, tp, &s);
+	count_rate(ops, tp, m, s.acked);
 	if (m->flags & MARK_COUNTING)
 		count_episodes(tp, m);
-	struct seen s;
-	look(tp, &s);
 	if (find_response(m, &s))
 		response_over(tp, m);
 	act(ops, tp, m, c, &s);
 	if (m->flags & MARK_RETURN)
 		go_back(ops, tp, m);
 	if (m->flags & (MARK_CROSSED | MARK_WATCHED))
-		watch(ops, tp, m);
+		watch(ops, m, s.nxt == s.end);
 }
 
 /* A write, told before the kernel takes its data. */
@@ -239,7 +239,7 @@ static __always_inline void on_write(struct bpf_sock_ops *ops)
 	response_over(tp, m);
 	if (m->flags & MARK_RETURN)
 		go_back(ops, tp, m);
-	watch(ops, tp, m);
+	watch(ops, m, tp->snd_nxt == tp->write_seq);
 }
 
 static __always_inline void on_established(struct bpf_sock_ops *ops)

@@ -27,11 +27,11 @@ enum applied {
 #define MARK_DRAINED 64  /* at the last callback all that had been written was acknowledged */
 #define MARK_COUNTING 128 /* the response in progress counts: see count.h */
 #define MARK_RETURN  256 /* has to go back to the default, waiting for CA_Open */
-#define MARK_CAPPED  512 /* the switch set a pacing cap */
+/* 512 was: the switch set a pacing cap */
 #define MARK_WATCHED 1024 /* called at each write, to see the next response begin */
 #define MARK_LOSS    2048 /* in loss recovery at the last callback that counted */
-#define MARK_RAN_CAPPED 4096 /* the response that crossed last ran under a pacing cap, also after the way back */
-#define MARK_LATE    0x10000 /* from this bit on: late samples of the response that crossed last, at most LATE_STEPS */
+#define MARK_RAN_CAPPED 4096 /* the response that crossed last ran under a pacing cap, ours or its application's in place of ours; also after the way back */
+#define MARK_LATE    0x10000 /* from this bit on: late samples of the response that crossed last, which late_rate rests on; at most LATE_STEPS */
 
 /* control.stop: any bit set means no new treatment */
 #define STOP_KILLED  1
@@ -87,9 +87,9 @@ struct mark {
 	__u32 until_jiffies;   /* end of the block, while crossed */
 	__u32 late_rate;       /* about the median of a response's late samples, bytes/s: see count_late */
 	__u16 late_n;          /* late samples of all responses; goes round */
-	__u16 episodes;        /* times that it entered loss recovery while counting; goes round */
+	__u16 episodes;        /* loss recoveries while counting; goes round */
 	__u32 crossings;       /* responses that reached the threshold */
-	__u32 responses;       /* responses begun; the FIN of the client may add one */
+	__u32 cap;             /* SO_MAX_PACING_RATE that we set, bytes/s; 0: none */
 	__u8 assigned, applied; /* at the last crossing */
 	__s16 error;           /* errno of a refused switch, negative */
 	__u64 established_ns;
@@ -127,7 +127,7 @@ enum stat {
 	STAT_CROSSED,
 	STAT_SWITCHED,
 	STAT_SWITCH_FAILED,
-	STAT_CAP_FAILED,
+	STAT_CAP_FAILED,    /* a pacing cap could not be set, or not lifted */
 	STAT_CLOSED,        /* close records written */
 	STAT_RING_FULL,     /* close records lost */
 	STAT_NO_TP,         /* tcp_sock could not be read */

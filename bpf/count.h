@@ -26,11 +26,11 @@ static __always_inline __u64 busy_us(struct tcp_sock *tp)
 	return (__u64)busy * jiffy_us;
 }
 
-static __always_inline __u64 rate_of(struct tcp_sock *tp, __u32 delivered, __u32 interval)
+static __always_inline __u64 rate_of(__u32 delivered, __u32 mss, __u32 interval)
 {
 	if (!interval)
 		return 0;
-	return (__u64)delivered * tp->mss_cache * 1000000 / interval;
+	return (__u64)delivered * mss * 1000000 / interval;
 }
 
 /*
@@ -51,7 +51,8 @@ static __always_inline __u64 rate_of(struct tcp_sock *tp, __u32 delivered, __u32
  *	last five, 20 B    12    10    10    10    10
  *	true median        12     8     6     4     3
  *
- * A response begins anew with its first late sample: until then the one before holds.
+ * A response begins anew with its first late sample: until then the one before holds. What an
+ * application paces itself has none: they would be that limit.
  */
 #define LATE_STEPS 16
 
@@ -83,9 +84,9 @@ static __always_inline void count_late(struct mark *m, __u32 rate)
  * tcp_rate_gen keeps an old sample in place of a lower application-limited one, so the same
  * pair (delivered, interval) seen again is the same sample.
  */
-static __always_inline void count_rate(struct tcp_sock *tp, struct mark *m)
+static __always_inline void count_rate(const struct bpf_sock_ops *ops, const struct tcp_sock *tp, struct mark *m, __u64 acked)
 {
-	__u32 delivered = tp->rate_delivered, interval = tp->rate_interval_us;
+	__u32 delivered = ops->rate_delivered, interval = ops->rate_interval_us;
 	if (!interval || (delivered == m->last_delivered && interval == m->last_interval_us))
 		return;
 	m->last_delivered = delivered;
@@ -96,7 +97,7 @@ static __always_inline void count_rate(struct tcp_sock *tp, struct mark *m)
 			m->limited_n++;
 		return;
 	}
-	__u64 rate = rate_of(tp, delivered, interval);
+	__u64 rate = rate_of(delivered, ops->mss_cache, interval);
 	__u32 low = rate > ~0U ? ~0U : rate;
 	if (!counting) {
 		m->before = low;
@@ -104,19 +105,14 @@ static __always_inline void count_rate(struct tcp_sock *tp, struct mark *m)
 	}
 	m->rate_sum += rate;
 	m->rate_n++;
-	if (tp->bytes_acked - m->base_acked >= late_bytes)
+	if (acked - m->base_acked >= late_bytes && !paces_itself(tp, m))
 		count_late(m, low);
-}
-
-static __always_inline __u32 in_loss(struct tcp_sock *tp)
-{
-	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) >= TCP_CA_RECOVERY ? MARK_LOSS : 0;
 }
 
 /* A recovery lasts at least a round trip, and callbacks come once a round trip. */
 static __always_inline void count_episodes(struct tcp_sock *tp, struct mark *m)
 {
-	__u32 loss = in_loss(tp);
+	__u32 loss = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) >= TCP_CA_RECOVERY ? MARK_LOSS : 0;
 	if (loss == (m->flags & MARK_LOSS))
 		return;
 	m->flags ^= MARK_LOSS;
@@ -138,7 +134,10 @@ static __always_inline void start_counting(struct tcp_sock *tp, struct mark *m)
 	if (!(m->flags & MARK_COUNTING))
 		turn_counting(tp, m);
 	m->base_acked = tp->bytes_acked;
-	m->flags = (m->flags & (MARK_LATE - 1) & ~(MARK_LOSS | MARK_RAN_CAPPED)) | in_loss(tp);
+	m->flags &= (MARK_LATE - 1) & ~(MARK_LOSS | MARK_RAN_CAPPED);
+	/* A recovery that has begun counts, as what it resends from here on does; not one that this acknowledgement ends. */
+	if ((__s32)(tp->snd_una - tp->high_seq) < 0)
+		count_episodes(tp, m);
 	if (m->before) {
 		m->rate_sum += m->before;
 		m->rate_n++;

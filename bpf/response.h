@@ -22,17 +22,21 @@
 #ifndef CONGCTL_RESPONSE_H
 #define CONGCTL_RESPONSE_H
 
-/* What a callback reads of the socket more than once: each load through tp is guarded, and costs several. */
+/*
+ * What a callback reads of the socket, through the context where that has it: a load through
+ * tp is guarded by eight instructions, one through the context by three.
+ */
 struct seen {
 	__u64 acked, received;
-	__u32 una, end, start; /* snd_una, write_seq, chrono_start */
+	__u32 una, nxt, end, start; /* snd_una, snd_nxt, write_seq, chrono_start */
 };
 
-static __always_inline void look(struct tcp_sock *tp, struct seen *s)
+static __always_inline void look(const struct bpf_sock_ops *ops, const struct tcp_sock *tp, struct seen *s)
 {
-	s->acked = tp->bytes_acked;
-	s->received = tp->bytes_received;
-	s->una = tp->snd_una;
+	s->acked = ops->bytes_acked;
+	s->received = ops->bytes_received;
+	s->una = ops->snd_una;
+	s->nxt = ops->snd_nxt;
 	s->end = tp->write_seq;
 	s->start = tp->chrono_start;
 }
@@ -71,7 +75,6 @@ static __always_inline int idle_since(const struct mark *m, const struct seen *s
 static __always_inline void begin_response(struct mark *m, __u64 acked, __u64 received)
 {
 	m->base_acked = acked;
-	m->responses++;
 	m->before = 0;
 	m->flags &= ~(MARK_CROSSED | MARK_PENDING);
 	m->last_received = received;
@@ -84,7 +87,6 @@ static __always_inline int find_response(struct mark *m, const struct seen *s)
 
 	if (!(m->flags & MARK_PRIMED)) {
 		m->flags |= MARK_PRIMED;
-		m->responses = s->received > 0; /* the first callback may be of the handshake */
 		m->last_received = s->received;
 	} else if (s->received > m->last_received && idle_since(m, s)) {
 		begin_response(m, s->acked, s->received);
@@ -102,10 +104,10 @@ static __always_inline int find_response(struct mark *m, const struct seen *s)
  * response, and on a fast path hundreds of kilobytes can be that last flight: without it
  * only slow paths would have responses that reach the threshold.
  */
-static __always_inline __u64 response_bytes(struct tcp_sock *tp, const struct mark *m, const struct seen *s)
+static __always_inline __u64 response_bytes(const struct mark *m, const struct seen *s)
 {
 	__u64 n = s->acked - m->base_acked;
-	if (tp->snd_nxt == s->end)
+	if (s->nxt == s->end)
 		n += (__u32)(s->end - s->una);
 	return n;
 }
@@ -128,9 +130,9 @@ static __always_inline int write_begins(struct tcp_sock *tp, struct mark *m)
  * header options for their length where it computes the MSS, at the start of each
  * sendmsg; ours adds none. The call replaces the flags: keep what others have set.
  */
-static __always_inline void watch(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m)
+static __always_inline void watch(struct bpf_sock_ops *ops, struct mark *m, int all_sent)
 {
-	__u32 want = m->flags & MARK_CROSSED && tp->snd_nxt == tp->write_seq ? MARK_WATCHED : 0;
+	__u32 want = m->flags & MARK_CROSSED && all_sent ? MARK_WATCHED : 0;
 	if (want == (m->flags & MARK_WATCHED))
 		return;
 	__u32 flags = ops->bpf_sock_ops_cb_flags;

@@ -11,6 +11,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include "congctl.h"
+#include "cap.h"
 
 /* map sweep, ARRAY[1] */
 struct sweep {
@@ -57,17 +58,12 @@ static __always_inline void move_back(struct tcp_sock *tp, struct mark *m, struc
 		return;
 	char name[16];
 	__builtin_memcpy(name, s->default_cong, 16);
-	if (bpf_setsockopt(tp, SOL_TCP, TCP_CONGESTION, name, 16)) {
+	if (lift_cap(tp, tp, m) || bpf_setsockopt(tp, SOL_TCP, TCP_CONGESTION, name, 16)) {
 		s->evict_failed++;
 		return;
 	}
 	m->flags |= MARK_EVICTED;
 	m->flags &= ~MARK_RETURN;
-	if (m->flags & MARK_CAPPED) {
-		__u32 none = ~0U;
-		bpf_setsockopt(tp, SOL_SOCKET, SO_MAX_PACING_RATE, &none, sizeof(none));
-		m->flags &= ~MARK_CAPPED;
-	}
 	s->evicted++;
 }
 

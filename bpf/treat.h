@@ -41,21 +41,29 @@ static __always_inline int scout(struct bpf_sock_ops *ops, const struct policy *
 	return one_in && (__u32)(bpf_get_socket_cookie(ops) * 0x9e3779b97f4a7c15ULL >> 32) % one_in == 0;
 }
 
-/* An application's own limit (~0: none; the low word tells on 32 bits too) stays as it is. */
-static __always_inline int paces_itself(const struct tcp_sock *tp)
-{
-	return (__u32)tp->inet_conn.icsk_inet.sk.sk_max_pacing_rate != ~0U;
-}
-
+/*
+ * The policy's cap, or none, in place of what an earlier response may have left. A connection
+ * that paces itself keeps its own limit and counts as capped unless it is a scout: the draw
+ * alone says who is on which side, so that both hold their share of those.
+ */
 static __always_inline void set_cap(struct bpf_sock_ops *ops, const struct tcp_sock *tp, struct mark *m, const struct policy *p)
 {
-	if (scout(ops, p) || paces_itself(tp))
+	if (lift_cap(ops, tp, m)) {
+		m->flags |= MARK_RAN_CAPPED;
+		count(STAT_CAP_FAILED);
+		return;
+	}
+	if (!p->cap_bytes_per_s || scout(ops, p))
 		return;
 	__u32 cap = p->cap_bytes_per_s > 0xfffffffe ? 0xfffffffe : p->cap_bytes_per_s;
-	if (bpf_setsockopt(ops, SOL_SOCKET, SO_MAX_PACING_RATE, &cap, sizeof(cap)))
-		count(STAT_CAP_FAILED);
-	else
-		m->flags |= MARK_CAPPED | MARK_RAN_CAPPED;
+	if (!paces_itself(tp, m)) {
+		if (bpf_setsockopt(ops, SOL_SOCKET, SO_MAX_PACING_RATE, &cap, sizeof(cap))) {
+			count(STAT_CAP_FAILED);
+			return;
+		}
+		m->cap = cap;
+	}
+	m->flags |= MARK_RAN_CAPPED;
 }
 
 static __always_inline void do_switch(struct bpf_sock_ops *ops, const struct tcp_sock *tp, struct mark *m,
@@ -76,8 +84,7 @@ static __always_inline void do_switch(struct bpf_sock_ops *ops, const struct tcp
 	m->switched_ns = now;
 	__builtin_memcpy(m->cong, name, 16);
 	count(STAT_SWITCHED);
-	if (p->cap_bytes_per_s)
-		set_cap(ops, tp, m, p);
+	set_cap(ops, tp, m, p);
 }
 
 /*
@@ -105,11 +112,8 @@ static __always_inline void go_back(struct bpf_sock_ops *ops, struct tcp_sock *t
 		count(STAT_RETURNED);
 	}
 	m->flags |= MARK_EVICTED;
-	if (m->flags & MARK_CAPPED) {
-		__u32 none = ~0U;
-		bpf_setsockopt(ops, SOL_SOCKET, SO_MAX_PACING_RATE, &none, sizeof(none));
-		m->flags &= ~MARK_CAPPED;
-	}
+	if (lift_cap(ops, tp, m))
+		count(STAT_CAP_FAILED);
 }
 
 #endif

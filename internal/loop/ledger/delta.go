@@ -146,7 +146,8 @@ func (l *Ledger) addMark(e *entry, m *abi.Mark) {
 	e.winRateSum += m.RateSum - e.rateSum
 	e.winLimitN += m.LimitedN - e.limitedN
 	e.rateN, e.rateSum, e.limitedN = m.RateN, m.RateSum, m.LimitedN
-	if m.LateN != e.lateN {
+	// What rests on fewer, of a response that has just begun to show them, does not displace what does not.
+	if m.LateN != e.lateN && m.LateSamples() >= record.LateSamples {
 		e.lateRate = m.LateRate
 	}
 	// These go round; 65,536 late samples between two polls would take round trips of 0.15 ms.

@@ -63,7 +63,7 @@ type entry struct {
 
 	lateN, episodes       uint16 // Mark's, at the last observation
 	winLateN, winEpisodes uint16 // stick at their highest: a round trip of 4 ms has that many in a window
-	lateRate              uint32 // Mark's, when winLateN grew last
+	lateRate              uint32 // Mark's, when it last had new samples and rested on enough
 
 	rate      float32 // bytes/s: the kernel's last non-application-limited sample in this window, 0 none
 	crossings uint32

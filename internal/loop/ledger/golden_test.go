@@ -115,7 +115,9 @@ func (c *life) setField(k, v string, n float64) bool {
 	case "limited-samples":
 		c.mark.LimitedN = uint32(n)
 	case "late":
-		fmt.Sscanf(v, "%d/%d", &c.mark.LateRate, &c.mark.LateN)
+		var own uint32 // of the response that crossed last
+		fmt.Sscanf(v, "%d/%d/%d", &c.mark.LateRate, &c.mark.LateN, &own)
+		c.mark.Flags = c.mark.Flags&0xffff | own<<16
 	case "episodes":
 		c.mark.Episodes = uint16(n)
 	case "crossed":

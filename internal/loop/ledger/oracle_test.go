@@ -127,10 +127,10 @@ func sum(history []event, obs []int, bornUs uint64) (r row) {
 }
 
 // lateness is what the mark says besides bytes. Its numbers go round at 65,536, and stick there in a record.
-type lateness struct{ N, Episodes, Rate uint32 }
+type lateness struct{ N, Episodes, Rate, Own uint32 }
 
 func (l *lateness) add(before, now lateness) {
-	if (now.N-before.N)%65536 > 0 {
+	if (now.N-before.N)%65536 > 0 && now.Own >= 3 {
 		l.Rate = now.Rate
 	}
 	l.N = min(l.N+(now.N-before.N)%65536, 65535)

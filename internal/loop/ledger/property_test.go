@@ -52,7 +52,7 @@ func newSim(t *rapid.T) *sim {
 		s.emitted[k] = append(s.emitted[k], row{Window: r.Window / simWindow, End: r.End,
 			Bytes:   [nBytes]uint64{r.WinBytesAcked, r.WinBytesSent, r.WinBytesRetrans, r.WinBytesReceived},
 			Counted: [nCounted]uint64{r.WinCountedBytesAcked, r.WinCountedBytesSent, r.WinCountedBytesRetrans, r.WinCountedBusyUs},
-			Late:    lateness{r.WinLateSamples, r.WinEpisodes, uint32(r.LateBytesPerS)},
+			Late:    lateness{r.WinLateSamples, r.WinEpisodes, uint32(r.LateBytesPerS), 0},
 			BusyUs:  r.WinBusyUs, ElapsedUs: r.WinElapsedUs})
 	}})
 	return s
@@ -87,6 +87,7 @@ func (s *sim) move(c *simConn) {
 		m.LateN += uint16(s.num(9000, "late"))
 		m.Episodes += uint16(s.num(9000, "episodes"))
 		m.LateRate = uint32(s.num(1e6, "late rate"))
+		m.Flags = m.Flags&0xffff | uint32(s.num(16, "of one response"))<<16
 	}
 }
 
@@ -94,7 +95,7 @@ func (c *life) lateSoFar() lateness {
 	if !c.marked {
 		return lateness{}
 	}
-	return lateness{uint32(c.mark.LateN), uint32(c.mark.Episodes), c.mark.LateRate}
+	return lateness{uint32(c.mark.LateN), uint32(c.mark.Episodes), c.mark.LateRate, c.mark.Flags >> 16}
 }
 
 // so far is what a mark says that counts.

@@ -27,10 +27,10 @@ const (
 	MarkDrained               // all written data was acknowledged at the last callback
 	MarkCounting              // the response in progress counts, see Mark.Counted
 	MarkReturn                // has to go back to the default, waiting for CA_Open
-	MarkCapped                // the switch set a pacing cap
+	_                         // was: the switch set a pacing cap
 	MarkWatched               // called at each write, to see the next response begin
 	MarkLoss                  // in loss recovery at the last callback that counted
-	MarkRanCapped             // the response that crossed last ran under a pacing cap, also after the way back
+	MarkRanCapped             // the response that crossed last ran under a pacing cap, its application's own included where ours was due
 )
 
 // Bits of Control.Stop.
@@ -80,7 +80,7 @@ type Mark struct {
 
 	UntilJiffies, LateRate               uint32
 	LateN, Episodes                      uint16 // these two go round
-	Crossings, Responses                 uint32
+	Crossings, Cap                       uint32
 	Assigned                             record.Arm
 	Applied                              record.Applied
 	Errno                                int16
@@ -146,6 +146,10 @@ func (m *Mark) Counted(word, now uint64) uint64 {
 	}
 	return uint64(max(0, int64(word)))
 }
+
+// LateSamples is how many late samples of one response LateRate rests on, at most 16; 0: none yet
+// of the one that crossed last.
+func (m *Mark) LateSamples() uint16 { return uint16(m.Flags >> 16) }
 
 // DecodeMark copies a Mark out of an sk_storage value. Host byte order.
 func DecodeMark(b []byte, m *Mark) error {

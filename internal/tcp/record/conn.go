@@ -106,10 +106,10 @@ type Conn struct {
 	WinLimitedSamples      uint32 // application-limited samples
 	RateBytesPerS          float64
 	RateSource             RateSource
-	WinEpisodes            uint32  // times that it entered loss recovery while it counted
-	WinLateSamples         uint32  // path-limited samples beyond LateBytes after the crossing
-	LateBytesPerS          float64 // about their median; 0 if there are none
-	Capped                 bool    // what counts ran under a pacing cap
+	WinEpisodes            uint32  // loss recoveries while it counted
+	WinLateSamples         uint32  // path-limited samples beyond LateBytes after the crossing; none of what its application paces
+	LateBytesPerS          float64 // about the median of those of one response, LateSamples or more; 0 if none had so many
+	Capped                 bool    // what counts ran under a pacing cap, or its application's own where one was due
 
 	// Info is the kernel's tcp_info at AtNs (lifetime counters, kernel names). A close record
 	// fills only the fields that eBPF carries: see InfoFromClose.

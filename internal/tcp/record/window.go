@@ -10,7 +10,7 @@ const (
 	// LateBytes after the crossing a sample is late: in the lab the median of those is 0.95 to 1.01 of
 	// the path's rate on all paths, the mean of all 0.1 to 0.98.
 	LateBytes = 300_000
-	// LateSamples make a late rate: the median of fewer is one sample's luck.
+	// LateSamples of one response make a late rate: the median of fewer is one sample's luck.
 	LateSamples = 3
 )
 
@@ -36,7 +36,7 @@ type Window struct {
 	Control   bool
 	Carryover bool // connections that last crossed in another block, in whichever arm: in no estimate
 	Washout   bool // the first window of a block: in no estimate
-	Capped    bool // what counts ran under a pacing cap (SO_MAX_PACING_RATE)
+	Capped    bool // what counts ran under a pacing cap (SO_MAX_PACING_RATE), or its application's own where one was due
 
 	Conns     uint32 // client-facing connections seen
 	Eligible  uint32 // of them: passive, >= the byte threshold in this window, path-limited rate
@@ -54,7 +54,7 @@ type Window struct {
 	EligibleSentBytes, EligibleRetransBytes uint64  // what counts of the eligible; sent includes retransmitted
 	// The same of ln(acknowledged bytes / busy time, bytes/s), what counts of the eligible.
 	LogGoodputMean, LogGoodputVar float64 // 0 and 0 if none of them was followed by eBPF, and in rows from before schema 5
-	Episodes                      uint64  // times that the eligible, while they counted, entered loss recovery
+	Episodes                      uint64  // loss recoveries of the eligible while they counted
 
 	// Late rates: of each eligible connection with LateSamples or more of them the median of the
 	// path-limited samples beyond LateBytes after the crossing, where slow start is over.

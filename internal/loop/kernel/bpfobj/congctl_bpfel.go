@@ -48,7 +48,7 @@ type CongctlMark struct {
 	LateN           uint16
 	Episodes        uint16
 	Crossings       uint32
-	Responses       uint32
+	Cap             uint32
 	Assigned        uint8
 	Applied         uint8
 	Error           int16

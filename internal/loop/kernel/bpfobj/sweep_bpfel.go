@@ -31,7 +31,7 @@ type SweepMark struct {
 	LateN           uint16
 	Episodes        uint16
 	Crossings       uint32
-	Responses       uint32
+	Cap             uint32
 	Assigned        uint8
 	Applied         uint8
 	Error           int16

@@ -3,6 +3,7 @@ package enforce
 import (
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,11 +12,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 
-	"github.com/congctl/congctl/internal/loop/plan"
-	"github.com/congctl/congctl/internal/tcp/abi"
-	"github.com/congctl/congctl/internal/tcp/inetdiag"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -42,8 +39,16 @@ func TestLateRate(t *testing.T) {
 		if m.LateN < record.LateSamples || uint32(m.LateN) >= m.RateN {
 			t.Errorf("%s: %d late samples of %d", from, m.LateN, m.RateN)
 		}
+		if m.LateSamples() > 16 || m.LateSamples() < record.LateSamples {
+			t.Errorf("%s: the late rate rests on %d samples", from, m.LateSamples())
+		}
 		if m.LateRate < want*80/100 || m.LateRate > want*110/100 {
 			t.Errorf("%s: late rate %d bytes/s, the path's is %d", from, m.LateRate, want)
+		}
+		k.ask()
+		k.send(350_000) // crosses, and has none of its own
+		if next, _ := k.state(); next.Crossings != 3 || next.LateSamples() != 0 || next.LateN != m.LateN {
+			t.Errorf("%s, 350 kB again: %d crossings, %d late samples of its own, %d of all", from, next.Crossings, next.LateSamples(), next.LateN)
 		}
 	}
 }
@@ -71,22 +76,72 @@ func TestEpisodes(t *testing.T) {
 	}
 }
 
-// dropSome loses one in 64 of the packets with data where they arrive: a queue of the sender's own
-// host that overflows is no loss to it (NET_XMIT_CN).
+// A recovery in which the response crosses is an episode too: what it resends from there on counts.
+func TestCrossingInRecovery(t *testing.T) {
+	r := newRig(t)
+	r.standard()
+	bottleneck(t, 2_500_000, 400_000)
+	dropEarly(t)
+	k := r.talk(clientC)
+	k.ask()
+	k.send(large)
+	m, now := k.state()
+	again := m.Counted(m.CountedRetrans, now.Bytes_retrans)
+	t.Logf("%d bytes resent, %d of them after the crossing, %d episodes", now.Bytes_retrans, again, m.Episodes)
+	if again == 0 || again == now.Bytes_retrans {
+		t.Fatal("the crossing was not in the recovery")
+	}
+	if m.Episodes == 0 {
+		t.Error("no episode")
+	}
+}
+
+// dropSome loses one in 64 of the packets with data.
 func dropSome(t *testing.T) {
+	drop(t, asm.Instructions{
+		asm.FnGetPrandomU32.Call(),
+		asm.And.Imm(asm.R0, 63),
+		asm.JEq.Imm(asm.R0, 0, "out"),
+	})
+}
+
+// dropEarly loses every other packet with data from the 20th to the 200th.
+func dropEarly(t *testing.T) {
+	seen, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	check(t, err)
+	t.Cleanup(func() { seen.Close() })
+	drop(t, asm.Instructions{
+		asm.StoreImm(asm.R10, -4, 0, asm.Word),
+		asm.Mov.Reg(asm.R2, asm.R10),
+		asm.Add.Imm(asm.R2, -4),
+		asm.LoadMapPtr(asm.R1, seen.FD()),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "out"),
+		asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord),
+		asm.Add.Imm(asm.R7, 1),
+		asm.StoreMem(asm.R0, 0, asm.R7, asm.DWord),
+		asm.JLT.Imm(asm.R7, 20, "keep"),
+		asm.JGT.Imm(asm.R7, 200, "keep"),
+		asm.Mov.Reg(asm.R0, asm.R7),
+		asm.And.Imm(asm.R0, 1),
+		asm.JEq.Imm(asm.R0, 0, "out"),
+	})
+}
+
+// drop loses the packets with data for which the instructions reach "out" with 0, where they arrive: a queue of
+// the sender's own host that overflows is no loss to it (NET_XMIT_CN).
+func drop(t *testing.T, which asm.Instructions) {
 	t.Helper()
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "drop_some", Type: ebpf.CGroupSKB, AttachType: ebpf.AttachCGroupInetIngress, License: "GPL",
-		Instructions: asm.Instructions{
+		Name: "drop", Type: ebpf.CGroupSKB, AttachType: ebpf.AttachCGroupInetIngress, License: "GPL",
+		Instructions: slices.Concat(asm.Instructions{
 			asm.LoadMem(asm.R6, asm.R1, 0, asm.Word), // len
 			asm.Mov.Imm(asm.R0, 1),
 			asm.JLT.Imm(asm.R6, 1000, "out"),
-			asm.FnGetPrandomU32.Call(),
-			asm.And.Imm(asm.R0, 63),
-			asm.JEq.Imm(asm.R0, 0, "out"),
-			asm.Mov.Imm(asm.R0, 1),
+		}, which, asm.Instructions{
+			asm.Mov.Imm(asm.R0, 1).WithSymbol("keep"),
 			asm.Return().WithSymbol("out"),
-		},
+		}),
 	})
 	check(t, err)
 	t.Cleanup(func() { prog.Close() })
@@ -124,85 +179,4 @@ func recoveries(t *testing.T) (n int) {
 		}
 	}
 	return n
-}
-
-// capped puts a policy with a cap and scouts in force.
-func (r *rig) capped(bytesPerS uint64, scout uint8) {
-	r.t.Helper()
-	p, _ := record.PrefixOf(clientT)
-	v := policyFor(record.ArmTreatment)
-	v.CapBytesPerS, v.Scout = bytesPerS, scout
-	_, err := r.Set(plan.Program{Plan: 7, MinBytes: 100_000, Entries: []plan.ProgramEntry{{Prefix: p, Policy: v}}})
-	check(r.t, err)
-}
-
-// One connection in so many is a scout: switched like all others, never capped.
-func TestScouts(t *testing.T) {
-	const conns = 40
-	r := newRig(t)
-	for _, c := range []struct {
-		scout     uint8
-		low, high int // of conns run capped
-	}{{0, conns, conns}, {1, 0, 0}, {2, 10, 30}} {
-		r.capped(10_000_000, c.scout)
-		ran := 0
-		for range conns {
-			r.fetch4(clientT, 300_000)
-			rec := r.next()
-			if rec.Mark.Applied != record.AppliedTreatment || rec.Mark.Cong != inetdiag.CongOf("bbr") {
-				t.Errorf("scout %d: %s, switched to %q", c.scout, rec.Mark.Applied, rec.Mark.Cong)
-			}
-			if rec.Mark.Flags&abi.MarkRanCapped != 0 {
-				ran++
-			}
-		}
-		if ran < c.low || ran > c.high {
-			t.Errorf("scout %d: %d of %d connections ran capped, want %d to %d", c.scout, ran, conns, c.low, c.high)
-		}
-	}
-}
-
-// That a response ran capped is known after the way back, until the next one crosses.
-func TestRanCapped(t *testing.T) {
-	r := newRig(t)
-	k := r.talk(clientT)
-	for _, c := range []struct {
-		bytesPerS uint64
-		bytes     int
-		want      uint32
-	}{
-		{10_000_000, large, abi.MarkCapped | abi.MarkRanCapped},
-		{0, small, abi.MarkRanCapped}, // back on the default
-		{0, large, 0},
-		{10_000_000, large, abi.MarkCapped | abi.MarkRanCapped},
-	} {
-		r.capped(c.bytesPerS, 0)
-		k.ask()
-		k.send(c.bytes)
-		if m, _ := k.state(); m.Flags&(abi.MarkCapped|abi.MarkRanCapped) != c.want {
-			t.Errorf("%d bytes, cap %d: flags %b, want %b", c.bytes, c.bytesPerS, m.Flags, c.want)
-		}
-	}
-}
-
-// What an application paces itself is never capped, and keeps its rate.
-func TestOwnPacingStays(t *testing.T) {
-	const own = 20_000_000 // bytes/s
-	r := newRig(t)
-	k := r.talk(clientT)
-	k.with(func(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, own) })
-	r.capped(10_000_000, 0)
-	for _, bytes := range []int{large, small} { // switched, and back on the default
-		k.ask()
-		k.send(bytes)
-		m, _ := k.state()
-		rate := 0
-		k.with(func(fd int) (err error) {
-			rate, err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE)
-			return err
-		})
-		if m.Applied != record.AppliedTreatment && bytes == large || m.Flags&(abi.MarkCapped|abi.MarkRanCapped) != 0 || rate != own {
-			t.Errorf("after %d bytes: %s, flags %b, paced to %d bytes/s, want %d", bytes, m.Applied, m.Flags, rate, own)
-		}
-	}
 }

@@ -401,10 +401,10 @@ type Conn struct {
 	WinCountedBytesSent    uint64  `protobuf:"varint,41,opt,name=win_counted_bytes_sent,json=winCountedBytesSent,proto3" json:"win_counted_bytes_sent,omitempty"`
 	WinCountedBytesRetrans uint64  `protobuf:"varint,42,opt,name=win_counted_bytes_retrans,json=winCountedBytesRetrans,proto3" json:"win_counted_bytes_retrans,omitempty"`
 	WinCountedBusyUs       uint64  `protobuf:"varint,43,opt,name=win_counted_busy_us,json=winCountedBusyUs,proto3" json:"win_counted_busy_us,omitempty"`
-	WinEpisodes            uint32  `protobuf:"varint,44,opt,name=win_episodes,json=winEpisodes,proto3" json:"win_episodes,omitempty"`            // times that it entered loss recovery while it counted
-	WinLateSamples         uint32  `protobuf:"varint,45,opt,name=win_late_samples,json=winLateSamples,proto3" json:"win_late_samples,omitempty"` // path-limited rate samples from 300,000 bytes after the crossing on
-	LateBytesPerS          float64 `protobuf:"fixed64,46,opt,name=late_bytes_per_s,json=lateBytesPerS,proto3" json:"late_bytes_per_s,omitempty"` // about their median; 0 if there are none
-	Capped                 bool    `protobuf:"varint,47,opt,name=capped,proto3" json:"capped,omitempty"`                                         // what counts ran under a pacing cap
+	WinEpisodes            uint32  `protobuf:"varint,44,opt,name=win_episodes,json=winEpisodes,proto3" json:"win_episodes,omitempty"`            // loss recoveries while it counted
+	WinLateSamples         uint32  `protobuf:"varint,45,opt,name=win_late_samples,json=winLateSamples,proto3" json:"win_late_samples,omitempty"` // path-limited rate samples from 300,000 bytes after the crossing on, not of what its application paces
+	LateBytesPerS          float64 `protobuf:"fixed64,46,opt,name=late_bytes_per_s,json=lateBytesPerS,proto3" json:"late_bytes_per_s,omitempty"` // about the median of those of one response; 0 if none had enough
+	Capped                 bool    `protobuf:"varint,47,opt,name=capped,proto3" json:"capped,omitempty"`                                         // what counts ran under a pacing cap, or its application's own where one was due
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache
 }
