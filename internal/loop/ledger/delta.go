@@ -154,10 +154,14 @@ func (l *Ledger) addMark(e *entry, m *abi.Mark) {
 	e.winLateN = sumOrMost(e.winLateN, m.LateN-e.lateN)
 	e.winEpisodes = sumOrMost(e.winEpisodes, m.Episodes-e.episodes)
 	e.lateN, e.episodes = m.LateN, m.Episodes
+	isCapped := m.Flags&abi.MarkRanCapped != 0
+	if isCapped != e.is(capped) && e.crossings > 0 && e.winLateN > 0 { // which of them ran under a cap cannot be told
+		e.flags |= mixed
+	}
 
 	e.flags |= marked | passive
 	e.set(mptcp, e.is(mptcp) || m.Flags&abi.MarkMPTCP != 0)
-	e.set(capped, m.Flags&abi.MarkRanCapped != 0)
+	e.set(capped, isCapped)
 	e.crossings, e.crossedNs, e.switchedNs, e.plan = m.Crossings, m.CrossedNs, m.SwitchedNs, m.Plan
 	e.assigned, e.applied = m.Assigned, m.Applied
 	if m.Applied == record.AppliedTreatment {

@@ -40,7 +40,7 @@ func (l *Ledger) send(e *entry, wasCut bool) {
 // nextWindow forgets the window whose record is out.
 func (e *entry) nextWindow(wasCut bool) {
 	e.win++
-	e.flags &^= observed
+	e.flags &^= observed | mixed
 	e.set(cut, wasCut)
 	e.winBytes = [nBytes]uint64{}
 	e.winCounted = [countedBusyUs]uint64{}
@@ -71,6 +71,9 @@ func (l *Ledger) fill(ns *netns, e *entry, end record.End, atNs int64) {
 	r.Prefix, _ = record.PrefixOf(r.Remote.Addr())
 	r.ClientFacing = e.is(passive) && (l.cfg.ClientFacing == nil || l.cfg.ClientFacing(r.Netns, r.Local, r.Remote, r.Passive))
 	r.RateBytesPerS, r.RateSource = e.windowRate()
+	if e.is(mixed) {
+		r.WinLateSamples, r.LateBytesPerS = 0, 0
+	}
 	l.fillArms(ns, r, e)
 }
 

@@ -96,6 +96,7 @@ const (
 	mptcp
 	gone   // its EndVanished record is out
 	capped // the response that crossed last ran under a pacing cap
+	mixed  // this window's late samples are of responses under a cap and without
 )
 
 func (e *entry) is(f flags) bool { return e.flags&f != 0 }

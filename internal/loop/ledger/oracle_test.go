@@ -12,13 +12,15 @@ import (
 // records out at the end, from the rule in the package's comment.
 
 type event struct {
-	kind     eventKind
-	w        int64 // window number
-	n        counters
-	counted  [nCounted]uint64 // of them, so far
-	late     lateness         // of its mark, so far
-	atUs     uint64           // boot time
-	baseline bool             // sight: what passed before does not count
+	kind      eventKind
+	w         int64 // window number
+	n         counters
+	counted   [nCounted]uint64 // of them, so far
+	late      lateness         // of its mark, so far
+	capped    bool             // as its mark says
+	crossings uint32           // so far
+	atUs      uint64           // boot time
+	baseline  bool             // sight: what passed before does not count
 }
 
 type eventKind int
@@ -97,6 +99,7 @@ func waitingWindow(booked map[int64][]int, ended map[int64]record.End) int64 {
 }
 
 func sum(history []event, obs []int, bornUs uint64) (r row) {
+	mixed := false
 	for _, i := range obs {
 		now := history[i]
 		if now.baseline {
@@ -117,11 +120,15 @@ func sum(history []event, obs []int, bornUs uint64) (r row) {
 			r.Counted[c] += max(now.counted[c], most) - most
 		}
 		r.Late.add(lateBefore(history[:i]), now.late)
+		mixed = mixed || r.Late.N > 0 && changesSide(history[:i], now)
 		was := r.BusyUs
 		r.BusyUs += now.n[busyUs] - min(busy, now.n[busyUs])
 		if [nBytes]uint64(now.n[:nBytes]) != [nBytes]uint64(before[:nBytes]) || r.BusyUs > was { // something moved
 			r.ElapsedUs += now.atUs - min(fromUs, now.atUs)
 		}
+	}
+	if mixed {
+		r.Late.N, r.Late.Rate = 0, 0
 	}
 	return r
 }
@@ -135,6 +142,17 @@ func (l *lateness) add(before, now lateness) {
 	}
 	l.N = min(l.N+(now.N-before.N)%65536, 65535)
 	l.Episodes = min(l.Episodes+(now.Episodes-before.Episodes)%65536, 65535)
+}
+
+// changesSide reports whether the response that crossed last runs under a cap, and the one at the sight before did not, or
+// the other way round.
+func changesSide(history []event, now event) bool {
+	for _, ev := range slices.Backward(history) {
+		if ev.kind != evSettle && ev.kind != evVanish {
+			return ev.crossings > 0 && ev.capped != now.capped
+		}
+	}
+	return false
 }
 
 func lateBefore(history []event) (l lateness) {

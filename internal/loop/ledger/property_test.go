@@ -91,6 +91,26 @@ func (s *sim) move(c *simConn) {
 	}
 }
 
+// cross ends a response, or begins one, with a pacing cap or without.
+func (s *sim) cross(c *simConn) {
+	c.turn()
+	if m := &c.mark; m.Flags&abi.MarkCounting != 0 {
+		m.Crossings++
+		if m.Flags &^= abi.MarkRanCapped; s.num(2, "capped") == 0 {
+			m.Flags |= abi.MarkRanCapped
+		}
+	}
+}
+
+// shown is what a sight of it, or its close record, shows.
+func (c *life) shown(kind eventKind, w int64, atUs uint64) event {
+	ev := event{kind: kind, w: w, n: c.n, counted: c.soFar(), late: c.lateSoFar(), atUs: atUs}
+	if c.marked {
+		ev.capped, ev.crossings = c.mark.Flags&abi.MarkRanCapped != 0, c.mark.Crossings
+	}
+	return ev
+}
+
 func (c *life) lateSoFar() lateness {
 	if !c.marked {
 		return lateness{}
@@ -120,7 +140,7 @@ func (s *sim) step() {
 	}
 	s.move(c)
 	if s.num(2, "turn") == 0 {
-		c.turn()
+		s.cross(c)
 	}
 	switch s.num(11, "fate") {
 	case 0, 1, 2, 3:
@@ -140,7 +160,7 @@ func (s *sim) step() {
 func (s *sim) applyClose(c *simConn) {
 	c.deliver = -2
 	r := c.life.close(c.closedNs)
-	c.history = append(c.history, event{kind: evClose, w: c.closedNs / 1e9 / simWindow, n: c.n, counted: c.soFar(), late: c.lateSoFar(), atUs: r.AtNs / 1000})
+	c.history = append(c.history, c.shown(evClose, c.closedNs/1e9/simWindow, r.AtNs/1000))
 	s.l.Close(r, testOffset)
 }
 
@@ -170,7 +190,7 @@ func (s *sim) dump(final bool, w int64) {
 }
 
 func (s *sim) note(c *simConn, final bool, w int64) {
-	ev := event{kind: evSight, w: w, n: c.n, counted: c.soFar(), late: c.lateSoFar(), atUs: s.bootUs()}
+	ev := c.shown(evSight, w, s.bootUs())
 	if final {
 		ev.kind = evFinal
 	}

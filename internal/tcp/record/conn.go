@@ -107,7 +107,7 @@ type Conn struct {
 	RateBytesPerS          float64
 	RateSource             RateSource
 	WinEpisodes            uint32  // loss recoveries while it counted
-	WinLateSamples         uint32  // path-limited samples beyond LateBytes after the crossing; none of what its application paces
+	WinLateSamples         uint32  // path-limited samples beyond LateBytes after the crossing; none of what its application paces, and 0 where some ran under a cap and some did not
 	LateBytesPerS          float64 // about the median of those of one response, LateSamples or more; 0 if none had so many
 	Capped                 bool    // what counts ran under a pacing cap, or its application's own where one was due
 
