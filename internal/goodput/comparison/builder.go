@@ -73,7 +73,7 @@ func (b *Builder) Window(w *record.Window) {
 	}
 	b.rows++
 	if w.Arm == record.ArmTreatment && w.Cong == b.cfg.Treatment {
-		b.caps.add(w, b.cfg.WindowSeconds)
+		b.caps.add(w, b.cfg.BlockSeconds)
 	}
 	p, ok := b.place(w.Start, w.Prefix, w.Arm)
 	if !ok {

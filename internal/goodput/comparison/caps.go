@@ -11,17 +11,20 @@ import (
 )
 
 // The pacing cap's own comparison: capped connections and scouts, in the same windows of the same
-// networks (loop/effect). Before a cap came, and in its first window, uncapped connections are older than it and
-// no scouts.
+// networks (loop/effect). Before a cap came, and in its first block, uncapped connections are older than it and
+// no scouts (policy.Pace).
 
 // caps collect both sides.
 type caps struct {
-	since map[record.Prefix][]capTime
+	paces map[record.Prefix][]paceFrom
 	seen  map[capKey]effect.Beside
 }
 
-// capTime is the round from which on a network had a cap that was set at since; 0: none.
-type capTime struct{ from, since int64 }
+// paceFrom is the pace that a network had from a round on. Later ones of the same cap are left out.
+type paceFrom struct {
+	from int64
+	policy.Pace
+}
 
 type capKey struct {
 	start  int64 // of the window
@@ -29,29 +32,29 @@ type capKey struct {
 }
 
 func newCaps() caps {
-	return caps{since: map[record.Prefix][]capTime{}, seen: map[capKey]effect.Beside{}}
+	return caps{paces: map[record.Prefix][]paceFrom{}, seen: map[capKey]effect.Beside{}}
 }
 
 // round takes the selection of one round, in the order of time. One that left has no treated rows.
 func (c caps) round(start int64, chosen []policy.Selected) {
 	for _, s := range chosen {
-		list := c.since[s.Prefix]
-		if n := len(list); n == 0 && s.Pace.Since > 0 || n > 0 && list[n-1].since != s.Pace.Since {
-			c.since[s.Prefix] = append(list, capTime{start, s.Pace.Since})
+		list := c.paces[s.Prefix]
+		if n := len(list); n == 0 && s.Pace.Since > 0 || n > 0 && list[n-1].Since != s.Pace.Since {
+			c.paces[s.Prefix] = append(list, paceFrom{start, s.Pace})
 		}
 	}
 }
 
 // add takes a row of treated connections.
-func (c caps) add(w *record.Window, windowSeconds int64) {
-	since := int64(0)
-	for _, t := range c.since[w.Prefix] {
+func (c caps) add(w *record.Window, blockSeconds int64) {
+	var pace policy.Pace
+	for _, t := range c.paces[w.Prefix] {
 		if t.from <= w.Start {
-			since = t.since
+			pace = t.Pace
 		}
 	}
 	side, ok := effect.SideOf(w)
-	if !ok || since == 0 || w.Start < since+windowSeconds {
+	if !ok || !pace.HasScouts(w.Start, blockSeconds) {
 		return
 	}
 	k := capKey{w.Start, w.Prefix}

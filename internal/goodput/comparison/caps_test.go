@@ -8,8 +8,8 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// TestCapsCountBesideScouts: only treated rows of windows in which a cap had been in force for one window at least,
-// of both kinds.
+// TestCapsCountBesideScouts: only treated rows of blocks that began after the cap had come, of both kinds. Uncapped ones of
+// the block in which it came may have crossed before it.
 func TestCapsCountBesideScouts(t *testing.T) {
 	const zero, window = 1_795_132_800, 300
 	p := record.Prefix(0xcb000000 | 24)
@@ -19,7 +19,10 @@ func TestCapsCountBesideScouts(t *testing.T) {
 	none.Pace = policy.Pace{}
 	b.Round(zero, []policy.Selected{none})
 	b.Round(zero+3*window, []policy.Selected{set})
-	b.Round(zero+9*window, []policy.Selected{none})
+	other := set
+	other.Prefix, other.Pace.Since = p+1<<8, zero+6*window // as a block begins: its first responses may come before the plan
+	b.Round(zero+6*window, []policy.Selected{set, other})
+	b.Round(zero+9*window, []policy.Selected{none, other})
 	row := func(w int64, capped bool, change func(*record.Window)) {
 		r := record.Window{Start: zero + w*window, Prefix: p, Arm: record.ArmTreatment, Cong: "bbr", Capped: capped, Eligible: 4, LogRateMean: 13,
 			LogGoodputMean: 13, EligibleSentBytes: 1000, EligibleRetransBytes: 100, MinRTTUs: 10_000, SRTTUs: 20_000}
@@ -31,9 +34,14 @@ func TestCapsCountBesideScouts(t *testing.T) {
 		}
 		b.Window(&r)
 	}
-	for w := range int64(12) { // 4 to 8 count
+	for w := range int64(12) { // 6 to 8 count; of the other, none
 		row(w, true, nil)
 		row(w, false, nil)
+		row(w, true, func(r *record.Window) { r.Prefix = other.Prefix })
+		row(w, false, func(r *record.Window) { r.Prefix = other.Prefix })
+	}
+	for w := int64(3); w < 6; w++ { // long downloads that began before the cap
+		row(w, false, func(r *record.Window) { r.LogGoodputMean = 20 })
 	}
 	row(6, false, func(r *record.Window) { r.Arm, r.Cong, r.LogGoodputMean = record.ArmControl, "cubic", 1 })
 	row(6, false, func(r *record.Window) { r.Cong, r.LogGoodputMean = "cubic", 1 })
@@ -41,7 +49,7 @@ func TestCapsCountBesideScouts(t *testing.T) {
 	row(6, false, func(r *record.Window) { r.Washout, r.LogGoodputMean = true, 1 })
 	row(30, true, nil)
 	e := b.Report(Grouping{}, 1).Cap
-	if e.Windows != 5 || e.Networks != 1 || math.Abs(math.Exp(e.LogRatio)-1.1) > 1e-5 || math.Abs(e.CappedRetrans-0.01) > 1e-6 || math.Abs(e.ScoutsRetrans-0.1) > 1e-6 ||
+	if e.Windows != 3 || e.Networks != 1 || math.Abs(math.Exp(e.LogRatio)-1.1) > 1e-5 || math.Abs(e.CappedRetrans-0.01) > 1e-6 || math.Abs(e.ScoutsRetrans-0.1) > 1e-6 ||
 		math.Abs(e.CappedQueue-1.5) > 1e-6 || math.Abs(e.ScoutsQueue-2) > 1e-6 {
 		t.Errorf("%+v", e)
 	}

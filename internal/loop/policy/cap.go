@@ -55,6 +55,13 @@ type Pace struct {
 	Lifted int64  `json:"lifted,omitempty"`          // the round that last lifted one; nothing older teaches
 }
 
+// HasScouts reports whether the uncapped connections of a window that begins at a time are scouts: the cap came before
+// the window's block. A response gets its cap as it crosses, and counts until its block ends, so in the
+// block in which a cap came long ones run without it that are no scouts.
+func (p Pace) HasScouts(start, blockSeconds int64) bool {
+	return p.Since > 0 && start-start%blockSeconds > p.Since
+}
+
 // paceAll moves the caps of all treated prefixes, and tells of those that come and go.
 func (e *Engine) paceAll(d *Decision) {
 	if !e.rules.Cap {

@@ -66,8 +66,8 @@ func (e *Engine) pace(t *track, rows []*record.Window) {
 			p.capped.take(w)
 		}
 	}
-	if start := e.start(e.now); p.limit == 0 || start < t.chosen.Pace.Since+e.rules.WindowSeconds {
-		p.free.shown, p.capped.shown = effect.Side{}, effect.Side{} // before and just after a cap came, uncapped ones are no scouts
+	if !t.chosen.Pace.HasScouts(e.start(e.now), e.rules.Trial.BlockSeconds) {
+		p.free.shown, p.capped.shown = effect.Side{}, effect.Side{}
 	}
 	if p.free == (pacedSide{}) && p.capped == (pacedSide{}) {
 		return
