@@ -163,7 +163,9 @@ func (e *Engine) pacingCap(t *track) *PacingCap {
 	}
 	var list []effect.Beside
 	for _, p := range t.paced {
-		list = append(list, effect.Beside{Prefix: t.prefix, Capped: p.capped.shown, Scouts: p.free.shown})
+		if int64(e.now-p.window) < e.rules.Trial.EvidenceSeconds/e.rules.WindowSeconds {
+			list = append(list, effect.Beside{Prefix: t.prefix, Capped: p.capped.shown, Scouts: p.free.shown})
+		}
 	}
 	x.Effect = CapEffectOf(effect.Capped(list))
 	return x
