@@ -24,7 +24,7 @@ func TestCapsCountBesideScouts(t *testing.T) {
 	b.Round(zero+6*window, []policy.Selected{set, other})
 	b.Round(zero+9*window, []policy.Selected{none, other})
 	row := func(w int64, capped bool, change func(*record.Window)) {
-		r := record.Window{Start: zero + w*window, Prefix: p, Arm: record.ArmTreatment, Cong: "bbr", Capped: capped, Eligible: 4, LogRateMean: 13,
+		r := record.Window{Start: zero + w*window, Prefix: p, Arm: record.ArmTreatment, Cong: "bbr", Capped: capped, Eligible: 4, RateMeans: 4, LogRateMean: 13,
 			LogGoodputMean: 13, EligibleSentBytes: 1000, EligibleRetransBytes: 100, MinRTTUs: 10_000, SRTTUs: 20_000}
 		if capped {
 			r.LogGoodputMean, r.EligibleRetransBytes, r.SRTTUs = 13+math.Log(1.1), 10, 15_000

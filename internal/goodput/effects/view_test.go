@@ -74,7 +74,7 @@ func (s shelf) row(i int, start int64, arm record.Arm) record.Window {
 	w := record.Window{Start: start, Prefix: net(i), Arm: arm, Control: arm != record.ArmTreatment, Eligible: 2, MinRTTUs: 40_000, SRTTUs: 50_000 * factor,
 		LogRateMean: (math.Log(slow) + math.Log(fast)) / 2, LogRateVar: 0.48, EligibleSentBytes: 1_000_000, EligibleRetransBytes: uint64(10_000 * factor)}
 	if i == 0 { // 1.25 times the goodput over busy time, which the others do not know
-		w.LogGoodputMean, w.LogGoodputVar = math.Log(1e5*(1+factor)/2), 0.48
+		w.RateMeans, w.LogGoodputMean, w.LogGoodputVar = w.Eligible, math.Log(1e5*(1+factor)/2), 0.48
 	}
 	for q, p := range record.RateQuantiles {
 		w.RateBytesPerS[q] = slow + (fast-slow)*p

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // raw is a block from values, the slow and obvious way.
@@ -49,5 +51,22 @@ func TestJoinByHand(t *testing.T) {
 		if got.N != 1 || got.MeanLog != 10 || got.SentBytes != 150 || got.RetransBytes != 9 || got.SRTTUs != 50 {
 			t.Errorf("with an empty block: %+v", got)
 		}
+	}
+}
+
+// TestGoodputOfTheFollowed: of ten eligible connections eBPF followed three, and goodput is known of those alone. A row
+// without any says nothing of it.
+func TestGoodputOfTheFollowed(t *testing.T) {
+	w := record.Window{Eligible: 10, RateMeans: 3, LogRateMean: 12, LogGoodputMean: 11, LogGoodputVar: 0.5, EligibleSentBytes: 100, MinRTTUs: 20, SRTTUs: 30}
+	b := BlockOf(&w)
+	if want := (Moments{3, 11, 0.5}); b.N != 10 || b.Goodput != want {
+		t.Errorf("%+v, want 10 connections, goodput %+v", b, want)
+	}
+	if s, ok := SideOf(&w); !ok || s.N != 3 {
+		t.Errorf("%+v, %v", s, ok)
+	}
+	w.RateMeans = 0
+	if s, ok := SideOf(&w); ok || BlockOf(&w).Goodput != (Moments{}) {
+		t.Errorf("%+v and %+v of none", BlockOf(&w), s)
 	}
 }

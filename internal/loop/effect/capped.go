@@ -15,7 +15,7 @@ import (
 
 // Side is the capped or the scouts of one network and window.
 type Side struct {
-	N            uint32  // connections
+	N            uint32  // connections whose goodput is known
 	LogGoodput   float32 // mean of ln(acknowledged bytes / busy time, bytes/s)
 	RetransShare float32 // of sent bytes
 	Queue        float32 // srtt / min_rtt
@@ -23,10 +23,10 @@ type Side struct {
 
 // SideOf returns what a row adds to its side; ok is false for one that says nothing.
 func SideOf(w *record.Window) (s Side, ok bool) {
-	if w.Carryover || w.Washout || w.Eligible == 0 || w.LogGoodputMean == 0 || w.EligibleSentBytes == 0 || w.MinRTTUs <= 0 {
+	if w.Carryover || w.Washout || w.RateMeans == 0 || w.LogGoodputMean == 0 || w.EligibleSentBytes == 0 || w.MinRTTUs <= 0 {
 		return s, false
 	}
-	return Side{w.Eligible, float32(w.LogGoodputMean), float32(w.EligibleRetransBytes) / float32(w.EligibleSentBytes), float32(w.SRTTUs / w.MinRTTUs)}, true
+	return Side{w.RateMeans, float32(w.LogGoodputMean), float32(w.EligibleRetransBytes) / float32(w.EligibleSentBytes), float32(w.SRTTUs / w.MinRTTUs)}, true
 }
 
 // Join returns two sets of connections as one, by number.

@@ -72,7 +72,7 @@ type Block struct {
 	N               int     // connections
 	MeanLog, VarLog float64 // of ln(delivery rate in bytes/s)
 
-	Goodput Moments // the second outcome, over those of the rows that know it
+	Goodput Moments // the second outcome, over those that eBPF followed
 
 	SentBytes, RetransBytes uint64  // of the same connections; sent includes retransmitted
 	SRTTUs, MinRTTUs        float64 // of the same connections; joined, a mean weighted by N
@@ -98,8 +98,8 @@ func (m Moments) join(o Moments) Moments {
 func BlockOf(w *record.Window) Block {
 	b := Block{N: int(w.Eligible), MeanLog: w.LogRateMean, VarLog: w.LogRateVar,
 		SentBytes: w.EligibleSentBytes, RetransBytes: w.EligibleRetransBytes, SRTTUs: w.SRTTUs, MinRTTUs: w.MinRTTUs}
-	if m := w.LogGoodputMean; (m != 0 || w.LogGoodputVar != 0) && !math.IsNaN(m) {
-		b.Goodput = Moments{b.N, w.LogGoodputMean, w.LogGoodputVar}
+	if m := w.LogGoodputMean; w.RateMeans > 0 && (m != 0 || w.LogGoodputVar != 0) && !math.IsNaN(m) {
+		b.Goodput = Moments{int(w.RateMeans), m, w.LogGoodputVar} // only of those is goodput known
 	}
 	return b
 }

@@ -88,6 +88,7 @@ func (c triedCity) rows(w int, start int64, inPlan []Selected, r Trial, draws Dr
 			other.Cong, other.Carryover = "reno", rng.IntN(2) == 0
 			other.Control = own.Control && !other.Carryover
 			other.Eligible, other.Conns = uint32(rng.IntN(4)), 4
+			other.RateMeans = uint32(rng.IntN(1 + int(other.Eligible))) // the others were not followed
 			other.Bytes += 100_000 * uint64(other.Eligible)
 			rows = append(rows, other)
 		}

@@ -55,7 +55,7 @@ func compareRows(a, b *record.Window) int {
 		cmp.Compare(a.LogRateMean, b.LogRateMean), cmp.Compare(a.LogRateVar, b.LogRateVar),
 		cmp.Compare(a.EligibleSentBytes, b.EligibleSentBytes), cmp.Compare(a.EligibleRetransBytes, b.EligibleRetransBytes),
 		record.CompareBool(a.Capped, b.Capped), cmp.Compare(a.LogGoodputMean, b.LogGoodputMean), cmp.Compare(a.LogGoodputVar, b.LogGoodputVar),
-		cmp.Compare(a.Episodes, b.Episodes), cmp.Compare(a.LateConns, b.LateConns), slices.Compare(a.LateBytesPerS[:], b.LateBytesPerS[:]))
+		cmp.Compare(a.RateMeans, b.RateMeans), cmp.Compare(a.Episodes, b.Episodes), cmp.Compare(a.LateConns, b.LateConns), slices.Compare(a.LateBytesPerS[:], b.LateBytesPerS[:]))
 }
 
 // sightings groups the rows of one window by prefix, in order; unsound counts the rows

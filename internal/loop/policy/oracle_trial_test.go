@@ -156,8 +156,8 @@ func (o *triedOracle) weigh(round int64) {
 }
 
 func goodputOf(w record.Window) (m effect.Moments) {
-	if w.LogGoodputMean != 0 {
-		m = effect.Moments{N: int(w.Eligible), Mean: w.LogGoodputMean, Var: w.LogGoodputVar}
+	if w.LogGoodputMean != 0 && w.RateMeans > 0 {
+		m = effect.Moments{N: int(w.RateMeans), Mean: w.LogGoodputMean, Var: w.LogGoodputVar}
 	}
 	return m
 }

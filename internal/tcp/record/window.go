@@ -40,7 +40,7 @@ type Window struct {
 
 	Conns     uint32 // client-facing connections seen
 	Eligible  uint32 // of them: passive, >= the byte threshold in this window, path-limited rate
-	RateMeans uint32 // of the eligible: value is a mean of samples (the others: the last sample)
+	RateMeans uint32 // of the eligible: followed by eBPF, so that the rate is a mean of samples (the others: the last sample)
 	Bytes     uint64 // acknowledged in this window, all connections of the row
 
 	// In these, and in the shares below, no client has more than a third (loop/window/client.go).
@@ -52,8 +52,8 @@ type Window struct {
 	// over the eligible, the variance by N.
 	LogRateMean, LogRateVar                 float64 // 0 and 0 if Eligible is 0, and in rows from before schema 4
 	EligibleSentBytes, EligibleRetransBytes uint64  // what counts of the eligible; sent includes retransmitted
-	// The same of ln(acknowledged bytes / busy time, bytes/s), what counts of the eligible.
-	LogGoodputMean, LogGoodputVar float64 // 0 and 0 if none of them was followed by eBPF, and in rows from before schema 5
+	// The same of ln(acknowledged bytes / busy time, bytes/s), what counts of the eligible, over RateMeans.
+	LogGoodputMean, LogGoodputVar float64 // 0 and 0 without any, and in rows from before schema 5
 	Episodes                      uint64  // loss recoveries of the eligible while they counted
 
 	// Late rates: of each eligible connection with LateSamples or more of them the median of the
