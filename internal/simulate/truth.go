@@ -138,7 +138,7 @@ func (t *truth) estimates() (e Estimates) {
 func (t *truth) pair(p effect.Pair, on, off *rates) float64 {
 	block := t.o.Rules.Trial.BlockSeconds
 	var gain stat.Mean
-	n := p.Group % 64 // as comparison.Builder numbers groups
+	n := p.Group % (64 * block) // as comparison.Builder numbers groups: 64 times their start, and their blocks
 	for b := p.End/block - n; b < p.End/block; b++ {
 		c := t.cells[cell{p.Prefix, int(n), b}]
 		if c == nil || len(c.on) == 0 {

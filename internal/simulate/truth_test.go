@@ -1,9 +1,13 @@
 package simulate
 
 import (
+	"math"
 	"testing"
 
+	"github.com/congctl/congctl/internal/goodput/comparison"
+	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/simulate/city"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // TestWorldsThatHurt: where networks do not share a line, every other nuisance together leaves the
@@ -35,5 +39,34 @@ func TestWorldsThatHurt(t *testing.T) {
 	r = at(city.Neighbours)
 	if e := r.NullEstimates.Overall; e.Truth != 1 || e.Ratio < 1.2 || e.Ratio > 1.6 || r.NullPromoted == 0 {
 		t.Errorf("neighbours: %.3f of %.3f, %d promoted; if this has become better, write so in docs/effect.md", e.Ratio, e.Truth, r.NullPromoted)
+	}
+}
+
+// TestTruthOfAnyGroup: the truth of a pair is over the blocks of its group, however many it has.
+func TestTruthOfAnyGroup(t *testing.T) {
+	const p, zero = record.Prefix(0xcb000000 | 24), 64 * 1000 * 1800
+	for _, n := range []int{2, 24, 63, 64, 100, 1000} {
+		r := policy.DefaultTrial()
+		b := comparison.New(comparison.Config{WindowSeconds: 300, BlockSeconds: 1800, WashoutSeconds: 300, GroupTrial: n, To: math.MaxInt64})
+		b.Round(0, []policy.Selected{{Prefix: p, State: policy.StateTrial}})
+		first := int64(zero/1800+n-1) / int64(n) * int64(n)
+		cells := map[cell]*potential{}
+		for i := range int64(n) {
+			w := record.Window{Start: (first+i)*1800 + 300, Prefix: p, Arm: record.ArmTreatment, Eligible: 1, LogRateMean: 1}
+			if i == 1 {
+				w.Arm = record.ArmControl
+			}
+			b.Window(&w)
+			cells[cell{p, n, first + i}] = &potential{on: []float32{float32(i)}, off: []float32{0}}
+		}
+		tr := &truth{o: CityOptions{Rules: policy.Rules{Trial: r}}, cells: cells}
+		var on, off rates
+		pairs := b.Pairs()
+		if len(pairs) != 1 {
+			t.Fatalf("groups of %d: %d pairs", n, len(pairs))
+		}
+		if got, want := tr.pair(pairs[0], &on, &off), float64(n-1)/2; !(math.Abs(got-want) < 1e-9) {
+			t.Errorf("groups of %d: a mean gain of %v, want %v", n, got, want)
+		}
 	}
 }
