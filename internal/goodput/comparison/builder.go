@@ -55,7 +55,7 @@ func New(c Config) *Builder {
 
 // Round takes the networks chosen from start (Unix seconds) on.
 func (b *Builder) Round(start int64, chosen []policy.Selected) {
-	b.spans.round(start, chosen)
+	b.spans.round(start, chosen, b.cfg.groupLen)
 	b.caps.round(start, chosen)
 }
 
@@ -133,7 +133,7 @@ func (b *Builder) place(start int64, p record.Prefix, arm record.Arm) (place, bo
 	if !ok || b.washout(start) {
 		return place{}, false
 	}
-	n := b.cfg.groupLen(s.state, s.role)
+	n := s.group
 	drawn := arm
 	if b.cfg.ArmOf != nil {
 		drawn = b.cfg.ArmOf(p, n, block)

@@ -61,6 +61,30 @@ func TestOnePair(t *testing.T) {
 	}
 }
 
+// TestGroupsOfTheirTime: a round says how many blocks the groups of a network had then, whatever the configuration says now.
+// Rounds of earlier versions do not, and the block in which that changes counts.
+func TestGroupsOfTheirTime(t *testing.T) {
+	p := netOf(t, "203.0.113.0/24")
+	c := plainLoop()
+	c.GroupSettled = 24
+	b := New(c)
+	for at, group := range []int{0, 24, 4} { // of 24 blocks for two, then of 4
+		s := chosen(p, policy.StateSettled)
+		s[0].Group = group
+		b.Round(morning+int64(at)*2*testBlock-testBlock/2*int64(at%2), s)
+	}
+	for block := range int64(8) {
+		b.Window(one(p, morning+block*testBlock+300, record.ArmTreatment, 1000))
+	}
+	blocks := map[int64]int{}
+	for _, s := range b.pairs {
+		blocks[(s.end-morning)/testBlock] = len(s.treated)
+	}
+	if first := int64(morning / testBlock); len(blocks) != 2 || first%4 != 0 || blocks[24-first%24] != 4 || blocks[8] != 4 {
+		t.Errorf("treated blocks by end of group: %v, first block %d", blocks, first)
+	}
+}
+
 // What counts nowhere: a block that the network came into or left, one of two states,
 // wash-out, carry-over, an arm that the salt did not draw, times outside, no choice.
 func TestLeftOut(t *testing.T) {

@@ -1,6 +1,8 @@
 package comparison
 
 import (
+	"cmp"
+
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -10,6 +12,7 @@ type span struct {
 	from, to int64 // Unix seconds; to is open for the last
 	state    policy.State
 	role     record.Arm
+	group    int   // blocks in its groups
 	counts   int64 // start of the first block that counts
 }
 
@@ -25,20 +28,20 @@ func newSpans() spans {
 	return spans{of: map[record.Prefix][]span{}, open: map[record.Prefix]bool{}}
 }
 
-// round takes the selection of one round, in the order of time.
-func (s *spans) round(start int64, chosen []policy.Selected) {
+// round takes the selection of one round, in the order of time. groupLen is of one that does not say it.
+func (s *spans) round(start int64, chosen []policy.Selected, groupLen func(policy.State, record.Arm) int) {
 	still := make(map[record.Prefix]bool, len(chosen))
 	for i := range chosen {
 		c := &chosen[i]
 		still[c.Prefix] = true
-		next := span{from: start, to: forever, state: c.State, role: c.Role, counts: c.From}
+		next := span{from: start, to: forever, state: c.State, role: c.Role, group: cmp.Or(c.Group, groupLen(c.State, c.Role)), counts: c.From}
 		if c.Uncontrolled {
 			next.counts = forever // no block of it is compared with another
 		}
 		list := s.of[c.Prefix]
 		if n := len(list); n > 0 && s.open[c.Prefix] {
 			last := &list[n-1]
-			if last.state == next.state && last.role == next.role && last.counts == next.counts {
+			if last.state == next.state && last.group == next.group && last.role == next.role && last.counts == next.counts {
 				continue
 			}
 			last.to = start

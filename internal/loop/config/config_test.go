@@ -293,3 +293,22 @@ func TestParseSince(t *testing.T) {
 		}
 	}
 }
+
+// TestKeepsWhatThePolicyRemembers: a restart reads the pairs that count, back to the first block of the oldest group. A longer
+// window looks back further and keeps as much by itself.
+func TestKeepsWhatThePolicyRemembers(t *testing.T) {
+	for file, want := range map[string]string{
+		"store: {keep_windows: 36h30m}":                                        "",
+		"store: {keep_windows: 36h}":                                           `store.keep_windows: "36h": not from 36h30m to 3650d`,
+		"store: {keep_events: 36h, keep_plans: 36h}":                           "",
+		"policy: {trial: {evidence: 7d}}":                                      `store.keep_windows: "7d": not from 180h30m to 3650d`,
+		"policy: {trial: {evidence: 7d}}\nstore: {keep_windows: 8d}":           "",
+		"experiment: {control_every_settled: 8}\nstore: {keep_decisions: 36h}": "",
+		"window: 1h": "",
+	} {
+		_, err := Parse([]byte(file))
+		if got := fmt.Sprint(err); err == nil && want != "" || err != nil && (want == "" || !strings.Contains(got, want)) {
+			t.Errorf("%s: %v, want %q", file, err, want)
+		}
+	}
+}

@@ -14,7 +14,8 @@ const (
 )
 
 // scale stretches every duration tagged scale:"yes" by Window over the default window,
-// except those that the file sets. A struct with the tag scales as a whole.
+// except those that the file sets. A struct with the tag scales as a whole. What the store keeps grows where the
+// policy then looks back further.
 func (c *Config) scale(set func(path string) bool) {
 	if c.Window == defaultWindow || c.Window <= 0 {
 		return
@@ -22,6 +23,11 @@ func (c *Config) scale(set func(path string) bool) {
 	scaleStruct(reflect.ValueOf(c).Elem(), "", false, c.Window, set)
 	if !set("poll") {
 		c.Poll = pollFor(c.Window, c.Poll)
+	}
+	for path, keep := range map[string]*time.Duration{"store.keep_windows": &c.Store.KeepWindows, "store.keep_decisions": &c.Store.KeepDecisions} {
+		if !set(path) {
+			*keep = max(*keep, c.remembered())
+		}
 	}
 }
 

@@ -202,20 +202,27 @@ func (c Config) checkPlan(fs *strict.Faults) {
 	share(fs, "plan.max_change", c.Plan.MaxChange)
 }
 
-// minKeep: the policy looks back at most 24 h; half as much again survives a restart
-// at a bad moment.
-const minKeep = 36 * time.Hour
+const (
+	minKeep = 36 * time.Hour // by default the policy looks back as long, and half an hour more
+	maxKeep = 3650 * day
+)
+
+// remembered is how far back a restart must see windows and decisions.
+func (c Config) remembered() time.Duration {
+	c.derive()
+	return max(minKeep, time.Duration(min(c.Policy.RememberSeconds(), int64(maxKeep/time.Second)))*time.Second)
+}
 
 func (c Config) checkKeeping(fs *strict.Faults) {
 	for _, k := range []struct {
-		field string
-		d     time.Duration
+		field    string
+		d, least time.Duration
 	}{
-		{"store.keep_windows", c.Store.KeepWindows}, {"store.keep_decisions", c.Store.KeepDecisions},
-		{"store.keep_events", c.Store.KeepEvents}, {"store.keep_plans", c.Store.KeepPlans},
+		{"store.keep_windows", c.Store.KeepWindows, c.remembered()}, {"store.keep_decisions", c.Store.KeepDecisions, c.remembered()},
+		{"store.keep_events", c.Store.KeepEvents, minKeep}, {"store.keep_plans", c.Store.KeepPlans, minKeep},
 	} {
-		if k.d < minKeep || k.d > 3650*day {
-			fs.Add(k.field, FormatDuration(k.d), "not from 36h to 3650d", "the policy itself looks back 24h")
+		if k.d < k.least || k.d > maxKeep {
+			fs.Add(k.field, FormatDuration(k.d), "not from "+FormatDuration(k.least)+" to 3650d", "the policy looks back policy.trial.evidence, and one group of blocks more")
 		}
 	}
 	if n := c.Store.MaxBytes; n < 64<<20 || n > 1<<40 {

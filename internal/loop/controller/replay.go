@@ -24,16 +24,6 @@ type Store interface {
 	Events(ctx context.Context, p record.Prefix, n int) ([]journal.Event, error)
 }
 
-// remember returns how far back windows matter, in seconds: the history and the windows
-// that its first one's signature may rest on, or the oldest pair that may count.
-func remember(r policy.Rules) int64 {
-	level := r.MaxAgeSeconds + r.PastSeconds()
-	if t := r.Trial; t.On {
-		return max(level, t.EvidenceSeconds+int64(t.GroupSettled+1)*t.BlockSeconds)
-	}
-	return level
-}
-
 // shares returns the shares of prefixes drawn for hold-out and A/A, permille.
 func (o Options) shares() (holdout, aa int) {
 	holdout, aa = o.HoldoutPermille, o.AAPermille
@@ -57,7 +47,7 @@ func (o Options) engine(salt []byte) *policy.Engine {
 // Replay rebuilds an engine's state by running the stored windows through it,
 // with the stored selections in place of new decisions.
 func Replay(ctx context.Context, s Store, e *policy.Engine, now time.Time) (*policy.Engine, error) {
-	w, back := e.Rules().WindowSeconds, remember(e.Rules())
+	w, back := e.Rules().WindowSeconds, e.Rules().RememberSeconds()
 	from := now.Unix() - back
 	rounds, err := s.Rounds(ctx, int(back/w))
 	if err != nil {

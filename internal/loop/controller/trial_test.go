@@ -6,8 +6,11 @@ import (
 	"maps"
 	"math"
 	"net/netip"
+	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/journal"
@@ -98,6 +101,49 @@ func TestPlanFollowsTheTrial(t *testing.T) {
 	b.try(60, effect)
 	if p = lastPlan(t, b.m); !maps.Equal(states(p), map[string]int{"settled": 1, "holdout": 1}) || b.told(policy.EventRetired) != 2 {
 		t.Errorf("after the budget: %v", states(p))
+	}
+}
+
+// TestSettledThroughOtherGroups: a network that has been settled for two days stays settled when rules give it other groups, by
+// a reload and by a restart: what was measured stays in the groups that it was drawn in. A restart afterwards knows the same.
+func TestSettledThroughOtherGroups(t *testing.T) {
+	for _, evidence := range []int64{24 * 3600, 12 * 3600, 48 * 3600} {
+		for _, blocks := range []int{8, 12, 16, 48} {
+			r := policy.DefaultRules()
+			r.Trial.On = true
+			s := fresh()
+			b := newBenchBy(t, s, &machine{}, noon, r)
+			effect := [5]float64{4, 1, 1, 1, 1}
+			b.try(12*60, effect)
+			p := lastPlan(t, b.m)
+			if states(p)["settled"] != 1 {
+				t.Fatalf("plan %v", states(p))
+			}
+			retrials := b.told(policy.EventRetrial)
+			other := r
+			if other.Trial.EvidenceSeconds, other.Trial.GroupSettled = evidence, blocks; other.Validate() != nil {
+				continue
+			}
+			b.try(3, effect) // in the middle of a block
+			if err := b.SetRules(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+			b.try(12*30, effect)
+			if p = lastPlan(t, b.m); states(p)["settled"] != 1 || p.GroupSettled != blocks || b.told(policy.EventRetrial) != retrials {
+				t.Errorf("evidence of %d h, %d blocks: %v, groups of %d, %d retrials", evidence/3600, blocks, states(p), p.GroupSettled, b.told(policy.EventRetrial)-retrials)
+			}
+			var settled record.Prefix
+			for _, e := range p.Entries {
+				if e.State == "settled" {
+					settled = e.Prefix
+				}
+			}
+			again := newBenchBy(t, s, &machine{}, b.now, other)
+			x, _ := b.engine.Explain(settled)
+			if y, _ := again.engine.Explain(settled); !reflect.DeepEqual(x, y) {
+				t.Errorf("evidence of %d h, %d blocks: after a restart\n%s", evidence/3600, blocks, cmp.Diff(x, y))
+			}
+		}
 	}
 }
 

@@ -65,6 +65,7 @@ type Selected struct {
 	State   State      `json:"state,omitempty"`         // trial, promoted or settled; always, with or without an experiment
 	Role    record.Arm `json:"role,omitempty"`          // hold-out or A/A: never treated; none: treated
 	From    int64      `json:"evidence_from,omitempty"` // start of the first block that counts, Unix seconds
+	Group   int        `json:"group_blocks,omitempty"`  // blocks in its groups from this round on; 0: as the rules say, in rounds of earlier versions
 	Retired int        `json:"retired,omitempty"`       // times in a row, before this trial
 
 	// With selection by benefit only.

@@ -234,6 +234,7 @@ func (e *Engine) finish(d Decision) Decision {
 	d.Selection = []Selected{}
 	for _, t := range e.tracks {
 		if t.chosen != nil {
+			e.regroup(t)
 			d.Selection = append(d.Selection, *t.chosen)
 		} else {
 			t.paced = nil // here and not in put: a prefix may leave and come back in one round, which a replay does not see

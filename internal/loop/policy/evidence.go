@@ -52,10 +52,12 @@ func (e *Engine) weigh(round int64) {
 	e.promotions(judged, record.ArmAA, round)
 }
 
-// pairs returns those of whole groups, oldest first.
+// pairs returns those of whole groups, oldest first. Of groups that are longer than any of the present rules' those
+// count whose blocks are all within what a replay sees.
 func (e *Engine) pairs(t *track, round int64) []effect.Pair {
 	r := e.rules.Trial
-	t.trial.forget(e.blockOf(max(round-r.EvidenceSeconds, 0)) - int64(r.GroupSettled))
+	oldest := e.blockOf(max(round-r.EvidenceSeconds, 0)) - int64(r.longest())
+	t.trial.forget(oldest)
 	var out []effect.Pair
 	list := t.trial.blocks
 	for len(list) > 0 {
@@ -75,7 +77,7 @@ func (e *Engine) pairs(t *track, round int64) []effect.Pair {
 				p.T = append(p.T, b.Block)
 			}
 		}
-		if groupLen > 0 && p.Usable() && p.End <= round && p.End > round-r.EvidenceSeconds {
+		if groupLen > 0 && p.Usable() && p.End <= round && p.End > round-r.EvidenceSeconds && group*int64(groupLen) >= oldest {
 			out = append(out, p)
 		}
 		list = list[n:]
@@ -115,7 +117,8 @@ func (e *Engine) exit(t *track, round int64) verdict {
 		switch {
 		case t.chosen.State != StateSettled:
 			return verdict{EventRetired, why}
-		case round-t.chosen.Since >= e.rules.Trial.EvidenceSeconds: // two control blocks that saw nothing: a small network's bad luck
+		case round-t.chosen.Since >= e.rules.Trial.EvidenceSeconds && !l.regrouped(e.blockOf(round-e.rules.Trial.EvidenceSeconds), e.rules.Trial.GroupLen(t.chosen)):
+			// two control blocks that saw nothing: a small network's bad luck
 			return verdict{EventRetrial, why}
 		}
 	}

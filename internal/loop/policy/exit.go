@@ -139,7 +139,7 @@ func (e *Engine) converted(s Selected, round int64) Selected {
 		s.Pace = Pace{}
 	}
 	if !e.rules.Trial.On {
-		if s.From = 0; s.State != StateAlways {
+		if s.From, s.Group = 0, 0; s.State != StateAlways {
 			s.State, s.Role, s.Retired = "", 0, 0
 		}
 		return s
@@ -148,7 +148,7 @@ func (e *Engine) converted(s Selected, round int64) Selected {
 		return s // as it was then; the next round looks at the list
 	}
 	if role := e.role(s.Prefix); s.State == "" || s.Role != role {
-		s.Since, s.State, s.Role, s.From = round, StateTrial, role, e.nextBlock(round)
+		s.Since, s.State, s.Role, s.From, s.Group = round, StateTrial, role, e.nextBlock(round), 0
 	}
 	return s
 }

@@ -156,6 +156,19 @@ func (r Rules) WithoutExperiment() Rules {
 func (r Rules) lookback() int64 { return r.LookbackSeconds / r.WindowSeconds }
 func (r Rules) maxAge() int64   { return r.MaxAgeSeconds / r.WindowSeconds }
 
+// RememberSeconds is how far back windows and rounds matter: the history and the windows that its first
+// one's signature may rest on, or the oldest pair that may count.
+func (r Rules) RememberSeconds() int64 {
+	level := r.MaxAgeSeconds + r.PastSeconds()
+	if t := r.Trial; t.On {
+		return max(level, t.EvidenceSeconds+int64(t.longest()+1)*t.BlockSeconds)
+	}
+	return level
+}
+
+// longest is the number of blocks in the longest groups.
+func (t Trial) longest() int { return max(t.GroupTrial, t.GroupPromoted, t.GroupSettled) }
+
 // Listed is a network that the operator lists, with the reason. As text it is
 // "203.0.113.0/24 reason in words"; the reason may be absent.
 type Listed struct {

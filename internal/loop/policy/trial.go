@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/congctl/congctl/internal/loop/effect"
@@ -75,7 +76,7 @@ func (e *Engine) file(t *track, rows []*record.Window) {
 	if start := number * r.BlockSeconds; start < t.chosen.From || rows[0].Start < start+r.WashoutSeconds {
 		return
 	}
-	groupLen := r.GroupLen(t.chosen)
+	groupLen := cmp.Or(t.chosen.Group, r.GroupLen(t.chosen))
 	arm := e.draws.Arm(t.prefix, groupLen, number)
 	var sum effect.Block
 	for _, w := range rows {
@@ -112,6 +113,24 @@ func (l *trial) add(b block) {
 		return
 	}
 	last.Block = last.Block.Join(b.Block)
+}
+
+// regroup notes the groups that the next plan gives a prefix. Rules may have changed since, and what was measured stays in
+// the groups that it was drawn in: otherwise its control blocks would pass for treated ones, and a proven prefix
+// would have no pair left.
+func (e *Engine) regroup(t *track) {
+	s := *t.chosen
+	if s.Group = 0; s.From > 0 {
+		s.Group = e.rules.Trial.GroupLen(&s)
+	}
+	if s != *t.chosen {
+		e.put(t, &s)
+	}
+}
+
+// regrouped reports whether a prefix had groups of another length after a block.
+func (l *trial) regrouped(after int64, groupLen int) bool {
+	return slices.ContainsFunc(l.blocks, func(b block) bool { return b.number > after && b.groupLen != groupLen })
 }
 
 // forget drops blocks that are older than what can still count.
