@@ -48,16 +48,17 @@ type docsNetwork struct {
 	rwndShare float64
 	oddOnly   bool    // clients in every second window only
 	gain      float64 // of the treatment; 0 is none
+	again     float64 // share retransmitted; 0 is 0.1 %
 }
 
 func docsNetworks() []docsNetwork {
 	list := []docsNetwork{
-		{prefix: "203.0.113.0/24", kBPerS: 250, eligible: 9, rttMs: 85, gain: 2.6},
-		{prefix: "2001:db8:0:ab00::/56", kBPerS: 310, eligible: 6, rttMs: 140, from: 30 * time.Minute},
-		{prefix: "198.51.100.0/24", kBPerS: 220, eligible: 8, rttMs: 60, rwndShare: 0.6},
-		{prefix: "192.0.2.0/24", kBPerS: 340, eligible: 12, rttMs: 0.6},
-		{prefix: "198.18.7.0/24", kBPerS: 360, good: 2600, eligible: 7, rttMs: 70},
-		{prefix: "198.18.11.0/24", kBPerS: 420, eligible: 10, rttMs: 45},
+		{prefix: "203.0.113.0/24", kBPerS: 250, eligible: 9, rttMs: 85, gain: 2.6, again: 0.012},
+		{prefix: "2001:db8:0:ab00::/56", kBPerS: 310, eligible: 6, rttMs: 140, from: 30 * time.Minute, again: 0.005},
+		{prefix: "198.51.100.0/24", kBPerS: 220, eligible: 8, rttMs: 60, rwndShare: 0.6, again: 0.012},
+		{prefix: "192.0.2.0/24", kBPerS: 340, eligible: 12, rttMs: 0.6, again: 0.012},
+		{prefix: "198.18.7.0/24", kBPerS: 360, good: 2600, eligible: 7, rttMs: 70, again: 0.012},
+		{prefix: "198.18.11.0/24", kBPerS: 420, eligible: 10, rttMs: 45, again: 0.012},
 		{prefix: "198.18.9.0/24", kBPerS: 900, eligible: 1, rttMs: 50, oddOnly: true},
 	}
 	for i := range 17 {
@@ -79,7 +80,7 @@ func (n docsNetwork) row(at time.Time, window int, inForce *plan.Plan) (record.W
 	}
 	w := record.Window{
 		Start: at.Unix(), Prefix: p, Cong: "cubic", Control: true, Conns: n.eligible*3 + 2, Eligible: n.eligible, RateMeans: n.eligible,
-		Bytes: uint64(n.eligible) * 4_000_000, MinRTTUs: n.rttMs * 1000, SRTTUs: n.rttMs * 1100, RetransShare: 0.012,
+		Bytes: uint64(n.eligible) * 4_000_000, MinRTTUs: n.rttMs * 1000, SRTTUs: n.rttMs * 1100, RetransShare: max(n.again, 0.001),
 		RwndShare: n.rwndShare, BusyShare: 0.9, AppLimitedShare: 0.1,
 	}
 	rate := n.kBPerS
@@ -101,7 +102,7 @@ func (n docsNetwork) row(at time.Time, window int, inForce *plan.Plan) (record.W
 		w.RateBytesPerS[q] = math.Round(rate * 1000 * f)
 	}
 	w.LogRateMean, w.LogRateVar = math.Log(rate*1000), 0.4
-	w.EligibleSentBytes, w.EligibleRetransBytes = w.Bytes, w.Bytes/80
+	w.EligibleSentBytes, w.EligibleRetransBytes = w.Bytes, uint64(w.RetransShare*float64(w.Bytes))
 	return w, true
 }
 

@@ -13,7 +13,7 @@ import (
 
 // siege is an edge of 15 slow networks and 85 healthy ones, each in a site of its own, and of what
 // one client brings in from a single /48. A healthy one's rate varies, so that none is always among
-// the slowest. Selection takes six windows; two more rounds may select others.
+// the slowest. Selection, by level, takes six windows; two more rounds may select others.
 const siege = `
 name: siege
 about: for tests
@@ -22,7 +22,7 @@ length: 18m
 congctl: |
   poll: 12s
   treatment: {min_bytes: 20000}
-  policy: {min_known: 6}
+  policy: {select: slowest-fifth, min_known: 6}
 traffic: {fetches: 3, large: 50kB-60kB, pages: 0, small: 5kB-10kB, smalls: 1, think: 100ms}
 networks:
   - {name: attacker, sites: 1, ATTACK}

@@ -16,10 +16,10 @@ const (
 	policyBBR     = "bbr"           // no congctl, everything BBR
 	policyStatic  = "static"        // no congctl, the classes of `static` on BBR by their routes
 	policyObserve = "observe"       // congctl measures and decides, and treats no network
-	policyLoop    = "loop"          // congctl as configured
+	policyLoop    = "loop"          // congctl as configured: with its defaults, but for what the day sets
 	policySlowest = "slowest-fifth" // the same, with policy.select slowest-fifth
-	policyBenefit = "benefit"       // the same, with policy.select benefit
-	policyCapped  = "benefit-cap"   // the same, with policy.cap
+	policyBenefit = "benefit"       // the same, with policy.select benefit and no pacing cap
+	policyCapped  = "benefit-cap"   // the same, with policy.cap: the default, by a name that stays when it changes
 	policySwitch  = "switch"        // congctl moves every large response: what the loop could reach at most
 	policyBpftune = "bpftune"       // no congctl, bpf/bandit.bpf.c: the rule of another tuner, in the lab only
 )

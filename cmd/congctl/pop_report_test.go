@@ -85,9 +85,9 @@ func imaginedStore(t *testing.T, path string, made *popdaytest.Run) {
 	check(t, s.Close())
 }
 
-// TestLabPopReport: from files to a report, and the runs' folders stay as they are.
+// TestLabPopReport: from files to a report, also of the selection that is the default by now, and the runs' folders stay as they are.
 func TestLabPopReport(t *testing.T) {
-	dir := imaginedRuns(t, "cubic", "bbr", "loop")
+	dir := imaginedRuns(t, "cubic", "bbr", "loop", "benefit-cap")
 	before := labFiles(t, filepath.Join(dir, "loop-1"))
 	var out, said bytes.Buffer
 	if code := run([]string{"lab", "pop-report", dir}, &out, &said); code != exitOK {
@@ -107,7 +107,7 @@ func TestLabPopReport(t *testing.T) {
 	}
 	var r popday.Report
 	check(t, json.Unmarshal(out.Bytes(), &r))
-	if len(r.Expected) < 10 || len(r.Effects) == 0 || len(r.Stories) != 1 {
+	if len(r.Expected) < 10 || len(r.Effects) == 0 || len(r.Stories) != 2 {
 		t.Errorf("%d expectations, %d effects, %d loops", len(r.Expected), len(r.Effects), len(r.Stories))
 	}
 	for _, file := range []string{popreport.PageFile, popreport.MarkdownFile, popreport.JSONFile} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -28,10 +29,11 @@ func TestShippedDays(t *testing.T) {
 		}
 		for _, policy := range policies {
 			p, err := popPolicy(policy, d)
-			if policy == policyStatic && len(d.Static) == 0 || policy == policyCapped { // its key is to come
+			if policy == policyStatic && len(d.Static) == 0 {
 				continue
 			}
-			if err != nil {
+			benefit := policy == policyBenefit || policy == policyCapped
+			if err != nil && !(benefit && strings.Contains(err.Error(), "knows what bbr gains")) { // a day's treatment may be another
 				t.Errorf("%s under %s: %v", name, policy, err)
 			}
 			if policy == policyLoop {
@@ -66,12 +68,12 @@ func TestPolicyOfADay(t *testing.T) {
 			t.Errorf("%s: %v", policy, err)
 		}
 	}
-	for _, name := range []string{policySlowest, policyBenefit} {
+	for name, want := range map[string]string{policyLoop: "benefit true", policyCapped: "benefit true", policyBenefit: "benefit false", policySlowest: "slowest-fifth false"} {
 		if p, err = popPolicy(name, d); err == nil {
 			cfg, err = config.Parse([]byte(p.Product.Config))
 		}
-		if err != nil || cfg.Policy.Select != name || cfg.Poll.Seconds() != 12 {
-			t.Errorf("%s: %v: %s", name, err, p.Product.Config)
+		if got := fmt.Sprint(cfg.Policy.Select, " ", cfg.Policy.Cap); err != nil || got != want || cfg.Poll.Seconds() != 12 {
+			t.Errorf("%s: %s, want %s: %v: %s", name, got, want, err, p.Product.Config)
 		}
 	}
 	d.Congctl = "window: 1m"

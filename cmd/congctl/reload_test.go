@@ -68,6 +68,27 @@ func TestReloadOfLists(t *testing.T) {
 	}
 }
 
+// TestReloadOfTheSelection: one line turns to selection by level without a cap, and its absence back to the defaults.
+func TestReloadOfTheSelection(t *testing.T) {
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "c.yml")
+	text := "pop: edge1\nstate_dir: " + dir + "\n"
+	check(t, os.WriteFile(conf, []byte(text), 0o600))
+	u := reloadable(t, conf)
+	for _, step := range []struct{ line, want string }{
+		{"policy: {select: slowest-fifth}\n", "by SIGHUP; policy.select is slowest-fifth (was benefit); policy.cap is false (was true)"},
+		{"", "by SIGHUP; policy.select is benefit (was slowest-fifth); policy.cap is true (was false)"},
+	} {
+		check(t, os.WriteFile(conf, []byte(text+step.line), 0o600))
+		check(t, u.reload(t.Context()))
+		events, err := u.store.Events(t.Context(), 0, 1)
+		check(t, err)
+		if len(events) != 1 || events[0].Text != step.want {
+			t.Errorf("%q: %+v, want %q", step.line, events, step.want)
+		}
+	}
+}
+
 // reloadable is a loop that only stores and decides, with nothing of the kernel open.
 func reloadable(t *testing.T, conf string) *up {
 	t.Helper()

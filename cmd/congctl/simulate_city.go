@@ -19,6 +19,9 @@ func (s *simulation) city(cmd *cobra.Command, cfg config.Config, rules policy.Ru
 	if !rules.Trial.On {
 		rules = rules.WithoutExperiment()
 	}
+	if s.nuisances&city.Lab == 0 {
+		rules = rules.ByLevel() // other paths have no losses and round trips to tell a class by
+	}
 	rules.HoldoutPrefixes, rules.AAPrefixes = nil, nil // named prefixes are elsewhere
 	o := simulate.CityOptions{Seed: s.seed, Prefixes: s.prefixes, Hours: s.hours, Rules: rules, World: s.nuisances}
 	o.Holdout, o.AA = cfg.Experiment.Permille()

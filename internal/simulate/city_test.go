@@ -14,7 +14,7 @@ import (
 
 // town is a city that a test can afford: a fifth of the size, half the time.
 func town(seed uint64, experiment bool) CityOptions {
-	o := CityOptions{Seed: seed, Prefixes: 400, Hours: 36, Rules: policy.DefaultRules(), Holdout: 50, AA: 50}
+	o := CityOptions{Seed: seed, Prefixes: 400, Hours: 36, Rules: policy.DefaultRules().ByLevel(), Holdout: 50, AA: 50}
 	o.Rules.Trial.On = experiment
 	return o
 }

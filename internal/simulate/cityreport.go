@@ -17,6 +17,7 @@ type CityReport struct {
 	Prefixes   int      `json:"prefixes"`
 	Hours      int      `json:"hours"`
 	Experiment bool     `json:"experiment"`
+	Select     string   `json:"select"`
 	World      []string `json:"world,omitempty"` // nuisances
 
 	Helped            int      `json:"helped"`                  // truly: factor above 1.5, in the true bottom fifth, and not held out
@@ -66,7 +67,7 @@ type CityReport struct {
 const often = 3
 
 func report(o CityOptions, real, null, idle *tally) CityReport {
-	r := CityReport{Seed: o.Seed, Prefixes: o.Prefixes, Hours: o.Hours, Experiment: o.Rules.Trial.On, World: o.World.Names(),
+	r := CityReport{Seed: o.Seed, Prefixes: o.Prefixes, Hours: o.Hours, Experiment: o.Rules.Trial.On, Select: o.Rules.Select, World: o.World.Names(),
 		ChangesPerRound: real.changesPerRound(), Braked: real.braked,
 		P10Gain: real.p10(worldLoop), P10GainOracle: real.p10(worldOracle), P10GainAll: real.p10(worldAll), P10GainFaster: real.p10(worldGain),
 		BoundaryBytesPerS: real.boundary.Value(), BoundaryChange: real.boundary.Value()/null.boundary.Value() - 1,
@@ -169,7 +170,7 @@ func (r CityReport) Write(w io.Writer) error {
 	if len(r.World) > 0 {
 		experiment += ", world " + strings.Join(r.World, ",")
 	}
-	if _, err := fmt.Fprintf(w, "%d prefixes, %d h, seed %d, experiment %s\n\n", r.Prefixes, r.Hours, r.Seed, experiment); err != nil {
+	if _, err := fmt.Fprintf(w, "%d prefixes, %d h, seed %d, select %s, experiment %s\n\n", r.Prefixes, r.Hours, r.Seed, r.Select, experiment); err != nil {
 		return err
 	}
 	if err := answer.Table(w, "HELPED VALUE", helpedRows(r)); err != nil {

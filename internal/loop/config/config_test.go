@@ -129,6 +129,42 @@ func TestScaledDefaultsAreValid(t *testing.T) {
 	}
 }
 
+// TestSelectionFollows: without an experiment, and with a treatment whose gains are not known, the selection is
+// by level where the file names none; the cap goes with selection by benefit; and what is printed of either is read
+// back to the same.
+func TestSelectionFollows(t *testing.T) {
+	for file, want := range map[string]string{
+		"":                        "benefit true",
+		"treatment: {cong: bbr3}": "benefit true",
+		"treatment: {cong: cubic}\npolicy: {min_known: 6}":                     "slowest-fifth false",
+		"experiment: {mode: off}":                                              "slowest-fifth false",
+		"policy: {select: slowest-fifth}":                                      "slowest-fifth false",
+		"policy: {cap: false}":                                                 "benefit false",
+		"policy: {select: benefit}":                                            "benefit true",
+		"policy: {select: slowest-fifth, cap: true}":                           "slowest-fifth true",
+		"treatment: {cong: vegas}\npolicy: {cap: true}":                        "slowest-fifth true",
+		"treatment: {cong: vegas}\npolicy: {select: slowest-fifth}":            "slowest-fifth false",
+		"experiment: {mode: off}\npolicy: {select: slowest-fifth}":             "slowest-fifth false",
+		"experiment: {mode: off}\npolicy: {select: slowest-fifth, cap: false}": "slowest-fifth false",
+	} {
+		c, err := Parse([]byte(file))
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		text, err := c.Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse(text)
+		for _, c := range []Config{c, again} {
+			if got := fmt.Sprint(c.Policy.Select, " ", c.Policy.Cap); err != nil || got != want {
+				t.Errorf("%s: %s, want %s: %v", file, got, want, err)
+			}
+		}
+	}
+}
+
 func TestRules(t *testing.T) {
 	never, always := filepath.Join(t.TempDir(), "never"), filepath.Join(t.TempDir(), "always")
 	if err := errors.Join(os.WriteFile(never, []byte("203.0.113.0/24\n"), 0o600), os.WriteFile(always, []byte("2001:db8::/55 radio\n"), 0o600)); err != nil {

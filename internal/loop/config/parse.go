@@ -94,7 +94,7 @@ func read(root *yaml.Node) (Config, strict.Faults) {
 	if root != nil {
 		d.mapping(root, reflect.ValueOf(&c).Elem(), "")
 	}
-	c.scale(func(path string) bool { return d.lines[path] > 0 })
+	c.follow(func(path string) bool { return d.lines[path] > 0 })
 	c.derive()
 	if faults := c.faults(); len(faults) > 0 {
 		d.faults = append(d.faults, d.located(faults)...)

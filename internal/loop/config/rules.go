@@ -60,6 +60,20 @@ func (c *Config) derive() {
 	t.BlockSeconds, t.WashoutSeconds = int64(e.Block/time.Second), int64(e.Washout/time.Second)
 }
 
+// follow sets the defaults that follow from other keys, of what the file does not set: durations from the
+// window, the selection from the experiment and the treatment, the cap from the selection. So an experiment
+// that is off, a treatment other than BBR and the selection by level are each one line of a file.
+func (c *Config) follow(set func(path string) bool) {
+	c.scale(set)
+	p := &c.Policy
+	if !set("policy.select") && (c.Experiment.Mode != ExperimentOn || !policy.GainsKnown(c.Treatment.Cong)) {
+		p.Select = policy.SelectSlowest
+	}
+	if !set("policy.cap") {
+		p.Cap = p.Select == policy.SelectBenefit
+	}
+}
+
 // SettledEvery returns how many blocks of a settled network have one control block: as the file says,
 // but two such groups fit the time that evidence counts, and there are no more control blocks than
 // before. A file with longer blocks, or from before there was this key, stays good.

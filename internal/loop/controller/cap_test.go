@@ -13,7 +13,6 @@ import (
 // hardly move make no new plan; and a replay of the store has the same cap.
 func TestCapInThePlan(t *testing.T) {
 	rules := policy.DefaultRules()
-	rules.Cap = true
 	listed := netip.MustParsePrefix("198.18.2.0/24")
 	rules.Always = []policy.Listed{{Net: listed, Reason: "radio"}}
 	s, m := fresh(), &machine{}

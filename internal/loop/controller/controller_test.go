@@ -180,9 +180,7 @@ type bench struct {
 // newBench runs the plain loop.
 func newBench(t *testing.T, s *store, m *machine, now int64) *bench {
 	t.Helper()
-	rules := policy.DefaultRules()
-	rules.Trial.On = false
-	return newBenchBy(t, s, m, now, rules)
+	return newBenchBy(t, s, m, now, policy.DefaultRules().WithoutExperiment())
 }
 
 func newBenchBy(t *testing.T, s *store, m *machine, now int64, rules policy.Rules) *bench {

@@ -238,10 +238,9 @@ func killsIn(n int, random *rand.Rand) []int {
 // hours. What the store has in the end, and what the host did after each window, is that of
 // the controller that lived on; where a kill lost a window, that of one which never saw it.
 func TestKilledAtAnyStepIsAsNeverKilled(t *testing.T) {
-	on := policy.DefaultRules()
-	off := policy.DefaultRules()
-	off.Trial.On = false
-	brake := policy.DefaultRules()
+	on := policy.DefaultRules().ByLevel()
+	off := policy.DefaultRules().WithoutExperiment()
+	brake := policy.DefaultRules().ByLevel()
 	brake.Trial.BudgetSeconds = 12 * 3600
 	freeze := func(c *Controller) error { return c.Freeze(t.Context(), "test") }
 	unfreeze := func(c *Controller) error { return c.Unfreeze(t.Context(), "test") }

@@ -76,7 +76,7 @@ func (b *bench) told(kind policy.EventKind) (n int) {
 const noon = int64(1_795_176_000)
 
 func TestPlanFollowsTheTrial(t *testing.T) {
-	r := policy.DefaultRules()
+	r := policy.DefaultRules().ByLevel()
 	hold, _ := record.PrefixOf(netip.MustParseAddr("198.18.3.1"))
 	aa, _ := record.PrefixOf(netip.MustParseAddr("198.18.4.1"))
 	r.HoldoutPrefixes, r.AAPrefixes = []netip.Prefix{hold.Netip()}, []netip.Prefix{aa.Netip()}
@@ -148,7 +148,7 @@ func TestSettledThroughOtherGroups(t *testing.T) {
 }
 
 func TestBrakeStopsUntilResume(t *testing.T) {
-	r := policy.DefaultRules()
+	r := policy.DefaultRules().ByLevel()
 	r.Trial.BudgetSeconds = 12 * 3600
 	harm := [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}
 	b := newBenchBy(t, fresh(), &machine{}, noon, r)
@@ -174,7 +174,7 @@ func TestBrakeStopsUntilResume(t *testing.T) {
 
 // TestBrakeWithAFullStore: what cannot be kept is done all the same.
 func TestBrakeWithAFullStore(t *testing.T) {
-	r := policy.DefaultRules()
+	r := policy.DefaultRules().ByLevel()
 	r.Trial.BudgetSeconds = 12 * 3600
 	harm := [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}
 	b := newBenchBy(t, fresh(), &machine{}, noon, r)
@@ -196,7 +196,7 @@ func TestBrakeWithAFullStore(t *testing.T) {
 // TestBrakeOnAWindowThatComesAgain: the store takes neither the window nor its round a second
 // time, but the next start must know of the brake.
 func TestBrakeOnAWindowThatComesAgain(t *testing.T) {
-	r := policy.DefaultRules()
+	r := policy.DefaultRules().ByLevel()
 	r.Trial.BudgetSeconds = 12 * 3600
 	harm := [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}
 	b := newBenchBy(t, fresh(), &machine{}, noon, r)
@@ -215,7 +215,7 @@ func TestBrakeOnAWindowThatComesAgain(t *testing.T) {
 }
 
 func TestRestartInTheMiddleOfATrial(t *testing.T) {
-	r := policy.DefaultRules()
+	r := policy.DefaultRules().ByLevel()
 	effect := [5]float64{4, 0.2, 1, 1, 1.2}
 	for _, after := range []int{14, 25, 40, 50, 100} {
 		b := newBenchBy(t, fresh(), &machine{}, noon, r)
@@ -239,10 +239,37 @@ func TestRestartInTheMiddleOfATrial(t *testing.T) {
 	}
 }
 
+// TestSelectionChangesUnderTrials: the store of a selection by level goes on under the default one, by a
+// reload as by a restart. No network comes or leaves for that; those that gain are promoted and settled although
+// networks of their class, full paths, gain nothing; and the others are given up.
+func TestSelectionChangesUnderTrials(t *testing.T) {
+	effect := [5]float64{4, 0.2, 1, 4, 4}
+	for _, after := range []int{13, 20, 40} {
+		for _, restart := range []bool{false, true} {
+			b := newBenchBy(t, fresh(), &machine{}, noon, policy.DefaultRules().ByLevel())
+			b.try(after, effect)
+			was := states(lastPlan(t, b.m))
+			if restart {
+				b = newBenchBy(t, b.s, &machine{}, b.now, policy.DefaultRules())
+			} else if err := b.SetRules(t.Context(), policy.DefaultRules()); err != nil {
+				t.Fatal(err)
+			}
+			b.try(1, effect)
+			if is := states(lastPlan(t, b.m)); !maps.Equal(is, was) {
+				t.Errorf("after %d, restart %t: %v, was %v", after, restart, is, was)
+			}
+			b.try(72, effect)
+			if is := states(lastPlan(t, b.m)); !maps.Equal(is, map[string]int{"settled": 3}) || b.told(policy.EventSelected) != 5 {
+				t.Errorf("after %d, restart %t: in the end %v, %d selected", after, restart, is, b.told(policy.EventSelected))
+			}
+		}
+	}
+}
+
 // TestCooldownOutlivesItsWindows: a restart knows of a cool-down whose trial is long
 // out of the windows that are replayed.
 func TestCooldownOutlivesItsWindows(t *testing.T) {
-	r := policy.DefaultRules()
+	r := policy.DefaultRules().ByLevel()
 	r.Trial.CooldownSeconds = 3 * 86400
 	none := [5]float64{1, 1, 1, 1, 1}
 	b := newBenchBy(t, fresh(), &machine{}, noon, r)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/congctl/congctl/internal/loop/effect"
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -45,6 +46,9 @@ var priors = map[Class]prior{
 	ClassQueue:   {0.02, 0.06, 0.06, 0.05},
 	ClassClean:   {0.01, 0.06, 0.06, 0.00},
 }
+
+// GainsKnown reports whether priors are of a treatment: of BBR, in any version that a kernel may have.
+func GainsKnown(treatment string) bool { return strings.HasPrefix(treatment, "bbr") }
 
 const (
 	netSpread    = 0.25 // of the variance between prefixes of a class: that between its networks
@@ -213,7 +217,7 @@ func (e *Engine) learn() {
 	}
 	var list []observed
 	for _, t := range e.tracks {
-		if t.trial == nil || t.chosen.Role != record.ArmNone || t.chosen.Class == "" {
+		if t.trial == nil || !t.chosen.teaches() {
 			continue
 		}
 		if v := t.trial.evidence; v.Pairs > 0 {
@@ -228,6 +232,10 @@ func (e *Engine) learn() {
 	}
 	e.pooled = pool(list)
 }
+
+// teaches reports whether what a prefix shows says something of others: it is treated, and has a class.
+// One that was selected by level has none.
+func (s *Selected) teaches() bool { return s.Role == record.ArmNone && s.Class != "" }
 
 // expects returns what is expected of a prefix of a network: of its class when it was chosen, or of its steady
 // one now. ok is false if neither is known. Where its own trial knows both outcomes, the worse one counts.
@@ -259,8 +267,8 @@ func (e *Engine) having(t *track, b belief, v effect.Evidence) belief {
 	switch {
 	case v.Pairs == 0:
 		return b
-	case t.chosen.Role == record.ArmAA:
-		return b.seeing(own) // teaches no other prefix, and ends like theirs
+	case !t.chosen.teaches():
+		return b.seeing(own) // it is not pooled, and ends like those that are
 	}
 	return e.pooled.given(t.prefix, t.chosen.Network, b.class, own)
 }

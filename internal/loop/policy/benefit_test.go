@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/congctl/congctl/internal/loop/effect"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -184,6 +185,28 @@ func TestFutileForAA(t *testing.T) {
 		}
 	}
 	t.Error("never retired")
+}
+
+// TestFutileAfterSelectionByLevel: a prefix that was selected by level has no class of then. What its trial
+// shows counts beside what its class of now promises, and teaches no other.
+func TestFutileAfterSelectionByLevel(t *testing.T) {
+	e := New(DefaultRules(), firstBlock{})
+	for w := range int64(12) {
+		row := quiet(noon+300*w, letter(t, "a"), 30, 100_000) // losses one by one
+		row.MinRTTUs, row.SRTTUs, row.EligibleRetransBytes = 60_000, 60_000, row.EligibleSentBytes/50
+		e.Round(Input{Start: row.Start, RoundStart: row.Start + 300, Rows: []record.Window{row}, Starved: "so that nothing is tried"})
+	}
+	a := e.tracks[0]
+	a.chosen = &Selected{Prefix: a.prefix, State: StateTrial}
+	for logRatio, want := range map[float64]bool{-0.5: true, 0.5: false} {
+		a.trial = &trial{evidence: effect.Evidence{Pairs: 2, LogRatio: logRatio, Var: 0.01}}
+		if e.learn(); len(e.pooled.own) > 0 {
+			t.Errorf("others learnt %v", e.pooled.own)
+		}
+		if why, yes := e.futile(a); yes != want {
+			t.Errorf("ln %v: futile %t: %s", logRatio, yes, why)
+		}
+	}
 }
 
 // TestRefusedWithoutItsName: trials of the same name say that a is not worth one, and the guard rwnd holds

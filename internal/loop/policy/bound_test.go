@@ -205,7 +205,7 @@ func BenchmarkRows(b *testing.B) {
 // BenchmarkTrials is a round that ends a block over 2,000 prefixes, 500 of them on
 // trial or promoted with most of a day of pairs.
 func BenchmarkTrials(b *testing.B) {
-	r := DefaultRules()
+	r := DefaultRules().ByLevel()
 	r.GroupShare, r.MaxNewPerRound = 0.3, 500
 	e := New(r, firstBlock{})
 	rows := crowd(2000, 0)

@@ -55,7 +55,7 @@ func (f fleetWorld) net(i int) record.Prefix {
 }
 
 func (f fleetWorld) rules() Rules {
-	r := DefaultRules()
+	r := DefaultRules().ByLevel()
 	r.GroupShare, r.MaxNewPerRound = 0.5, f.slow
 	if r.Trial.BudgetSeconds = 86_400; f.harmed == 0 {
 		r.Trial.CooldownSeconds = 4 * 3600

@@ -30,7 +30,6 @@ type held struct {
 // capRules treat one network, whatever is measured.
 func capRules() Rules {
 	r := DefaultRules()
-	r.Cap, r.Treatment = true, "bbr"
 	r.Always = []Listed{{netip.MustParsePrefix("198.18.1.0/24"), "a test"}}
 	return r
 }

@@ -110,7 +110,7 @@ func (c city) row(i, w int, start int64, rng *rand.Rand) record.Window {
 
 // cityRules are small enough that a short history turns over many times.
 func cityRules() Rules {
-	r := DefaultRules()
+	r := DefaultRules().ByLevel()
 	r.LookbackSeconds, r.MaxAgeSeconds = 4*300, 40*300
 	r.MinRanked, r.MinKnown, r.HistoryWindows = 5, 4, 10
 	r.SelectDuty, r.SelectFlap = 0.6, 0.4

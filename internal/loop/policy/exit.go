@@ -54,7 +54,7 @@ func (e *Engine) move(t *track, s Selected, v verdict, d *Decision) {
 // retire ends a trial or a promotion and makes the prefix wait.
 func (e *Engine) retire(t *track, v verdict, d *Decision) {
 	c := Cooling{Prefix: t.prefix, Row: t.chosen.Retired + 1}
-	if l := t.trial.evidence; t.chosen.Class != "" && l.Pairs > 0 && t.chosen.Role == record.ArmNone {
+	if l := t.trial.evidence; l.Pairs > 0 && t.chosen.teaches() {
 		c.Class, c.Network, c.LogRatio, c.Var = t.chosen.Class, t.chosen.Network, l.LogRatio, l.Var
 	}
 	text := v.reason + "; " + e.cool(c, d.RoundStart)

@@ -52,7 +52,7 @@ func sample(w *record.Window, rng *rand.Rand, level float64) {
 // run returns the hours after which each prefix was first told of each kind, and how
 // many events of each kind there were.
 func (c slowStreet) run(hours int, draws Draws) (first map[EventKind]map[record.Prefix]float64, all map[EventKind]int) {
-	r := DefaultRules()
+	r := DefaultRules().ByLevel()
 	e := New(r, draws)
 	first, all = map[EventKind]map[record.Prefix]float64{}, map[EventKind]int{}
 	var inPlan []Selected
@@ -119,7 +119,7 @@ func TestKnownEffects(t *testing.T) {
 // all together, is still 1.
 func TestLoadMovesWithLevel(t *testing.T) {
 	const networks, drift = 60, 0.6
-	r, draws := DefaultRules(), drawn{cityDraws()}
+	r, draws := DefaultRules().ByLevel(), drawn{cityDraws()}
 	r.MaxNewPerRound = networks
 	for i := range networks {
 		r.Always = append(r.Always, Listed{Net: city{}.prefix(i).Netip(), Reason: "known"})

@@ -82,8 +82,8 @@ func (e *Engine) Rows() []Row {
 // order is total.
 //
 // Interest is what an operator looks at first: prefixes that are treated, then those
-// in the plan that never are (hold-out, A/A), then all others as the policy would
-// select them: the highest duty cycle first, of equals the slowest. Candidates
+// in the plan that never are (hold-out, A/A), then all others as selection by level
+// would take them: the highest duty cycle first, of equals the slowest. Candidates
 // therefore stand above prefixes that are fast, and prefixes without a known
 // performance come last.
 type Order string

@@ -87,7 +87,7 @@ type Guards struct {
 	Allow []netip.Prefix `yaml:"allow" json:"allow"`           // client prefixes inside one are exempt from Never, special ranges and MaxConnShare
 }
 
-// DefaultRules returns the rules for windows of 300 s.
+// DefaultRules returns the rules for windows of 300 s and a treatment whose gains are known.
 func DefaultRules() Rules {
 	return Rules{
 		WindowSeconds:   300,
@@ -99,13 +99,14 @@ func DefaultRules() Rules {
 		HistoryWindows:  36,        // windows: three hours of a prefix that is always known
 		MaxAgeSeconds:   24 * 3600, // s: a day back the hour, and so the load, is the same
 		MinKnown:        12,        // windows: one hour; a duty cycle over fewer hangs on one block
-		Select:          SelectSlowest,
+		Select:          SelectBenefit,
 		SelectDuty:      0.8,     // slow most of the time, with room for 7 better windows of 36
 		SelectFlap:      0.2,     // rarely in and out: at most 7 changes in 36
 		ReleaseDuty:     0.5,     // well below SelectDuty, so that one bad window does not turn a decision round
 		MaxNewPerRound:  25,      // prefixes: a ramp; the first plan is not a burst
 		MaxSelected:     500,     // prefixes: limits a fault of the policy to a fraction of the traffic
 		MaxTracked:      200_000, // prefixes: under 300 MB at the worst, so an IPv6 flood cannot grow memory
+		Cap:             true,
 		Treatment:       "bbr",
 		Guards:          defaultGuards(),
 		Trial:           DefaultTrial(),
@@ -146,10 +147,16 @@ func DefaultTrial() Trial {
 	}
 }
 
+// ByLevel returns the rules by which the level decides who is tried, without a pacing cap.
+func (r Rules) ByLevel() Rules {
+	r.Select, r.Cap = SelectSlowest, false
+	return r
+}
+
 // WithoutExperiment returns the rules by which the level alone decides.
 func (r Rules) WithoutExperiment() Rules {
-	r.Trial.On, r.Cap, r.Select = false, false, SelectSlowest
-	return r
+	r.Trial.On = false
+	return r.ByLevel()
 }
 
 // lookback and maxAge are in windows.

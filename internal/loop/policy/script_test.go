@@ -56,13 +56,12 @@ type play struct {
 
 // byLevel makes an engine without an experiment.
 func byLevel(r Rules) *Engine {
-	r.Trial.On = false
-	return New(r, nil)
+	return New(r.WithoutExperiment(), nil)
 }
 
 // TestScripts plays simulated hours that a person can check by hand.
 //
-//	rules     lines "field value", from the defaults; a new engine
+//	rules     lines "field value", from the defaults without an experiment, by level and without a cap; a new engine
 //	window    lines "letter NxRATE key=value...": N eligible connections at RATE kB/s in
 //	          each window from here on (0x0: rows without an eligible one)
 //	round     runs them; times= rounds, skip= windows missed before, start= an absolute
@@ -115,8 +114,7 @@ func TestScripts(t *testing.T) {
 }
 
 func (p *play) setRules(d *datadriven.TestData) string {
-	p.rules = DefaultRules()
-	p.rules.Trial.On = false
+	p.rules = DefaultRules().WithoutExperiment()
 	for _, line := range strings.Split(d.Input, "\n") {
 		name, value, _ := strings.Cut(line, " ")
 		doc := value

@@ -20,7 +20,7 @@ func TestOneSiteMovesNothing(t *testing.T) {
 		level float64 // bytes/s
 		most  int     // of its networks on trial at once
 	}{{"none", 0, 0, 0}, {"30 slow", 30, 1e4, 10}, {"256 slow", 256, 1e4, 10}, {"256 fast", 256, 1e8, 0}, {"256 as slow", 256, 1e5, 10}} {
-		r, rng := DefaultRules(), rand.New(rand.NewPCG(1, 9))
+		r, rng := DefaultRules().ByLevel(), rand.New(rand.NewPCG(1, 9))
 		draws := drawn{plan.NewDraws([]byte("an edge under attack, by its salt"), 0, 0)}
 		e := New(r, draws)
 		slowTried, healthyTried, attackers := map[record.Prefix]bool{}, map[record.Prefix]bool{}, 0
