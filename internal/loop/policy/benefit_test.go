@@ -235,6 +235,24 @@ func TestRefusedWithoutItsName(t *testing.T) {
 	}
 }
 
+// TestUnlikelyIsNotRefused: a guard refuses what would be tried without it, not each network that a draw could
+// try, which are most of those that nothing slows.
+func TestUnlikelyIsNotRefused(t *testing.T) {
+	for again, want := range map[uint64]int{0: 0, 50: 1} { // without losses, and with single ones
+		e := New(DefaultRules(), firstBlock{})
+		refused := 0
+		for w := range int64(14) {
+			row := quiet(noon+300*w, letter(t, "a"), 30, 100_000)
+			row.MinRTTUs, row.SRTTUs, row.RwndShare = 60_000, 60_000, 0.5
+			row.EligibleRetransBytes = row.EligibleSentBytes * again / 2500
+			refused = e.Round(Input{Start: row.Start, RoundStart: row.Start + 300, Rows: []record.Window{row}}).Refused
+		}
+		if refused != want {
+			t.Errorf("%d of 2500 bytes lost: %d refused, want %d", again, refused, want)
+		}
+	}
+}
+
 // TestFutileByTheWorseOutcome: the rate of a rises by half and its goodput falls by a quarter. The trial
 // ends without evidence of harm, since what is expected is the worse of the two; with the rate alone it goes on.
 func TestFutileByTheWorseOutcome(t *testing.T) {

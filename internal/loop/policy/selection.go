@@ -110,7 +110,9 @@ func (e *Engine) candidate(t *track) (c candidate, ok bool) {
 		guard = GuardStarved
 	}
 	if guard != "" || blind {
-		c, ok = plain, alone // what was told of refusals must replay without names
+		c, ok = plain, alone && (e.rules.Select != SelectBenefit || plain.b.exceeds(worthTrying) >= exploitFrom)
+		// What was told of refusals must replay without names. Those that only a draw could try are no
+		// refusals: most networks that nothing slows are among them.
 	}
 	c.guard, c.blind = guard, blind
 	return c, ok
