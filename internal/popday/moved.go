@@ -9,8 +9,8 @@ import (
 )
 
 // Telling is one network of one seed whose responses show what the leading loop, or everything
-// treated, is worth: those that the loop moved, from then on; the others that it found
-// slow, and those that everything treated harms, over the whole day.
+// treated, is worth: those that the loop moved, from then on; the others that it tried
+// or refused, the slowest fifth on the default, and those that everything treated harms, over the whole day.
 type Telling struct {
 	Kind    string      `json:"kind"` // moved, slow or harmed
 	Seed    uint64      `json:"seed"`
@@ -60,6 +60,9 @@ func (c *comparer) tellings(rep *Report) (out []Telling) {
 		for _, f := range s.Refused {
 			others[f.Network] = f.Class
 		}
+		for _, n := range c.slowest(s.Seed) {
+			others[n] = c.classOf[n]
+		}
 		for n, class := range others {
 			if !moved[n] {
 				out = append(out, Telling{Kind: Slow, Seed: s.Seed, Network: n, Class: class})
@@ -79,6 +82,16 @@ func (c *comparer) tellings(rep *Report) (out []Telling) {
 		return cmp.Or(cmp.Compare(kindOrder[a.Kind], kindOrder[b.Kind]), cmp.Compare(a.Seed, b.Seed), cmp.Compare(a.Network, b.Network))
 	})
 	return out
+}
+
+// slowest fifth of the edge's own networks in the run on the default.
+func (c *comparer) slowest(seed uint64) []int {
+	run := c.runs[slices.Index(c.seeds, seed)][c.place(c.base)]
+	if run == nil {
+		return nil
+	}
+	base := mediansOf(run)
+	return slowestOf(base, func(n int) bool { return base[n].rate > 0 && !c.neighbours[c.classOf[n]] })
 }
 
 // valid counts the policies with a valid run.

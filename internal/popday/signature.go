@@ -67,7 +67,7 @@ func signatures(t *table, rep *Report) (out []Signature) {
 	for i, seed := range t.seeds {
 		if o := t.place(t.base); o >= 0 && t.runs[i][o] != nil {
 			base := mediansOf(t.runs[i][o])
-			slow.add(seed, gain, slowestOf(base, seed, gain), nil)
+			slow.add(seed, gain, slowestOf(base, func(n int) bool { _, judged := gain[named{seed, n}]; return judged }), nil)
 			resent.add(seed, gain, resentOf(base), nil)
 		}
 	}
@@ -109,9 +109,10 @@ func (s Signature) done() Signature {
 // apart are the networks in the hold-out or in A/A, which no selection can try.
 func (s *Story) apart() []int { return s.networks(func(sp *Span) bool { return !sp.counts() }) }
 
-func slowestOf(base []median, seed uint64, gain map[named]bool) (list []int) {
+// slowestOf returns the slowest fifth of some networks.
+func slowestOf(base []median, of func(network int) bool) (list []int) {
 	for n := range base {
-		if _, judged := gain[named{seed, n}]; judged {
+		if of(n) {
 			list = append(list, n)
 		}
 	}

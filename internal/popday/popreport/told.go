@@ -31,7 +31,7 @@ func (t *told) label() string {
 	return fmt.Sprintf("%s (%d)", t.name, t.networks)
 }
 
-// stay is what became of one network that was slow enough to be tried.
+// stay is what became of one network that was slow, or tried.
 type stay struct {
 	class string
 	did   string
@@ -53,6 +53,11 @@ var ended = map[string]string{"day": didMove, "released": didRise, "demoted": di
 // stays of the leading loop's networks, by seed and network.
 func stays(r *popday.Report) map[[2]uint64]stay {
 	all := map[[2]uint64]stay{}
+	for _, t := range r.Tellings {
+		if t.Kind == popday.Slow {
+			all[[2]uint64{t.Seed, uint64(t.Network)}] = stay{t.Class, didRefuse}
+		}
+	}
 	for i := range r.Stories {
 		s := &r.Stories[i]
 		if s.Policy != r.Lead {
@@ -76,7 +81,7 @@ func stays(r *popday.Report) map[[2]uint64]stay {
 	return all
 }
 
-// slow returns the classes that congctl found slow, those that it moved first.
+// slow returns the classes that are slow or that congctl tried, those that it moved first.
 func slow(r *popday.Report) []told {
 	done := map[stay]int{}
 	for _, s := range stays(r) {
