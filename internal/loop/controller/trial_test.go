@@ -109,7 +109,7 @@ func TestPlanFollowsTheTrial(t *testing.T) {
 func TestSettledThroughOtherGroups(t *testing.T) {
 	for _, evidence := range []int64{24 * 3600, 12 * 3600, 48 * 3600} {
 		for _, blocks := range []int{8, 12, 16, 48} {
-			r := policy.DefaultRules()
+			r := policy.DefaultRules().ByLevel()
 			r.Trial.On = true
 			s := fresh()
 			b := newBenchBy(t, s, &machine{}, noon, r)

@@ -321,7 +321,7 @@ func TestWrongPriorIsOutweighed(t *testing.T) {
 	}
 }
 
-// TestBetterTrialDoesNotWait: trials at even odds that use up what may be wasted keep their like waiting, not one
+// TestBetterTrialDoesNotWait: trials at even odds that use up half of the waste keep their like waiting, not one
 // that is far more likely to be worth it.
 func TestBetterTrialDoesNotWait(t *testing.T) {
 	r := DefaultRules()
@@ -338,12 +338,12 @@ func TestBetterTrialDoesNotWait(t *testing.T) {
 		{ClassMixed, true}, // 0.56 of 1.5
 		{ClassMixed, true}, // 1.12
 		{ClassMixed, false},
-		{ClassSingle, true}, // 0.12, and what is spent on even odds does not count
+		{ClassSingle, true}, // 0.12 of 3 in all
 		{ClassSingle, true},
 		{ClassMixed, false},
 	} {
 		if got := e.affords(&p, with(step.class)); got != step.want {
-			t.Errorf("%s affordable is %v beside %+v", step.class, got, p.trials)
+			t.Errorf("%s affordable is %v after %.2f", step.class, got, p.wasted)
 		}
 	}
 }

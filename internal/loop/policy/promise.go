@@ -36,7 +36,8 @@ const (
 	exploreFrom    = 0.03     // below it is no use: a hundred trials for three gains
 	exploreShare   = 0.01     // of the traffic
 	exploreSeconds = 6 * 3600 // one draw for as long as a trial lasts
-	wasteShare     = 0.015    // of the traffic, expected to be tried in vain
+	wasteShare     = 0.03     // of the traffic, expected to be tried in vain
+	sureFrom       = 0.8      // between even odds and what the lab says of single losses, 0.88
 	hopeless       = 0.1
 )
 
@@ -56,16 +57,7 @@ func comparePromising(a, b candidate) int {
 }
 
 // purse is what trials may cost, in eligible connections of the past.
-type purse struct {
-	all, explored float64
-	trials        []stake
-}
-
-// stake is one trial: its traffic, the probability that it is worth it, and that of its kind, which is what
-// it would be without its own evidence.
-type stake struct{ busy, likely, kind float64 }
-
-func (s stake) wasted() float64 { return s.busy * (1 - s.likely) }
+type purse struct{ all, wasted, explored float64 }
 
 func (e *Engine) purse() (p purse) {
 	if e.rules.Select != SelectBenefit {
@@ -78,8 +70,7 @@ func (e *Engine) purse() (p purse) {
 			continue
 		}
 		if b, ok := e.expects(t, t.chosen.Network); ok {
-			kind := e.pooled.given(t.prefix, t.chosen.Network, b.class, observed{variance: math.Inf(1)})
-			p.trials = append(p.trials, stake{busy, b.exceeds(worthTrying), kind.exceeds(worthTrying)})
+			p.wasted += busy * (1 - b.exceeds(worthTrying))
 		}
 		if t.chosen.Explored {
 			p.explored += busy
@@ -88,29 +79,21 @@ func (e *Engine) purse() (p purse) {
 	return p
 }
 
-// wasted is what the trials cost whose kind is at least as likely to be worth it.
-func (p purse) wasted(likely float64) (sum float64) {
-	for _, s := range p.trials {
-		if s.kind >= likely {
-			sum += s.wasted()
-		}
-	}
-	return sum
-}
-
 // affords reports whether a prefix may be tried now, and takes its cost. One trial is always
-// affordable: a small PoP could not begin otherwise. A trial of a less likely kind is no reason to keep
-// a better one waiting, so its cost does not count: in a PoP of sixty, two trials at even odds took
-// all that may be wasted, and those that gained most began hours later. A trial of the same kind that goes
-// badly does count, and keeps its like waiting. Hold-out and A/A prefixes are judged, and cost, as if they
-// were treated: they are compared with those that are.
+// affordable: a small PoP could not begin otherwise. Unlikely trials may use up half of the waste only, so that
+// likely ones need not wait for them: in a PoP of sixty, two at even odds kept those that gained most
+// waiting for hours. Hold-out and A/A prefixes are judged, and cost,
+// as if they were treated: they are compared with those that are.
 func (e *Engine) affords(p *purse, c *candidate) bool {
 	if e.rules.Select != SelectBenefit {
 		return true
 	}
-	likely := c.b.exceeds(worthTrying)
-	s := stake{c.busy, likely, likely}
-	if len(p.trials) > 0 && p.wasted(likely)+s.wasted() > wasteShare*p.all {
+	likely, share := c.b.exceeds(worthTrying), wasteShare
+	if likely < sureFrom {
+		share /= 2
+	}
+	cost := c.busy * (1 - likely)
+	if p.wasted > 0 && p.wasted+cost > share*p.all {
 		return false
 	}
 	if c.explore = likely < exploitFrom; c.explore {
@@ -119,7 +102,7 @@ func (e *Engine) affords(p *purse, c *candidate) bool {
 		}
 		p.explored += c.busy
 	}
-	p.trials = append(p.trials, s)
+	p.wasted += cost
 	return true
 }
 
