@@ -38,7 +38,9 @@ func tried(p *plan.Plan, now int64, effect [5]float64) agent.ClosedWindow {
 		w.Control = arm != record.ArmTreatment && !w.Washout
 		if arm == record.ArmTreatment {
 			w.Cong = "bbr"
-			w.LogRateMean += math.Log(effect[i])
+			if i < len(effect) { // a fast one may be tried while the slow ones cool down
+				w.LogRateMean += math.Log(effect[i])
+			}
 		}
 	}
 	return o
