@@ -55,7 +55,7 @@ func (f fastPath) run(t *testing.T, seed uint64, windows int) (h held) {
 			shown := got * math.Exp(0.03*rng.NormFloat64())
 			switch {
 			case side == 1 && rate > float64(limit):
-				shown = float64(limit) * (0.97 + 0.03*rng.Float64())
+				shown = float64(limit) * (0.88 + 0.06*rng.Float64()) // headers and what is lost are paced too
 			case f.show != nil:
 				shown = f.show(rng, got)
 			}
@@ -163,8 +163,9 @@ func TestCapFollowsDown(t *testing.T) {
 }
 
 // TestCapBehindPolicer: a bucket lets bursts through, and single samples of 1.4 to 1.7 of the rate. The late rate is a median,
-// and the cap knows nothing of those.
+// and the cap knows nothing of those. In 20 days it may be lifted by chance once or twice, for the time that it takes to learn it anew.
 func TestCapBehindPolicer(t *testing.T) {
+	none, all := 0, 0
 	for seed := range uint64(20) {
 		h := fastPath{spread: 0.05, conns: 4, rate: steadily(1e6), show: func(rng *rand.Rand, rate float64) float64 {
 			samples := make([]float64, 9)
@@ -176,9 +177,16 @@ func TestCapBehindPolicer(t *testing.T) {
 			return stat.Median(samples)
 		}}.run(t, seed, 24*hour)
 		for w, limit := range h.caps[2*hour:] {
-			if limit < 1_100_000 || limit > 1_350_000 {
+			all++
+			switch {
+			case limit == 0:
+				none++
+			case limit < 1_100_000 || limit > 1_350_000:
 				t.Errorf("seed %d, window %d: a cap of %d on a path of 1,000,000", seed, w, limit)
 			}
 		}
+	}
+	if none > all/200 {
+		t.Errorf("no cap in %d of %d windows", none, all)
 	}
 }
