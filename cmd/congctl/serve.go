@@ -73,6 +73,6 @@ func (u *up) adopt(ctx context.Context, next config.Config, rules policy.Rules) 
 	}
 	u.clients.Store(&agent.Clients{Allow: next.Clients.Allow, Exclude: next.Clients.Exclude})
 	u.agent.SetLimits(limits)
-	u.keep.Store(&next.Store)
+	u.keep.Store(&next)
 	return nil
 }

@@ -81,7 +81,7 @@ type up struct {
 	agent      *agent.Agent
 	meter      *weblog.Meter // nil if no access log is followed
 	clients    atomic.Pointer[agent.Clients]
-	keep       atomic.Pointer[config.Store]
+	keep       atomic.Pointer[config.Config]
 	alarms     chan alarm
 
 	held  config.Config // the configuration in force; cfg is that of the start
@@ -163,7 +163,7 @@ func (u *up) openAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	u.keep.Store(&u.cfg.Store)
+	u.keep.Store(&u.cfg)
 	u.clients.Store(&agent.Clients{Allow: u.cfg.Clients.Allow, Exclude: u.cfg.Clients.Exclude})
 	meter := cpu.NewMeter("/proc", cpu.Limits{StealShare: u.cfg.Starved.StealShare, RunQueuePerCPU: u.cfg.Starved.RunQueuePerCPU})
 	records, err := u.records()
@@ -326,8 +326,8 @@ func (u *up) pruneSpan(ctx context.Context, now, window int64) error {
 		return err
 	}
 	keep := u.keep.Load()
-	before := keep.Before(now)
-	if before.Span = window; len(heads) > int(keep.KeepWindows/u.cfg.Window)+1 {
+	before := keep.Store.Before(now)
+	if before.Span = window; len(heads) > int(keep.Store.KeepWindows/u.cfg.Window)+1 {
 		before.Span = 2 * window
 	}
 	err = u.store.Prune(ctx, before)
@@ -340,13 +340,14 @@ func (u *up) pruneSpan(ctx context.Context, now, window int64) error {
 // thin holds the store to its budget, by whatever clock.
 func (u *up) thin(ctx context.Context) error {
 	keep := u.keep.Load()
-	used, err := u.store.Thin(ctx, keep.MaxBytes, keep.Newest(u.cfg.Window))
+	most := keep.Store.MaxBytes
+	used, err := u.store.Thin(ctx, most, keep.Newest())
 	if err != nil {
 		return err
 	}
-	if used > keep.MaxBytes+keep.MaxBytes/10 { // two windows a round work off more than one brings
-		u.agent.RaiseAlarm("store", fmt.Sprintf("the store holds %d MiB of the %d that store.max_bytes allows: the oldest windows go, but for the last 36 hours, which the policy needs; raise store.max_bytes",
-			used>>20, keep.MaxBytes>>20))
+	if used > most+most/10 { // two windows a round work off more than one brings
+		u.agent.RaiseAlarm("store", fmt.Sprintf("the store holds %d MiB of the %d that store.max_bytes allows: the oldest windows go, but for the last %s, which the policy needs; raise store.max_bytes",
+			used>>20, most>>20, config.FormatDuration(keep.Remembered())))
 	} else {
 		u.agent.ClearAlarm("store")
 	}

@@ -46,7 +46,7 @@ func newLoop(t *testing.T) (*up, *fillable) {
 	check(t, err)
 	t.Cleanup(func() { check(t, s.Close()) })
 	u, store := &up{cfg: cfg, log: newLog(cfg.Log, io.Discard), store: s, alarms: make(chan alarm, 64)}, &fillable{Store: s}
-	u.keep.Store(&cfg.Store)
+	u.keep.Store(&cfg)
 	u.instance, err = instance.Acquire(t.TempDir())
 	check(t, err)
 	t.Cleanup(func() { check(t, u.instance.Release()) })
@@ -120,8 +120,8 @@ func TestWrongClockPrunesNothing(t *testing.T) {
 	if n := kept(); n != was-1 {
 		t.Errorf("%d windows deleted by a clock that is believed, want 1", was-n)
 	}
-	shorter := u.cfg.Store
-	shorter.KeepWindows = day * time.Second
+	shorter := u.cfg
+	shorter.Store.KeepWindows = day * time.Second
 	u.keep.Store(&shorter)
 	u.prune(t.Context(), last)
 	if n := kept(); n != was-3 {

@@ -103,9 +103,6 @@ type Store struct {
 	RecordsFile   string           `yaml:"records_file"` // "" is off
 }
 
-// Newest returns how many of the newest windows the policy may still need.
-func (s Store) Newest(window time.Duration) int { return int(minKeep / window) }
-
 // Before returns what is older at a time than s keeps.
 func (s Store) Before(unix int64) journal.Before {
 	ago := func(d time.Duration) int64 { return unix - int64(d/time.Second) }

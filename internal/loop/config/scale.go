@@ -26,7 +26,7 @@ func (c *Config) scale(set func(path string) bool) {
 	}
 	for path, keep := range map[string]*time.Duration{"store.keep_windows": &c.Store.KeepWindows, "store.keep_decisions": &c.Store.KeepDecisions} {
 		if !set(path) {
-			*keep = max(*keep, c.remembered())
+			*keep = max(*keep, c.Remembered())
 		}
 	}
 }

@@ -207,8 +207,11 @@ const (
 	maxKeep = 3650 * day
 )
 
-// remembered is how far back a restart must see windows and decisions.
-func (c Config) remembered() time.Duration {
+// Newest returns how many of the newest windows the policy may still need.
+func (c Config) Newest() int { return int(c.Remembered() / c.Window) }
+
+// Remembered is how far back a restart must see windows and decisions.
+func (c Config) Remembered() time.Duration {
 	c.derive()
 	return max(minKeep, time.Duration(min(c.Policy.RememberSeconds(), int64(maxKeep/time.Second)))*time.Second)
 }
@@ -218,7 +221,7 @@ func (c Config) checkKeeping(fs *strict.Faults) {
 		field    string
 		d, least time.Duration
 	}{
-		{"store.keep_windows", c.Store.KeepWindows, c.remembered()}, {"store.keep_decisions", c.Store.KeepDecisions, c.remembered()},
+		{"store.keep_windows", c.Store.KeepWindows, c.Remembered()}, {"store.keep_decisions", c.Store.KeepDecisions, c.Remembered()},
 		{"store.keep_events", c.Store.KeepEvents, minKeep}, {"store.keep_plans", c.Store.KeepPlans, minKeep},
 	} {
 		if k.d < k.least || k.d > maxKeep {
