@@ -96,7 +96,7 @@ func (e *Engine) next(t *track, round int64) (p Pace, why string) {
 	p = t.chosen.Pace
 	p.Since, p.Lifted = min(p.Since, round), min(p.Lifted, round) // the clock was set back
 	if p.Cap > 0 && e.isHeld(t, p.Since) {
-		return Pace{Lifted: round}, fmt.Sprintf("the path has become faster: half of the newest capped connections run into %s", rateText(float64(p.Cap)))
+		return Pace{Lifted: round}, fmt.Sprintf("the path is faster: half of the newest capped connections run into %s", rateText(float64(p.Cap)))
 	}
 	l := e.late(t, p.Lifted)
 	if why := capWhy(l, p.Cap > 0); why != "" {
@@ -210,7 +210,7 @@ func (x Explanation) capText(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\nPacing cap\n  cap            %s\n", text)
 	if c.Lifted > 0 {
-		fmt.Fprintf(b, "  lifted         %s: the path had become faster; learnt anew from then on\n", timeText(c.Lifted))
+		fmt.Fprintf(b, "  lifted         %s: the path was faster; learnt anew from then on\n", timeText(c.Lifted))
 	}
 	if c.Effect != nil {
 		fmt.Fprintf(b, "  effect         %s\n", c.Effect.Text())
