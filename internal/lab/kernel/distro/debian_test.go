@@ -164,6 +164,7 @@ func stateOf(t *testing.T, r *Running) state {
 			lines("find "+roots+" -xdev -type f -print0 | sort -z | xargs -0 sha256sum")...),
 		// The key is drawn at each boot.
 		sysctls: lines("sysctl -a -r '^net\\.' 2>/dev/null | grep -v '^net.core.netdev_rss_key '"),
-		queues:  lines("tc qdisc show"),
+		// In the order of names: the kernel lists cards as their drivers found them, which differs from boot to boot.
+		queues: lines("tc qdisc show | sort"),
 	}
 }

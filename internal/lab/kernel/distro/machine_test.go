@@ -30,12 +30,15 @@ func fakeMachine(t *testing.T, script string) Machine {
 	return Machine{Console: filepath.Join(dir, "console")}
 }
 
-// limit is for a machine that hangs; nothing is asserted of it.
-const limit = 10 * time.Minute
+// Limits for what hangs; nothing is asserted of them.
+const (
+	limit     = 10 * time.Minute // for a kernel or an image that is fetched and made
+	lifeLimit = 5 * time.Minute  // for a machine, whose whole life is 100 s on a busy host
+)
 
 func boot(t *testing.T, m Machine) *Running {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), lifeLimit)
 	t.Cleanup(cancel)
 	r, err := Boot(ctx, m)
 	if err != nil {
