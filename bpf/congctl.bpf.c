@@ -22,7 +22,7 @@
 #include "treat.h"
 #include "close.h"
 
-_Static_assert(sizeof(struct control) == 48, "control");
+_Static_assert(sizeof(struct control) == 56, "control");
 _Static_assert(sizeof(struct policy) == 64, "policy");
 _Static_assert(sizeof(struct netns_state) == 24, "netns_state");
 _Static_assert(sizeof(struct mark) == 160, "mark");
@@ -242,6 +242,20 @@ static __always_inline void on_write(struct bpf_sock_ops *ops)
 	watch(ops, m, tp->snd_nxt == tp->write_seq);
 }
 
+/*
+ * When the packet came that is being handled. The kernel has read a clock for it, and reading
+ * one more took a fifteenth of what opening a connection costs. With TCP Fast Open the
+ * connection begins before it does: 0.
+ */
+static __always_inline __u64 packet_ns(const struct tcp_sock *tp)
+{
+	__u32 zero = 0;
+	struct control *c = bpf_map_lookup_elem(&control, &zero);
+	if (!c || !tp->tcp_mstamp)
+		return bpf_ktime_get_boot_ns();
+	return tp->tcp_mstamp * 1000 + c->slept_ns;
+}
+
 static __always_inline void on_established(struct bpf_sock_ops *ops)
 {
 	__u64 cookie = bpf_get_netns_cookie(ops);
@@ -263,9 +277,13 @@ static __always_inline void on_established(struct bpf_sock_ops *ops)
 		count(STAT_NO_STORAGE);
 		return;
 	}
-	m->established_ns = bpf_ktime_get_boot_ns();
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-	if (tp && bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
+	if (!tp) {
+		count(STAT_NO_TP);
+		return;
+	}
+	m->established_ns = packet_ns(tp);
+	if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
 		m->flags |= MARK_MPTCP;
 	/* The call replaces the flags: keep what others have set. */
 	if (bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags |

@@ -46,6 +46,7 @@ struct control {
 	__u64 generation;  /* bumped by each Set */
 	__u64 block_ns;    /* length of a block; 0 none */
 	__u64 border_ns;   /* where one block ends and the next begins */
+	__u64 slept_ns;    /* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
 };
 
 /* maps policy_a, policy_b, HASH: u64 prefix (tcp/record/prefix.go) -> policy */

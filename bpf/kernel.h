@@ -125,6 +125,7 @@ struct minmax { struct minmax_sample s[3]; };
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u64 bytes_acked, bytes_received, bytes_sent, bytes_retrans;
+	__u64 tcp_mstamp;            /* CLOCK_MONOTONIC of the packet in hand, us */
 	__u32 snd_una, snd_nxt, write_seq, high_seq, mss_cache; /* high_seq: acknowledged, it ends a recovery */
 	__u32 srtt_us, mdev_us;      /* srtt is 8 x, mdev is 4 x the value in us */
 	struct minmax rtt_min;

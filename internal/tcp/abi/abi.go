@@ -48,6 +48,7 @@ type Control struct {
 	Generation uint64
 	BlockNs    uint64
 	BorderNs   uint64
+	SleptNs    uint64
 }
 
 // Policy is the value of maps "policy_a" and "policy_b"; the key is a record.Prefix.

@@ -22,6 +22,7 @@ type CongctlControl struct {
 	Generation uint64
 	BlockNs    uint64
 	BorderNs   uint64
+	SleptNs    uint64
 }
 
 type CongctlLpmKey struct {

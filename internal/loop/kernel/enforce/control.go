@@ -2,6 +2,7 @@ package enforce
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"sync/atomic"
 	"unsafe"
@@ -39,6 +40,21 @@ func (c *control) flip(active uint32, prog *plan.Program) {
 	atomic.StoreUint64(&c.v.BorderNs, prog.BorderNs)
 	atomic.AddUint64(&c.v.Generation, 1)
 	atomic.StoreUint32(&c.v.Active, active)
+}
+
+// noteSleep tells the kernel program how long this host has been suspended: it reads
+// CLOCK_MONOTONIC, which stands still then, for CLOCK_BOOTTIME. Of three readings the least,
+// since this thread may be kept waiting between the two clocks of one.
+func (c *control) noteSleep() {
+	slept := uint64(math.MaxUint64)
+	for range 3 {
+		var mono, boot unix.Timespec
+		// Neither call fails on a kernel that has the clock (2.6.39).
+		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono)
+		_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot)
+		slept = min(slept, uint64(boot.Nano()-mono.Nano()))
+	}
+	atomic.StoreUint64(&c.v.SleptNs, slept)
 }
 
 // Stops returns the stop bits as the kernel program reads them.

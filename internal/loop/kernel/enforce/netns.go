@@ -16,6 +16,7 @@ import (
 // only counted. changed lists the namespaces whose passive counter must be taken to start
 // again.
 func (e *Enforcer) SetNetns(want map[record.NetnsID]inetdiag.Cong) (changed []record.NetnsID, err error) {
+	e.control.noteSleep() // here, since each poll comes by: a host may be suspended at any time
 	for id := range e.ns {
 		if _, ok := want[record.NetnsID(id)]; ok {
 			continue
