@@ -53,15 +53,16 @@ func (u *up) onMeter(kind, text string) {
 	}
 }
 
-// metered also passes records to the meter; others may be nil.
-func (u *up) metered(others func(*record.Conn)) func(*record.Conn) {
-	if u.meter == nil {
-		return others
+// records go to the meter and to the records file, as far as there is one.
+func (u *up) records() (func(*record.Conn), error) {
+	others, err := u.recordsFile()
+	if u.meter == nil || err != nil {
+		return others, err
 	}
 	return func(c *record.Conn) {
 		u.meter.Record(c)
 		if others != nil {
 			others(c)
 		}
-	}
+	}, nil
 }

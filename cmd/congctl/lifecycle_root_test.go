@@ -91,7 +91,7 @@ func TestReload(t *testing.T) {
 	}
 	e.cfg = good
 	e.cfg.Window = "6s"
-	e.reload("window changed, which needs a restart")
+	e.reload("window, fleet changed, which needs a restart")
 	for _, from := range []netip.Addr{excluded, denied} {
 		if got := s.transfer(from, large); got != "bbr" {
 			t.Errorf("old configuration: a transfer from %s ran %s", from, got)

@@ -35,7 +35,7 @@ func uses(c config.Config, ebpf, routes bool) (s privilege.Set) {
 }
 
 // drop gives up all other privileges. From here on root is only the owner of its files.
-func (u *up) drop(context.Context) error {
+func (u *edgeHost) drop(context.Context) error {
 	left, err := privilege.Keep(uses(u.cfg, u.follower != nil, u.router != nil))
 	if err != nil {
 		return fmt.Errorf("give up privileges: %w", err)

@@ -47,9 +47,9 @@ own, or with -o json all in one array.`,
 	}
 }
 
-// records opens the records file that the configuration asks for, nil for none. Its name
+// recordsFile opens the records file that the configuration asks for, nil for none. Its name
 // has the time of this start, since a file is written once.
-func (u *up) records() (func(*record.Conn), error) {
+func (u *edgeHost) recordsFile() (func(*record.Conn), error) {
 	if u.cfg.Store.RecordsFile == "" {
 		return nil, nil
 	}

@@ -95,7 +95,8 @@ func reloadable(t *testing.T, conf string) *up {
 	g := &global{configPath: conf}
 	cfg, err := g.config()
 	check(t, err)
-	u := &up{g: g, cfg: cfg, held: cfg, log: slog.New(slog.DiscardHandler)}
+	u := &up{edgeHost: edgeHost{g: g, cfg: cfg, log: slog.New(slog.DiscardHandler)}, held: cfg}
+	u.owner = u
 	u.rules, err = rulesOf(u.cfg)
 	check(t, err)
 	for _, step := range []func(context.Context) error{u.openStore, u.openController} {

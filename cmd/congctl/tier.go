@@ -11,7 +11,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/policy"
 )
 
-func (u *up) openKernel(ctx context.Context) error {
+func (u *edgeHost) openKernel(ctx context.Context) error {
 	p, err := enforce.ProbeKernel(u.cfg.Treatment.Cong, u.cfg.Cgroup)
 	if err != nil {
 		return err
@@ -44,13 +44,13 @@ func (u *up) openKernel(ctx context.Context) error {
 	return nil
 }
 
-func (u *up) tierText() string {
+func (u *edgeHost) tierText() string {
 	return fmt.Sprintf("kernel %s, tier %s: %s", u.probe.Kernel, u.probe.Tier, strings.Join(u.probe.Reasons, "; "))
 }
 
 // openTier opens what enforces at this tier, and returns the map of marks that the
 // sampler reads along.
-func (u *up) openTier(ctx context.Context) (storage int, err error) {
+func (u *edgeHost) openTier(ctx context.Context) (storage int, err error) {
 	if u.probe.Tier.CanFollow() {
 		storage, err = u.openFollower()
 		if !errors.Is(err, enforce.ErrTaken) {
@@ -66,7 +66,7 @@ func (u *up) openTier(ctx context.Context) (storage int, err error) {
 	return 0, nil
 }
 
-func (u *up) openFollower() (storage int, err error) {
+func (u *edgeHost) openFollower() (storage int, err error) {
 	e, err := enforce.Open(enforce.Options{
 		Cgroup: u.cfg.Cgroup, MinBytes: u.cfg.Treatment.MinBytes, RingBytes: u.cfg.RingBytes,
 		MaxPlanned: u.cfg.Plan.Max, Ports: u.cfg.Ports,
@@ -79,7 +79,7 @@ func (u *up) openFollower() (storage int, err error) {
 	return e.MarksFD(), nil
 }
 
-func (u *up) openRouter(ctx context.Context) (err error) {
+func (u *edgeHost) openRouter(ctx context.Context) (err error) {
 	if u.router, err = route.Open(); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (u *up) openRouter(ctx context.Context) (err error) {
 	return nil
 }
 
-func (u *up) setDeny(rules policy.Rules) error {
+func (u *edgeHost) setDeny(rules policy.Rules) error {
 	deny := policy.Nets(rules.Guards.Never)
 	switch {
 	case u.follower != nil:

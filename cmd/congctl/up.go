@@ -2,37 +2,26 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"math"
-	"net/netip"
 	"os"
-	"os/signal"
-	"runtime/debug"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/goodput/weblog"
-	"github.com/congctl/congctl/internal/linux/clock"
-	"github.com/congctl/congctl/internal/linux/instance"
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/controller"
 	"github.com/congctl/congctl/internal/loop/journal"
-	"github.com/congctl/congctl/internal/loop/kernel/cpu"
-	"github.com/congctl/congctl/internal/loop/kernel/enforce"
-	"github.com/congctl/congctl/internal/loop/kernel/route"
 	"github.com/congctl/congctl/internal/loop/logline"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/loop/store/sqlite"
-	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func newUp(g *global) *cobra.Command {
@@ -59,83 +48,20 @@ the first lines of the log say what this kernel can do.`,
 	return cmd
 }
 
-// gcPercent: most of the heap is the ledger, which lives as long as its connections.
-// Collecting at half its size again costs little CPU and keeps 100,000 connections
-// under 120 MB.
-const gcPercent = 50
-
 // up is one run of the loop.
 type up struct {
-	g     *global
-	cfg   config.Config
-	log   *slog.Logger
-	close []func() error
-
-	sampler    *sampler
-	follower   *follower     // nil below tier good
-	router     *route.Router // nil except on tiers route and basic
-	probe      enforce.Probe
+	edgeHost
 	store      *sqlite.Store
-	instance   *instance.Lock
 	controller *controller.Controller
-	agent      *agent.Agent
 	meter      *weblog.Meter // nil if no access log is followed
-	clients    atomic.Pointer[agent.Clients]
 	keep       atomic.Pointer[config.Config]
-	alarms     chan alarm
-
-	held  config.Config // the configuration in force; cfg is that of the start
-	rules policy.Rules  // in force, with the lists as their files had them then
+	held       config.Config // the configuration in force; cfg is that of the start
 }
 
 func runUp(ctx context.Context, g *global, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
-	debug.SetGCPercent(gcPercent)
-	u := &up{g: g, cfg: cfg, held: cfg, rules: rules, log: newLog(cfg.Log, stderr), alarms: make(chan alarm, 64)}
-	defer func() { err = errors.Join(err, u.shut()) }()
-	// From here on, since SIGHUP ends a process that does not handle it.
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, unix.SIGHUP)
-	defer signal.Stop(hup)
-	for _, step := range []func(context.Context) error{u.lock, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.runMeter, u.serve, u.drop} {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	return u.run(ctx, hup)
-}
-
-// later runs fn at the end, in reverse order.
-func (u *up) later(fn func() error) { u.close = append(u.close, fn) }
-
-// beside runs fn until u shuts down, or until ctx ends, whichever is first.
-func (u *up) beside(ctx context.Context, fn func(context.Context) error) {
-	ctx, stop := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- fn(ctx) }()
-	u.later(func() error {
-		stop()
-		return <-done
-	})
-}
-
-func (u *up) shut() error {
-	var errs []error
-	for i := len(u.close) - 1; i >= 0; i-- {
-		errs = append(errs, u.close[i]())
-	}
-	return errors.Join(errs...)
-}
-
-func (u *up) lock(context.Context) error {
-	l, err := lockState(u.cfg)
-	if errors.Is(err, instance.ErrRunning) {
-		return failed("congctl status", err)
-	} else if err != nil {
-		return err
-	}
-	u.instance = l
-	u.later(l.Release)
-	return nil
+	u := &up{edgeHost: newEdgeHost(g, cfg, rules, stderr), held: cfg}
+	u.owner = u
+	return u.start(ctx, u.lock, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.attach, u.runMeter, u.serve, u.drop)
 }
 
 func (u *up) openStore(ctx context.Context) error {
@@ -158,55 +84,15 @@ func (u *up) openController(ctx context.Context) (err error) {
 	return err
 }
 
-func (u *up) openAgent(ctx context.Context) error {
-	limits, err := limitsOf(u.cfg, u.rules)
-	if err != nil {
-		return err
-	}
+func (u *up) keys() []ed25519.PublicKey { return []ed25519.PublicKey{u.controller.PublicKey()} }
+
+// attach gives the agent the plan of before the restart.
+func (u *up) attach(ctx context.Context) error {
 	u.keep.Store(&u.cfg)
-	u.clients.Store(&agent.Clients{Allow: u.cfg.Clients.Allow, Exclude: u.cfg.Clients.Exclude})
-	meter := cpu.NewMeter("/proc", cpu.Limits{StealShare: u.cfg.Starved.StealShare, RunQueuePerCPU: u.cfg.Starved.RunQueuePerCPU})
-	records, err := u.records()
-	if err != nil {
-		return err
-	}
-	deps := agent.Deps{
-		Sockets: u.sampler, Counters: u.sampler, Clock: clock.Now, Starved: meter.Starved,
-		ClientFacing: u.clientFacing, Records: u.metered(records), OnWindow: func(w agent.ClosedWindow) { u.onWindow(ctx, w) }, OnAlarm: u.onAlarm, OnClear: u.onClear,
-	}
-	if u.follower != nil {
-		deps.Follower, deps.Treater = u.follower, u.follower
-		if u.follower.CanSweep() {
-			deps.Sweeper = u.follower
-		}
-		deps.KernelCounts = u.follower.counts
-	} else if u.router != nil {
-		deps.Treater = u.router
-	}
-	u.agent = agent.New(agent.Options{
-		Poll: u.cfg.Poll, Window: u.cfg.Window, Block: u.cfg.Experiment.Block, Washout: u.cfg.Experiment.Washout,
-		MinBytes: u.cfg.Treatment.MinBytes, MaxConns: maxConns, MaxPrefixes: u.cfg.MaxPrefixes,
-		PlanTTL: u.cfg.Treatment.Expiry, SweepEvery: sweepEvery, MaxQueuedCloses: maxQueuedCloses,
-		CoverageLimit: coverageLimit, PublicKey: u.controller.PublicKey(), PlanLimits: limits,
-	}, deps)
 	if missing := u.store.Missing().String(); missing != "" {
 		u.agent.RaiseAlarm("missing", missing) // stands as long as this run: what is gone does not come back
 	}
 	return u.controller.Attach(ctx, u.agent)
-}
-
-const (
-	maxConns        = 4_000_000        // about 1 GB of ledger: beyond it a host needs sampling, and the loop says so
-	sweepEvery      = 30 * time.Second // stolen callbacks are noticed within a minute
-	maxQueuedCloses = 200_000          // 64 MB at the worst: four seconds of closes at 50,000/s
-	coverageLimit   = 0.99
-)
-
-func (u *up) clientFacing(ns record.NetnsID, local, remote netip.AddrPort, passive bool) bool {
-	if len(u.cfg.Ports) > 0 && !slices.Contains(u.cfg.Ports, local.Port()) {
-		return false
-	}
-	return u.clients.Load().Facing(ns, local, remote, passive)
 }
 
 func (u *up) onWindow(ctx context.Context, w agent.ClosedWindow) {
@@ -233,65 +119,6 @@ func (u *up) round(ctx context.Context, w agent.ClosedWindow) error {
 		return fmt.Errorf("treatment is stopped: %w; then congctl resume, or restart congctl", err)
 	}
 	return u.controller.Round(ctx, w)
-}
-
-// alarm is an event that begins or ends an alarm.
-type alarm struct{ kind, text string }
-
-func (u *up) onAlarm(kind, text string) { u.onEvent(controller.KindAlarm+kind, text) }
-func (u *up) onClear(kind string)       { u.onEvent(controller.KindAlarmOver, kind) }
-
-// onEvent never waits: the agent calls it from its loop, and a store that another
-// process holds must not stop the polling.
-func (u *up) onEvent(kind, text string) {
-	select {
-	case u.alarms <- alarm{kind, text}:
-	default: // the alarm itself stands in the status
-		u.log.Error("not kept in the store, too many events wait: " + kind + ": " + text)
-	}
-}
-
-func (u *up) run(ctx context.Context, hup <-chan os.Signal) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var wg sync.WaitGroup
-	wg.Go(func() { u.attend(ctx, hup) })
-	u.log.Info(fmt.Sprintf("up: pop %s, window %s, poll %s, treatment %s, socket %s", u.cfg.PoP,
-		config.FormatDuration(u.cfg.Window), config.FormatDuration(u.cfg.Poll), u.cfg.Treatment.Cong, u.cfg.Socket))
-	err := u.agent.Run(ctx)
-	stop()
-	wg.Wait()
-	u.tellWaiting(ctx)
-	if err == nil {
-		u.log.Info("down")
-	}
-	return err
-}
-
-// attend stores alarms, and reloads on SIGHUP, until ctx ends.
-func (u *up) attend(ctx context.Context, hup <-chan os.Signal) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case a := <-u.alarms:
-			u.keepEvent(ctx, a)
-		case <-hup:
-			_ = u.reload(ctx) // an event, refused or not
-		}
-	}
-}
-
-// tellWaiting stores the alarms that attend left: the last windows are closed after ctx ends.
-func (u *up) tellWaiting(ctx context.Context) {
-	for {
-		select {
-		case a := <-u.alarms:
-			u.keepEvent(ctx, a)
-		default:
-			return
-		}
-	}
 }
 
 // keepEvent stores an event. What the store cannot take is in the log, and an alarm of the

@@ -45,7 +45,8 @@ func newLoop(t *testing.T) (*up, *fillable) {
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{CreatedBy: "test", At: time.Now()})
 	check(t, err)
 	t.Cleanup(func() { check(t, s.Close()) })
-	u, store := &up{cfg: cfg, log: newLog(cfg.Log, io.Discard), store: s, alarms: make(chan alarm, 64)}, &fillable{Store: s}
+	u, store := &up{edgeHost: edgeHost{cfg: cfg, log: newLog(cfg.Log, io.Discard), alarms: make(chan alarm, 64)}, store: s}, &fillable{Store: s}
+	u.owner = u
 	u.keep.Store(&cfg)
 	u.instance, err = instance.Acquire(t.TempDir())
 	check(t, err)

@@ -21,12 +21,12 @@ type Options struct {
 	Poll, Window, Block, Washout time.Duration
 	MinBytes                     uint64
 	MaxConns, MaxPrefixes        int
-	PlanTTL                      time.Duration // expiry written into the kernel, renewed fifteen times in its life
-	SweepEvery                   time.Duration // walk for stolen callbacks
-	MaxQueuedCloses              int           // close records that may wait while a dump runs
-	CoverageLimit                float64       // share of accepted connections below which to alarm
-	PublicKey                    ed25519.PublicKey
-	PlanLimits                   plan.Limits // what a plan may hold; Now is filled in
+	PlanTTL                      time.Duration       // expiry written into the kernel, renewed fifteen times in its life
+	SweepEvery                   time.Duration       // walk for stolen callbacks
+	MaxQueuedCloses              int                 // close records that may wait while a dump runs
+	CoverageLimit                float64             // share of accepted connections below which to alarm
+	PublicKeys                   []ed25519.PublicKey // plans signed with one of them are taken
+	PlanLimits                   plan.Limits         // what a plan may hold; Now is filled in
 }
 
 // Deps are what the agent works with. Follower, Treater and Sweeper are nil if the kernel

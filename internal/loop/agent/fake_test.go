@@ -157,7 +157,7 @@ func runIn(t *testing.T, edit func(*Deps), fn func(h *host, a *Agent)) {
 		o := Options{
 			Poll: 10 * time.Second, Window: 5 * time.Minute, Block: 30 * time.Minute, Washout: 5 * time.Minute,
 			MinBytes: 100_000, MaxConns: 1000, MaxPrefixes: 1000, PlanTTL: 15 * time.Minute, SweepEvery: 30 * time.Second,
-			MaxQueuedCloses: 1000, CoverageLimit: 0.99, PublicKey: testKey.Public().(ed25519.PublicKey), PlanLimits: limits,
+			MaxQueuedCloses: 1000, CoverageLimit: 0.99, PublicKeys: []ed25519.PublicKey{testKey.Public().(ed25519.PublicKey)}, PlanLimits: limits,
 		}
 		r := Deps{
 			Sockets: h, Counters: h, Follower: h, Treater: h, Sweeper: h, Clock: h.clock,

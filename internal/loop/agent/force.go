@@ -19,7 +19,7 @@ const (
 // SetPlan verifies a signed plan and puts it in force. On any error the plan before it
 // stays in force.
 func (a *Agent) SetPlan(signed []byte) error {
-	p, err := plan.Open(signed, a.opt.PublicKey)
+	p, err := plan.Open(signed, a.opt.PublicKeys...)
 	if err != nil {
 		return fmt.Errorf("take plan: %w", err)
 	}

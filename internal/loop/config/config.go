@@ -39,6 +39,7 @@ type Config struct {
 	Store   Store        `yaml:"store"`
 	Goodput Goodput      `yaml:"goodput"`
 	Names   Names        `yaml:"names"`
+	Fleet   Fleet        `yaml:"fleet"`
 	Log     Log          `yaml:"log"`
 }
 
@@ -136,6 +137,7 @@ func Default() Config {
 		Store: Store{KeepWindows: 7 * day, KeepDecisions: 30 * day, KeepEvents: 30 * day, KeepPlans: 90 * day, MaxBytes: 1 << 30,
 			Addresses: record.AddressesPrefix},
 		Goodput: Goodput{Format: Formats[0], Keep: 7 * day},
+		Fleet:   Fleet{Listen: ":9477", Lateness: 30 * time.Second, SpoolBytes: 1 << 30},
 		Log:     Log{Level: "info", Format: "text"},
 	}
 }

@@ -24,6 +24,7 @@ func (c Config) faults() (fs strict.Faults) {
 	c.checkPolicy(&fs)
 	c.checkKeeping(&fs)
 	c.checkGoodput(&fs)
+	c.checkFleet(&fs)
 	return fs
 }
 

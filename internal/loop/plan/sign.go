@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
@@ -43,21 +44,23 @@ func (p *Plan) Sign(key ed25519.PrivateKey) []byte {
 	return append(b, '\n')
 }
 
-// Verify checks a file's signature and nothing else: the holder of the key wrote these bytes. It
-// returns a *LineError.
-func Verify(b []byte, pub ed25519.PublicKey) error {
-	if len(pub) != ed25519.PublicKeySize {
-		return fmt.Errorf("verify plan: public key of %d bytes; want %d", len(pub), ed25519.PublicKeySize)
+// Verify checks a file's signature and nothing else: the holder of one of the keys wrote these
+// bytes. Two keys are in use while one replaces the other. It returns a *LineError.
+func Verify(b []byte, keys ...ed25519.PublicKey) error {
+	for _, pub := range keys {
+		if len(pub) != ed25519.PublicKeySize {
+			return fmt.Errorf("verify plan: public key of %d bytes; want %d", len(pub), ed25519.PublicKeySize)
+		}
 	}
 	cut := bytes.LastIndexByte(bytes.TrimSuffix(b, []byte("\n")), '\n') + 1
 	line := bytes.Count(b[:cut], []byte("\n")) + 1
-	if err := verify(b[:cut], b[cut:], pub); err != nil {
+	if err := verify(b[:cut], b[cut:], keys); err != nil {
 		return &LineError{line, "signature", err}
 	}
 	return nil
 }
 
-func verify(signed, last []byte, pub ed25519.PublicKey) error {
+func verify(signed, last []byte, keys []ed25519.PublicKey) error {
 	s, ok := strings.CutSuffix(string(last), "\n")
 	if !ok {
 		return errCut
@@ -69,18 +72,24 @@ func verify(signed, last []byte, pub ed25519.PublicKey) error {
 	if err != nil {
 		return err
 	}
-	if id := KeyID(pub); sig.KeyID != id {
-		return fmt.Errorf("signed with key %s; this host trusts %s", sig.KeyID, id)
+	var ids []string
+	for _, pub := range keys {
+		id := KeyID(pub)
+		ids = append(ids, id)
+		if sig.KeyID != id {
+			continue
+		}
+		if !ed25519.Verify(pub, signed, sig.Bytes[:]) {
+			return errors.New("bad signature: the file is not what the key's holder wrote")
+		}
+		return nil
 	}
-	if !ed25519.Verify(pub, signed, sig.Bytes[:]) {
-		return errors.New("bad signature: the file is not what the key's holder wrote")
-	}
-	return nil
+	return fmt.Errorf("signed with key %s; this host trusts %s", sig.KeyID, cmp.Or(strings.Join(ids, ", "), "none"))
 }
 
 // Open verifies a file and then parses it, for a plan that came from elsewhere.
-func Open(b []byte, pub ed25519.PublicKey) (*Plan, error) {
-	if err := Verify(b, pub); err != nil {
+func Open(b []byte, keys ...ed25519.PublicKey) (*Plan, error) {
+	if err := Verify(b, keys...); err != nil {
 		return nil, err
 	}
 	p, _, err := Parse(b)

@@ -1,0 +1,216 @@
+// Package pop is one PoP of a fleet at its controller: it makes one window of what the PoP's hosts
+// send, has the controller decide on it, and sees that the plan reaches each host.
+//
+// It decides nothing about networks; that is loop/controller, the same as on one host.
+//
+// Its trap: what a host sends of a window is whole only with its word that all of it was sent.
+// Until then there are only the connections that ended early, so a host without that word is left
+// out of the window.
+package pop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/loop/window"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// Rounds decides. loop/controller is one.
+type Rounds interface {
+	Round(context.Context, agent.ClosedWindow) error
+	Tell(ctx context.Context, kind, text string) error
+}
+
+// End is a host's word that it has sent all of a window.
+type End struct {
+	Host    string
+	Unknown string // why the window cannot be trusted there; "": it can
+	Starved string // why no new treatment may begin there
+	Congs   []string
+}
+
+// Inbox holds the windows that are not closed yet, on disk.
+type Inbox interface {
+	// Oldest returns the start of the oldest window that has something; 0 for none.
+	Oldest() int64
+	// Ends lists the hosts that have sent all of a window.
+	Ends(start int64) ([]End, error)
+	// Conns calls row for each record of a window, by boot, sequence and place in its batch: the
+	// same records come in the same order however they arrived.
+	Conns(start int64, row func(host string, c *record.Conn)) error
+	// Close drops a window and all before it; what comes of them later is counted as late.
+	Close(start int64) error
+}
+
+// Options of a PoP.
+type Options struct {
+	Name     string
+	Window   time.Duration
+	Lateness time.Duration // how long after a window's end hosts may send it
+	Rows     window.Config // without ArmAt
+}
+
+// PoP is one PoP. Several goroutines may call its methods.
+type PoP struct {
+	opt   Options
+	in    Inbox
+	round Rounds
+	log   *slog.Logger
+	now   func() time.Time
+
+	wake chan struct{} // something came
+
+	mu   sync.Mutex // guards all below
+	next int64      // window to close next, Unix seconds
+	plan *plan.Plan // the latest; its arms are those of the one before it
+}
+
+// New makes a PoP whose store has the windows before next; next is 0 for an empty store.
+func New(o Options, in Inbox, r Rounds, next int64, log *slog.Logger, now func() time.Time) *PoP {
+	p := &PoP{opt: o, in: in, round: r, log: log, now: now, wake: make(chan struct{}, 1), next: next}
+	p.opt.Rows.ArmAt = p.armAt
+	return p
+}
+
+// Came tells that something came for the PoP.
+func (p *PoP) Came() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// armAt is [window.Config].ArmAt.
+func (p *PoP) armAt(prefix record.Prefix, unix int64) (record.Arm, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.plan == nil {
+		return record.ArmNone, false
+	}
+	return p.plan.ArmAt(prefix, unix)
+}
+
+func (p *PoP) seconds() int64 { return int64(p.opt.Window / time.Second) }
+
+// Run closes windows until ctx ends. A window ends when all hosts that are there have sent it, or
+// when its lateness is over.
+func (p *PoP) Run(ctx context.Context) error {
+	for {
+		wait, err := p.closeDue(ctx)
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.wake:
+		case <-time.After(wait):
+		}
+	}
+}
+
+// closeDue closes all windows that are due and returns the time until the next one.
+func (p *PoP) closeDue(ctx context.Context) (time.Duration, error) {
+	for ctx.Err() == nil {
+		start := p.open()
+		end := time.Unix(start+p.seconds(), 0)
+		if wait := end.Sub(p.now()); wait > 0 {
+			return wait, nil
+		}
+		ends, err := p.in.Ends(start)
+		if err != nil {
+			return 0, fmt.Errorf("close window of %s: %w", p.opt.Name, err)
+		}
+		missing := p.missing(ends)
+		if wait := end.Add(p.opt.Lateness).Sub(p.now()); wait > 0 && (len(missing) > 0 || len(ends) == 0) {
+			return wait, nil
+		}
+		if err := p.close(ctx, start, ends, missing); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// open returns the window to close next. After a time without a controller that is the oldest one
+// of the inbox, else the present one.
+func (p *PoP) open() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now().Unix()
+	present := now - now%p.seconds()
+	if oldest := p.in.Oldest(); oldest >= p.next && oldest != 0 {
+		p.next = min(oldest, present)
+	} else if p.next < present-p.seconds() || p.next > present {
+		p.next = present // a long stop, or a clock that was set back
+	}
+	return p.next
+}
+
+func (p *PoP) close(ctx context.Context, start int64, ends []End, missing []string) error {
+	w, err := p.gather(start, ends)
+	if err != nil {
+		return fmt.Errorf("close window of %s: %w", p.opt.Name, err)
+	}
+	if len(missing) > 0 {
+		p.log.Warn(fmt.Sprintf("window of %s left out %s: not all of it came within %s of its end",
+			time.Unix(start, 0).UTC().Format(time.RFC3339), strings.Join(missing, ", "), p.opt.Lateness))
+	}
+	if err := p.round.Round(ctx, w); err != nil {
+		// As on one host: the window is lost, and the next one is decided.
+		p.log.Error("decide", "err", errors.Join(err, p.round.Tell(ctx, "alarm round", err.Error())))
+	}
+	p.mu.Lock()
+	p.next = start + p.seconds()
+	p.mu.Unlock()
+	return p.in.Close(start)
+}
+
+// gather makes one window of what the hosts sent. A host that cannot trust its own is left out;
+// the window is unknown if that leaves none. Treatment may begin unless every host is starved: each
+// starved host's kernel begins none by itself.
+func (p *PoP) gather(start int64, ends []End) (w agent.ClosedWindow, err error) {
+	w.Start = start
+	counts := map[string]bool{}
+	starved := 0
+	for _, e := range ends {
+		if e.Unknown != "" {
+			w.Unknown = e.Host + ": " + e.Unknown
+			continue
+		}
+		counts[e.Host] = true
+		w.DefaultCongs = append(w.DefaultCongs, e.Congs...)
+		if e.Starved != "" {
+			starved++
+			w.Starved = e.Host + ": " + e.Starved
+		}
+	}
+	switch {
+	case len(counts) > 0:
+		w.Unknown = ""
+	case w.Unknown == "":
+		w.Unknown = "no host sent all of it"
+	}
+	if starved < len(counts) {
+		w.Starved = ""
+	}
+	slices.Sort(w.DefaultCongs)
+	w.DefaultCongs = slices.Compact(w.DefaultCongs)
+	rows := window.New(p.opt.Rows)
+	err = p.in.Conns(start, func(host string, c *record.Conn) {
+		if counts[host] {
+			rows.Add(c)
+		}
+	})
+	w.Rows, _ = rows.Flush(start)
+	return w, err
+}

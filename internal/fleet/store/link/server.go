@@ -1,0 +1,108 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	"github.com/congctl/congctl/internal/fleet/store/link/fleetv1"
+	"github.com/congctl/congctl/internal/fleet/store/mtls"
+)
+
+// Handler is the controller's side. from is an agent's: others are refused before.
+type Handler interface {
+	// Push stores batches, each behind its length. An [ErrRefused] tells the agent never to send
+	// them again; after any other error it does.
+	Push(ctx context.Context, from mtls.Identity, frames []byte) error
+	// Follow sends orders until ctx ends or send fails.
+	Follow(ctx context.Context, from mtls.Identity, h Have, send func(Order) error) error
+	Report(ctx context.Context, from mtls.Identity, r Report) error
+}
+
+// ErrRefused is what cannot become right by sending it again.
+var ErrRefused = errors.New("refused")
+
+// NewHandler returns the service's path and its handler.
+func NewHandler(h Handler) (string, http.Handler) {
+	return fleetv1.NewFleetHandler(service{h}, connect.WithReadMaxBytes(maxPush),
+		connect.WithCompression(zstdName, newDecoder, newEncoder), connect.WithRecover(recovered))
+}
+
+// recovered keeps a fault of one request from ending the others, and tells no caller of it.
+func recovered(context.Context, connect.Spec, http.Header, any) error {
+	return connect.NewError(connect.CodeInternal, errors.New("handle request: a fault of the controller"))
+}
+
+type service struct{ h Handler }
+
+func (s service) Push(ctx context.Context, m *fleetv1.PushRequest) (*fleetv1.PushResponse, error) {
+	from, err := agentOf(ctx)
+	if err == nil {
+		err = coded(s.h.Push(ctx, from, m.Frames))
+	}
+	return &fleetv1.PushResponse{}, err
+}
+
+func (s service) Follow(ctx context.Context, m *fleetv1.FollowRequest, to *connect.ServerStream[fleetv1.Order]) error {
+	from, err := agentOf(ctx)
+	if err != nil {
+		return err
+	}
+	return coded(s.h.Follow(ctx, from, have(m), func(o Order) error {
+		return to.Send(&fleetv1.Order{Stopped: o.Stopped, Evict: o.Evict, Plan: o.Plan})
+	}))
+}
+
+func (s service) Report(ctx context.Context, m *fleetv1.ReportRequest) (*fleetv1.ReportResponse, error) {
+	from, err := agentOf(ctx)
+	if err == nil {
+		err = coded(s.h.Report(ctx, from, report(m)))
+	}
+	return &fleetv1.ReportResponse{}, err
+}
+
+// coded gives an error the code by which the other side tells what to send again.
+func coded(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrRefused):
+		return connect.NewError(connect.CodeInvalidArgument, err)
+	}
+	return connect.NewError(connect.CodeUnavailable, err)
+}
+
+type identityKey struct{}
+
+// Authenticated is h for callers with a certificate that names a role; it passes the identity on.
+// The listener's TLS has verified the certificate.
+func Authenticated(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+			http.Error(w, "no certificate", http.StatusUnauthorized)
+			return
+		}
+		id, err := mtls.IdentityOf(r.TLS.PeerCertificates[0])
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, id)))
+	})
+}
+
+// Caller returns the identity behind a request of an authenticated handler.
+func Caller(ctx context.Context) mtls.Identity {
+	id, _ := ctx.Value(identityKey{}).(mtls.Identity)
+	return id
+}
+
+func agentOf(ctx context.Context) (mtls.Identity, error) {
+	id := Caller(ctx)
+	if id.Role != mtls.Agent {
+		return id, connect.NewError(connect.CodePermissionDenied, errors.New(id.String()+" is no agent"))
+	}
+	return id, nil
+}

@@ -1,0 +1,114 @@
+package mtls
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// Files name a certificate with its chain, its key, and the authority that signs the other
+// side's, all in PEM.
+type Files struct{ Cert, Key, CA string }
+
+// Credentials are the files' content. A file that changed is read again at the next handshake, so
+// that a renewed certificate needs no restart; one with a fault leaves the last good content in
+// use. Several goroutines may use them.
+type Credentials struct {
+	files Files
+	fault func(error)
+
+	mu   sync.Mutex
+	at   [3]time.Time // the files' times of change
+	cert *tls.Certificate
+	pool *x509.CertPool
+}
+
+// Open reads the files; fault takes each fault of a later reading.
+func Open(f Files, fault func(error)) (*Credentials, error) {
+	c := &Credentials{files: f, fault: fault}
+	return c, c.read()
+}
+
+func (c *Credentials) read() error {
+	var at [3]time.Time
+	for i, name := range []string{c.files.Cert, c.files.Key, c.files.CA} {
+		info, err := os.Stat(name)
+		if err != nil {
+			return fmt.Errorf("read certificates: %w", err)
+		}
+		at[i] = info.ModTime()
+	}
+	if c.cert != nil && at == c.at {
+		return nil
+	}
+	cert, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
+	if err != nil {
+		return fmt.Errorf("read certificate %s with key %s: %w", c.files.Cert, c.files.Key, err)
+	}
+	b, err := os.ReadFile(c.files.CA)
+	if err != nil {
+		return fmt.Errorf("read authority: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(b) {
+		return fmt.Errorf("read authority %s: no certificate in PEM", c.files.CA)
+	}
+	c.cert, c.pool, c.at = &cert, pool, at
+	return nil
+}
+
+func (c *Credentials) now() (*tls.Certificate, *x509.CertPool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.read(); err != nil {
+		c.fault(err)
+	}
+	return c.cert, c.pool
+}
+
+// Self is the identity of the certificate in use.
+func (c *Credentials) Self() (Identity, error) {
+	cert, _ := c.now()
+	return IdentityOf(cert.Leaf)
+}
+
+// Server is for a listener: every client needs a certificate of the authority.
+func (c *Credentials) Server() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		cert, pool := c.now()
+		return &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, Certificates: []tls.Certificate{*cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}, nil
+	}}
+}
+
+// protocols are offered by name: a config made by a callback gets none from net/http.
+var protocols = []string{"h2", "http/1.1"}
+
+// Dial connects to a controller. The name that is dialled must be in its certificate, as with any
+// server; and the certificate must be a controller's: an agent's that was stolen must not play
+// one. The configuration is of now, which a [tls.Config] cannot have for an authority.
+func (c *Credentials) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	cert, pool := c.now()
+	d := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, Certificates: []tls.Certificate{*cert}, RootCAs: pool,
+		VerifyConnection: isController}}
+	conn, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to controller: %w", err)
+	}
+	return conn, nil
+}
+
+func isController(s tls.ConnectionState) error {
+	id, err := IdentityOf(s.PeerCertificates[0])
+	if err == nil && id.Role != Controller {
+		err = fmt.Errorf("its certificate is that of %s", id)
+	}
+	if err != nil {
+		return fmt.Errorf("trust controller: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/congctl/congctl/internal/strict"
+)
+
+// Fleet is for hosts that share a controller: the verbs agent and controller.
+type Fleet struct {
+	Controller string        `yaml:"controller"`           // its URL, for agents
+	PlanKeys   []PlanKey     `yaml:"plan_keys"`            // whose plans an agent takes
+	Listen     string        `yaml:"listen"`               // address and port of the controller
+	PoPs       []string      `yaml:"pops"`                 // that the controller decides for
+	Cert       string        `yaml:"cert"`                 // PEM, as key and ca
+	Key        string        `yaml:"key"`                  //
+	CA         string        `yaml:"ca"`                   //
+	Lateness   time.Duration `yaml:"lateness" scale:"yes"` // after a window's end
+	SpoolBytes int64         `yaml:"spool_bytes"`          // of an agent's undelivered records, and of each PoP's at the controller
+	Budget     int64         `yaml:"budget"`               // bytes per second of records; 0: no limit
+}
+
+// PlanKey is an Ed25519 public key, in a file 64 hex digits.
+type PlanKey string
+
+// UnmarshalText reads 64 hex digits.
+func (k *PlanKey) UnmarshalText(b []byte) error {
+	if raw, err := hex.DecodeString(string(b)); err != nil || len(raw) != ed25519.PublicKeySize {
+		return fmt.Errorf("not a key: 64 hex digits, as `congctl controller` logs them at its start")
+	}
+	*k = PlanKey(strings.ToLower(string(b)))
+	return nil
+}
+
+// MarshalText writes k as a file has it.
+func (k PlanKey) MarshalText() ([]byte, error) { return []byte(k), nil }
+
+// Public returns the key.
+func (k PlanKey) Public() ed25519.PublicKey {
+	raw, _ := hex.DecodeString(string(k)) // UnmarshalText has seen it
+	return raw
+}
+
+func (c Config) checkFleet(fs *strict.Faults) {
+	f := c.Fleet
+	if u, err := url.Parse(f.Controller); f.Controller != "" && (err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "") {
+		fs.Add("fleet.controller", f.Controller, "not the URL of a controller", "write https://NAME:PORT")
+	}
+	if _, port, err := net.SplitHostPort(f.Listen); err != nil || port == "" {
+		fs.Add("fleet.listen", f.Listen, "not an address with a port", "write :9477 for all addresses, or 192.0.2.1:9477")
+	}
+	for i, p := range f.PoPs {
+		if !popName.MatchString(p) {
+			fs.Add("fleet.pops", p, "not a name", `use letters, digits, ".", "_" and "-", at most 64`)
+		}
+		for _, q := range f.PoPs[:i] {
+			if p == q {
+				fs.Add("fleet.pops", p, "listed twice", "keep one")
+			}
+		}
+	}
+	absolute(fs, "fleet.cert", f.Cert, true)
+	absolute(fs, "fleet.key", f.Key, true)
+	absolute(fs, "fleet.ca", f.CA, true)
+	if f.Lateness < 100*time.Millisecond || f.Lateness > c.Window/2 {
+		fs.Add("fleet.lateness", FormatDuration(f.Lateness), "not from 100ms to half a window, "+FormatDuration(c.Window/2), "the default is a tenth of the window")
+	}
+	if f.SpoolBytes < 1<<20 {
+		fs.Add("fleet.spool_bytes", fmt.Sprint(f.SpoolBytes), "less than 1 MiB", "the default is 1073741824")
+	}
+	if f.Budget < 0 || f.Budget > 0 && f.Budget < 1000 {
+		fs.Add("fleet.budget", fmt.Sprint(f.Budget), "not 0 and below 1000", "0 is no limit")
+	}
+}
