@@ -1,0 +1,283 @@
+package link
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/congctl/congctl/internal/fleet/store/mtls"
+	"github.com/congctl/congctl/internal/fleet/store/mtls/mtlstest"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// controller takes what comes and says what it is told to.
+type controller struct {
+	mu     sync.Mutex
+	from   []mtls.Identity
+	frames []byte
+	report Report
+	say    error
+	orders chan Order
+}
+
+func (c *controller) Push(_ context.Context, from mtls.Identity, frames []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.from, c.frames = append(c.from, from), append(c.frames, frames...)
+	return c.say
+}
+
+func (c *controller) Follow(ctx context.Context, _ mtls.Identity, h Have, send func(Order) error) error {
+	if h.Hash == "panic" {
+		panic("secret")
+	}
+	for {
+		select {
+		case o := <-c.orders:
+			if err := send(o); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (c *controller) Report(_ context.Context, from mtls.Identity, r Report) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.from, c.report = append(c.from, from), r
+	return c.say
+}
+
+func (c *controller) pushed() (int, []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.from), bytes.Clone(c.frames)
+}
+
+var (
+	host = mtls.Identity{Role: mtls.Agent, PoP: "chi", Name: "edge-1"}
+	self = mtls.Identity{Role: mtls.Controller, Name: "main"}
+)
+
+const patience = 10 * time.Second
+
+func serve(t *testing.T, a *mtlstest.Authority, c *controller, as mtls.Files) string {
+	t.Helper()
+	own := open(t, as)
+	mux := http.NewServeMux()
+	mux.Handle(NewHandler(c))
+	s := httptest.NewUnstartedServer(Authenticated(mux))
+	s.TLS, s.EnableHTTP2 = own.Server(), true
+	s.Config.ErrorLog = quiet
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	t.Cleanup(s.CloseClientConnections)
+	return s.URL
+}
+
+func open(t *testing.T, f mtls.Files) *mtls.Credentials {
+	t.Helper()
+	c, err := mtls.Open(f, func(err error) { t.Log(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func client(t *testing.T, url string, f mtls.Files) *Client {
+	t.Helper()
+	return NewClient(url, open(t, f).Dial, patience)
+}
+
+// TestLink sends each message once over real TLS.
+func TestLink(t *testing.T) {
+	a, c := mtlstest.New(t), &controller{orders: make(chan Order, 1)}
+	agent := client(t, serve(t, a, c, a.Issue(self)), a.Issue(host))
+	batch := bytes.Repeat([]byte("batch "), 50)
+	if err := agent.Send(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	if n, got := c.pushed(); n != 1 || c.from[0] != host || !bytes.Equal(got, append([]byte{300&0x7f | 0x80, 300 >> 7}, batch...)) {
+		t.Errorf("pushed %q by %v", got, c.from)
+	}
+	r := Report{Boot: record.BootID{1, 2}, Plan: 7, Hash: "h", InForce: 3, Refusal: "no", Stopped: true}
+	if err := agent.Report(t.Context(), r); err != nil || c.report != r {
+		t.Errorf("reported %+v, %v", c.report, err)
+	}
+	want := Order{Stopped: true, Evict: true, Plan: []byte("plan")}
+	c.orders <- want
+	ctx, stop := context.WithCancel(t.Context())
+	err := agent.Follow(ctx, Have{}, func(o Order) {
+		if o.Stopped != want.Stopped || o.Evict != want.Evict || !bytes.Equal(o.Plan, want.Plan) {
+			t.Errorf("order %+v", o)
+		}
+		stop()
+	})
+	if err == nil {
+		t.Error("a stream that was ended has no error")
+	}
+}
+
+// TestRefusals: what may be sent again and what may not.
+func TestRefusals(t *testing.T) {
+	a, c := mtlstest.New(t), &controller{}
+	agent := client(t, serve(t, a, c, a.Issue(self)), a.Issue(host))
+	for _, say := range []error{ErrRefused, errors.New("disk full")} {
+		c.say = say
+		err := agent.Send(t.Context(), []byte("x"))
+		if err == nil || errors.Is(err, ErrRefused) != errors.Is(say, ErrRefused) || !strings.Contains(err.Error(), say.Error()) {
+			t.Errorf("%v came as %v", say, err)
+		}
+	}
+	c.say = nil
+	if err := agent.Send(t.Context(), make([]byte, maxPush+1)); !errors.Is(err, ErrRefused) {
+		t.Errorf("a batch beyond the limit, of zeros that compress to nothing: %v", err)
+	}
+	if err := agent.Follow(t.Context(), Have{Hash: "panic"}, func(Order) {}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a fault of the controller: %v", err)
+	}
+	if err := agent.Send(t.Context(), []byte("x")); err != nil {
+		t.Errorf("after the fault: %v", err)
+	}
+}
+
+// TestStrangers: each is refused before anything of it is read.
+func TestStrangers(t *testing.T) {
+	a, foreign, c := mtlstest.New(t), mtlstest.New(t), &controller{}
+	at := serve(t, a, c, a.Issue(self))
+	mine := a.Issue(host)
+	expired := func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }
+	early := func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) }
+	serverOnly := func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }
+	second := func(c *x509.Certificate) {
+		c.URIs = append(c.URIs, mtls.Identity{Role: mtls.Operator, Name: "eve"}.URI())
+	}
+	none := func(c *x509.Certificate) { c.URIs = nil }
+	uri := func(s string) *url.URL { u, _ := url.Parse(s); return u }
+	for name, f := range map[string]mtls.Files{
+		"another authority":          {Cert: foreign.Issue(host).Cert, CA: mine.CA},
+		"expired":                    a.Issue(host, expired),
+		"not yet valid":              a.Issue(host, early),
+		"a certificate for servers":  a.Issue(host, serverOnly),
+		"an operator":                a.Issue(mtls.Identity{Role: mtls.Operator, Name: "ann"}),
+		"a viewer":                   a.Issue(mtls.Identity{Role: mtls.Viewer, Name: "bob"}),
+		"a controller":               a.Issue(self),
+		"two identities":             a.Issue(host, second),
+		"no identity":                a.Issue(host, none),
+		"an unknown role":            a.IssueURI(uri("congctl://root/chi/edge-1")),
+		"a path for a PoP":           a.IssueURI(uri("congctl://agent/..%2F..%2Fetc/edge-1")),
+		"a PoP that is a folder":     a.IssueURI(uri("congctl://agent/../edge-1")),
+		"a name with a line break":   a.IssueURI(uri("congctl://agent/chi/edge%0A1")),
+		"no host":                    a.IssueURI(uri("congctl://agent/chi")),
+		"a host too long":            a.IssueURI(uri("congctl://agent/chi/" + strings.Repeat("x", 64))),
+		"the name of another scheme": a.IssueURI(uri("spiffe://agent/chi/edge-1")),
+	} {
+		if f.Key == "" {
+			other := foreign.Issue(host)
+			f = mtls.Files{Cert: other.Cert, Key: other.Key, CA: mine.CA}
+		}
+		if err := client(t, at, f).Send(t.Context(), []byte("x")); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	plain := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	if res, err := plain.Post(at+"/congctl.v1.Fleet/Push", "application/json", strings.NewReader("{}")); err == nil {
+		res.Body.Close()
+		t.Errorf("no certificate: %s", res.Status)
+	}
+	if n, _ := c.pushed(); n != 0 {
+		t.Errorf("%d requests of strangers reached the controller: %v", n, c.from)
+	}
+}
+
+// TestFalseControllers: an agent sends nothing to what is no controller of its fleet.
+func TestFalseControllers(t *testing.T) {
+	a, foreign := mtlstest.New(t), mtlstest.New(t)
+	elsewhere := func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"elsewhere.example"} }
+	for name, f := range map[string]mtls.Files{
+		"another authority": foreign.Issue(self), "an agent": a.Issue(host), "another name": a.Issue(self, elsewhere),
+	} {
+		c := &controller{}
+		f.CA = a.Issue(host).CA // it lets our agents in
+		if err := client(t, serve(t, a, c, f), a.Issue(host)).Send(t.Context(), []byte("x")); err == nil || c.frames != nil {
+			t.Errorf("%s: sent: %v", name, err)
+		}
+	}
+}
+
+// TestRenewal: a certificate that is renewed on disk is used without a restart, and a broken file
+// leaves the one before it in use.
+func TestRenewal(t *testing.T) {
+	a, c := mtlstest.New(t), &controller{}
+	f, next := a.Issue(self), a.Issue(mtls.Identity{Role: mtls.Controller, Name: "renewed"})
+	own := open(t, f)
+	replace := func(cert, key []byte) {
+		t.Helper()
+		for path, b := range map[string][]byte{f.Cert: cert, f.Key: key} {
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			later := time.Now().Add(time.Minute)
+			if err := os.Chtimes(path, later, later); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	read := func(path string) []byte { b, _ := os.ReadFile(path); return b }
+	replace([]byte("broken"), []byte("broken"))
+	if id, err := own.Self(); err != nil || id != self {
+		t.Errorf("with broken files: %v, %v", id, err)
+	}
+	replace(read(next.Cert), read(next.Key))
+	if id, err := own.Self(); err != nil || id.Name != "renewed" {
+		t.Errorf("renewed: %v, %v", id, err)
+	}
+	if err := client(t, serve(t, a, c, f), a.Issue(host)).Send(t.Context(), []byte("x")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBomb: a message that grows beyond the limit when it is decompressed costs no more than the limit.
+func TestBomb(t *testing.T) {
+	a, c := mtlstest.New(t), &controller{}
+	at, own := serve(t, a, c, a.Issue(self)), open(t, a.Issue(host))
+	var small bytes.Buffer
+	w, _ := zstd.NewWriter(&small)
+	for range 1024 {
+		_, _ = w.Write(make([]byte, 1<<20)) // 1 GiB of zeros
+	}
+	_ = w.Close()
+	h := &http.Client{Transport: &http.Transport{DialTLSContext: own.Dial, ForceAttemptHTTP2: true}}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at+"/congctl.v1.Fleet/Push", &small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/proto")
+	req.Header.Set("Content-Encoding", zstdName)
+	res, err := h.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if n, _ := c.pushed(); res.StatusCode == http.StatusOK || n != 0 {
+		t.Errorf("%s, %d pushed", res.Status, n)
+	}
+}
+
+var quiet = log.New(io.Discard, "", 0) // the refusals that the tests provoke
