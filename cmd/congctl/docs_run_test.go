@@ -280,8 +280,8 @@ func (s *stage) withRunning(t *testing.T, on bool, fn func()) {
 	live := &controller.View{Controller: c, Agent: s.agent,
 		Base: control.Status{Version: "devel", PoP: "ams1", PID: 4100, StartedUnixS: docsStart.Unix(), Tier: "full",
 			TierReason: "sock_ops, marks, close records, and an iterator that gives stolen callbacks back"}}
-	control.HandleView(server, live)
-	control.HandleActions(server, live)
+	control.HandleView(server.Handler, live)
+	control.HandleActions(server.Handler, live)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(ctx) }()
 	s.running = true

@@ -29,8 +29,8 @@ func (u *up) serve(ctx context.Context) error {
 			Tier: u.probe.Tier.String(), TierReason: strings.Join(u.probe.Reasons, "; "),
 		},
 	}
-	control.HandleView(s, live)
-	control.HandleActions(s, live)
+	control.HandleView(s.Handler, live)
+	control.HandleActions(s.Handler, live)
 	u.beside(ctx, s.Serve)
 	return nil
 }

@@ -31,18 +31,14 @@ var (
 	unfreezeQuery = Query[None, None]{Name: "unfreeze", Acts: true}
 )
 
-// HandleActions makes s act through a, in the name of the peer.
-func HandleActions(s *Server, a Action) {
-	Handle(s, stopQuery, func(ctx context.Context, q stopRequest) (None, error) {
-		return None{}, a.Stop(ctx, q.Evict, requester(ctx))
+// HandleActions makes h act through a, in the name of its requester.
+func HandleActions(h *Handler, a Action) {
+	Handle(h, stopQuery, func(ctx context.Context, q stopRequest) (None, error) {
+		return None{}, a.Stop(ctx, q.Evict, h.requester(ctx))
 	})
-	Handle(s, resumeQuery, act(a.Resume))
-	Handle(s, freezeQuery, act(a.Freeze))
-	Handle(s, unfreezeQuery, act(a.Unfreeze))
-}
-
-func act(fn func(context.Context, string) error) func(context.Context, None) (None, error) {
-	return func(ctx context.Context, _ None) (None, error) { return None{}, fn(ctx, requester(ctx)) }
+	for q, fn := range map[Query[None, None]]func(context.Context, string) error{resumeQuery: a.Resume, freezeQuery: a.Freeze, unfreezeQuery: a.Unfreeze} {
+		Handle(h, q, func(ctx context.Context, _ None) (None, error) { return None{}, fn(ctx, h.requester(ctx)) })
+	}
 }
 
 // requester names the peer as the kernel knows it: a client cannot claim another name.

@@ -21,20 +21,29 @@ import (
 type Client struct {
 	// Timeout is how long the server may take to answer; 0: [DefaultTimeout].
 	Timeout time.Duration
-	path    string
+	path    string // of the socket, or the URL
+	base    string
+	remote  bool // another host's: its clock is not ours, so an action has no deadline there
 	http    *http.Client
 	server  atomic.Int32 // pid of the process that listens
 }
 
 // NewClient makes a client; it dials nothing before the first request.
 func NewClient(path string) *Client {
-	c := &Client{path: path}
+	c := &Client{path: path, base: "http://congctl"}
 	c.http = &http.Client{Transport: &http.Transport{
 		DialContext:           c.dial,
 		DisableKeepAlives:     true,          // a connection that the server has closed since must not fail an action
 		ExpectContinueTimeout: math.MaxInt64, // the body must not leave without the server's word: see deadline.go
 	}}
 	return c
+}
+
+// NewRemote makes a client of a handler at a URL of another host, over connections that dial makes.
+func NewRemote(url string, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Client {
+	return &Client{path: url, base: url, remote: true, http: &http.Client{Transport: &http.Transport{
+		DialTLSContext: dial, ForceAttemptHTTP2: true, DisableKeepAlives: true, ExpectContinueTimeout: math.MaxInt64,
+	}}}
 }
 
 func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -61,7 +70,7 @@ func (c *Client) call(ctx context.Context, name string, acts bool, in, out any) 
 	until, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	word := &consent{body: bytes.NewReader(body)}
-	req, err := http.NewRequestWithContext(until, http.MethodPost, "http://congctl"+pathHead+name, word)
+	req, err := http.NewRequestWithContext(until, http.MethodPost, c.base+pathHead+name, word)
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", name, err)
 	}
@@ -85,7 +94,7 @@ func (c *Client) limit(req *http.Request, word *consent, acts bool, cancel conte
 		late := time.AfterFunc(within, func() { cancel(fmt.Errorf("within %s", within)) })
 		return func() { late.Stop() }
 	}
-	bind(req, within)
+	bind(req, within, c.remote)
 	first := time.AfterFunc(within, func() {
 		if word.withdraw() {
 			cancel(fmt.Errorf("within %s", within))

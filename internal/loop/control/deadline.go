@@ -96,9 +96,13 @@ func bootNs() int64 {
 	return t.Nano()
 }
 
-// bind makes r an action that waits for the server's word and ends after within.
-func bind(r *http.Request, within time.Duration) {
+// bind makes r an action that waits for the server's word and ends after within. Another host's
+// server cannot know when that is: its clock began at its own boot.
+func bind(r *http.Request, within time.Duration, remote bool) {
 	r.Header.Set("Expect", "100-continue")
+	if remote {
+		return
+	}
 	r.Header.Set(actBy, strconv.FormatInt(bootNs()+int64(within), 10))
 }
 

@@ -39,7 +39,7 @@ func TestSleepingServer(t *testing.T) {
 	var acted atomic.Int32
 	path, wake := asleep(t, func(s *Server) {
 		handleEcho(s)
-		Handle(s, poke, func(context.Context, ask) (None, error) { acted.Add(1); return None{}, nil })
+		Handle(s.Handler, poke, func(context.Context, ask) (None, error) { acted.Add(1); return None{}, nil })
 	})
 	ctx, stop := context.WithTimeout(t.Context(), hung)
 	defer stop()
@@ -77,7 +77,7 @@ func TestSleepingServer(t *testing.T) {
 func TestSleepAfterTheBody(t *testing.T) {
 	hold := make(chan struct{})
 	path := start(t, Options{}, func(s *Server) {
-		Handle(s, poke, func(context.Context, ask) (None, error) { <-hold; return None{}, nil })
+		Handle(s.Handler, poke, func(context.Context, ask) (None, error) { <-hold; return None{}, nil })
 	})
 	defer close(hold)
 	c := NewClient(path)
@@ -95,7 +95,7 @@ func TestLateBody(t *testing.T) {
 	var log strings.Builder
 	var acted atomic.Int32
 	path := start(t, Options{Log: textLog(&log)}, func(s *Server) {
-		Handle(s, poke, func(context.Context, ask) (None, error) { acted.Add(1); return None{}, nil })
+		Handle(s.Handler, poke, func(context.Context, ask) (None, error) { acted.Add(1); return None{}, nil })
 	})
 	for _, c := range []struct {
 		by   string

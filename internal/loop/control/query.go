@@ -16,9 +16,9 @@ type None struct{}
 
 const pathHead = "/v1/"
 
-// Handle makes s answer q with fn. Call it before Serve.
-func Handle[Q, A any](s *Server, q Query[Q, A], fn func(context.Context, Q) (A, error)) {
-	s.route(q.Name, q.Acts, func(ctx context.Context, body []byte) (any, error) {
+// Handle makes h answer q with fn. Call it before the first request.
+func Handle[Q, A any](h *Handler, q Query[Q, A], fn func(context.Context, Q) (A, error)) {
+	h.route(q.Name, q.Acts, func(ctx context.Context, body []byte) (any, error) {
 		var in Q
 		if err := decode(body, &in); err != nil {
 			return nil, &Error{Text: "read request: " + err.Error(), Code: BadRequest}

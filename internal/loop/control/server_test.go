@@ -26,17 +26,17 @@ var (
 )
 
 func handleEcho(s *Server) {
-	Handle(s, echo, func(_ context.Context, q ask) (ask, error) { return q, nil })
+	Handle(s.Handler, echo, func(_ context.Context, q ask) (ask, error) { return q, nil })
 }
 
 func TestAsk(t *testing.T) {
 	path := start(t, Options{}, func(s *Server) {
 		handleEcho(s)
-		Handle(s, Query[ask, ask]{Name: "refuse"}, func(context.Context, ask) (ask, error) {
+		Handle(s.Handler, Query[ask, ask]{Name: "refuse"}, func(context.Context, ask) (ask, error) {
 			return ask{}, fmt.Errorf("look up prefix: %w", &Error{Text: "not tracked", Hint: "congctl prefixes", Code: NotFound})
 		})
-		Handle(s, Query[ask, ask]{Name: "break"}, func(context.Context, ask) (ask, error) { return ask{}, io.ErrUnexpectedEOF })
-		Handle(s, Query[ask, ask]{Name: "nan"}, func(context.Context, ask) (ask, error) { return ask{Value: math.NaN()}, nil })
+		Handle(s.Handler, Query[ask, ask]{Name: "break"}, func(context.Context, ask) (ask, error) { return ask{}, io.ErrUnexpectedEOF })
+		Handle(s.Handler, Query[ask, ask]{Name: "nan"}, func(context.Context, ask) (ask, error) { return ask{Value: math.NaN()}, nil })
 	})
 	c := NewClient(path)
 	if got, err := Ask(t.Context(), c, echo, ask{Text: "a \"b\"\n", Value: 0.1}); err != nil || got != (ask{"a \"b\"\n", 0.1}) {
@@ -78,7 +78,7 @@ func post(name, body string) string {
 func TestMalformedRequests(t *testing.T) {
 	path := start(t, Options{}, func(s *Server) {
 		handleEcho(s)
-		Handle(s, poke, func(context.Context, ask) (None, error) { return None{}, nil })
+		Handle(s.Handler, poke, func(context.Context, ask) (None, error) { return None{}, nil })
 	})
 	for _, c := range []struct{ name, request, want string }{
 		{"no HTTP", "hello\r\n\r\n", "400"},
@@ -123,7 +123,7 @@ func TestOnlyActionsThatDoNotEndWellAreLogged(t *testing.T) {
 	var log strings.Builder
 	path := start(t, Options{Log: textLog(&log)}, func(s *Server) {
 		handleEcho(s)
-		Handle(s, poke, func(ctx context.Context, q ask) (None, error) {
+		Handle(s.Handler, poke, func(ctx context.Context, q ask) (None, error) {
 			p, ok := PeerOf(ctx)
 			if !ok || int(p.PID) != os.Getpid() || int(p.UID) != os.Getuid() {
 				return None{}, fmt.Errorf("peer %+v", p)
@@ -158,7 +158,7 @@ func TestDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	Handle(s, echo, func(_ context.Context, q ask) (ask, error) {
+	Handle(s.Handler, echo, func(_ context.Context, q ask) (ask, error) {
 		stop()
 		<-ctx.Done()
 		return q, nil

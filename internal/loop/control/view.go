@@ -100,16 +100,16 @@ type planRequest struct {
 	Serial record.PlanID `json:"serial"`
 }
 
-// HandleView makes s answer from v.
-func HandleView(s *Server, v View) {
-	Handle(s, prefixesQuery, v.Prefixes)
-	Handle(s, explainQuery, func(ctx context.Context, q prefixRequest) (policy.Explanation, error) {
+// HandleView makes h answer from v.
+func HandleView(h *Handler, v View) {
+	Handle(h, prefixesQuery, v.Prefixes)
+	Handle(h, explainQuery, func(ctx context.Context, q prefixRequest) (policy.Explanation, error) {
 		return v.Explain(ctx, q.Prefix)
 	})
-	Handle(s, roundsQuery, func(ctx context.Context, q countRequest) ([]journal.Round, error) { return v.Rounds(ctx, q.N) })
-	Handle(s, eventsQuery, v.Events)
-	Handle(s, planQuery, func(ctx context.Context, q planRequest) (PlanFile, error) { return v.Plan(ctx, q.Serial) })
-	Handle(s, statusQuery, plain(v.Status))
+	Handle(h, roundsQuery, func(ctx context.Context, q countRequest) ([]journal.Round, error) { return v.Rounds(ctx, q.N) })
+	Handle(h, eventsQuery, v.Events)
+	Handle(h, planQuery, func(ctx context.Context, q planRequest) (PlanFile, error) { return v.Plan(ctx, q.Serial) })
+	Handle(h, statusQuery, plain(v.Status))
 }
 
 // plain makes a handler of a method without a request.

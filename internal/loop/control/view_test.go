@@ -94,7 +94,7 @@ func (f *fake) Unfreeze(_ context.Context, by string) error { return f.act("unfr
 // TestViewOverTheSocket: what a view answers arrives as it was.
 func TestViewOverTheSocket(t *testing.T) {
 	f := &fake{}
-	path := start(t, Options{}, func(s *Server) { HandleView(s, f) })
+	path := start(t, Options{}, func(s *Server) { HandleView(s.Handler, f) })
 	ctx, near, far := t.Context(), View(f), View(NewClient(path))
 	for name, fn := range map[string]func(View) (any, error){
 		"prefixes": func(v View) (any, error) { return v.Prefixes(ctx, PrefixesRequest{Selected: true, Limit: 3}) },
@@ -138,7 +138,7 @@ func text(t *testing.T, v any) string {
 
 func TestActionsOverTheSocket(t *testing.T) {
 	f := &fake{}
-	path := start(t, Options{}, func(s *Server) { HandleActions(s, f) })
+	path := start(t, Options{}, func(s *Server) { HandleActions(s.Handler, f) })
 	var a Action = NewClient(path)
 	ctx := t.Context()
 	err := errors.Join(a.Stop(ctx, true, "ignored"), a.Stop(ctx, false, ""), a.Resume(ctx, ""), a.Freeze(ctx, ""), a.Unfreeze(ctx, ""))

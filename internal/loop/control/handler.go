@@ -1,0 +1,102 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+)
+
+// maxBody in bytes of a request; the largest is a prefix and a few numbers.
+const maxBody = 64 << 10
+
+// Handler answers queries; whose they are is its caller's matter.
+type Handler struct {
+	log       *slog.Logger
+	requester func(context.Context) string
+	routes    map[string]route
+}
+
+type route struct {
+	acts bool
+	fn   func(context.Context, []byte) (any, error)
+}
+
+// NewHandler makes a handler without queries. requester names who asks, for the log and the
+// events of actions.
+func NewHandler(log *slog.Logger, requester func(context.Context) string) *Handler {
+	return &Handler{log: log, requester: requester, routes: map[string]route{}}
+}
+
+func (h *Handler) route(name string, acts bool, fn func(context.Context, []byte) (any, error)) {
+	if _, twice := h.routes[name]; twice {
+		panic("control: two handlers for " + name)
+	}
+	h.routes[name] = route{acts, fn}
+}
+
+// Acts reports whether a path is that of an action.
+func (h *Handler) Acts(path string) bool { return h.routes[strings.TrimPrefix(path, pathHead)].acts }
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer, err := h.answer(w, r)
+	if err == nil {
+		err = write(w, http.StatusOK, answer)
+	}
+	if err != nil {
+		e := asError(err)
+		_ = write(w, statuses[e.Code], e) // only text: it always encodes
+	}
+}
+
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (any, error) {
+	name, ok := strings.CutPrefix(r.URL.Path, pathHead)
+	rt, known := h.routes[name]
+	if !ok || !known {
+		// A client that is still sending would see a closed connection and no answer. One that
+		// waits for the server's word sends nothing.
+		if r.Header.Get("Expect") == "" {
+			_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxBody))
+		}
+		return nil, &Error{Text: "no such query: " + r.URL.Path, Hint: "congctl and the running process may be of different versions", Code: NotFound}
+	}
+	if r.Method != http.MethodPost && (rt.acts || r.Method != http.MethodGet) {
+		return nil, &Error{Text: "method " + r.Method + " on " + r.URL.Path, Hint: "use POST", Code: BadMethod}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return nil, &Error{Text: fmt.Sprintf("request larger than %d bytes", maxBody), Code: TooLarge}
+	} else if err != nil {
+		err = &Error{Text: "read request: " + err.Error(), Code: BadRequest} // a client that has gone, for one
+	} else if rt.acts {
+		err = tooLate(r.Header)
+	}
+	var answer any
+	if err == nil {
+		answer, err = rt.fn(r.Context(), body)
+	}
+	// What was done is an event and logged as such.
+	if rt.acts && err != nil {
+		h.log.ErrorContext(r.Context(), name+", asked by "+h.requester(r.Context()), "err", err)
+	}
+	return answer, err
+}
+
+// write encodes all of v before it sends the first byte, so that a value that JSON does
+// not have is an error and not half a response.
+func write(w http.ResponseWriter, status int, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n')) // the peer may have left
+	return nil
+}
