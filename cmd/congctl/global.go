@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/congctl/congctl/internal/loop/config"
@@ -23,6 +26,8 @@ type global struct {
 	output     string
 	timeout    time.Duration // for a running congctl to answer
 	cgroup     string        // of the flag of up; "" leaves the configuration's
+	controller string        // of a fleet, its URL; "" is the configuration's
+	pop        string        // of a fleet that verbs ask its controller about; "" is this host's own loop
 	found      bool          // the default file was there: it may not go while a process runs by it
 }
 
@@ -79,14 +84,25 @@ func withHost(c config.Config) (config.Config, error) {
 
 // valid refuses what no verb can use, before one asks anything.
 func (g *global) valid() error {
-	if g.timeout <= 0 {
+	switch u, err := url.Parse(g.controller); {
+	case g.timeout <= 0:
 		return usage(fmt.Errorf("--timeout %s: use a time above zero, such as %s", g.timeout, control.DefaultTimeout))
+	case g.controller != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.Path != ""):
+		return usage(fmt.Errorf("--controller %q: use the URL of a controller, as https://controller.example.net:9477", g.controller))
+	case g.controller != "" && g.pop == "":
+		return usage(errors.New("--controller needs --pop: name the PoP to ask about"))
+	case strings.Contains(g.pop, "/"):
+		return usage(fmt.Errorf("--pop %q: use the name of a PoP", g.pop))
 	}
 	return g.checkOutput()
 }
 
+// client asks this host's congctl, or with --pop a fleet's controller.
 func (g *global) client(cfg config.Config) *control.Client {
 	c := control.NewClient(cfg.Socket)
+	if g.pop != "" {
+		c = control.NewRemote(cmp.Or(g.controller, cfg.Fleet.Controller)+popPath(g.pop), dialLate(cfg.Fleet))
+	}
 	c.Timeout = g.timeout
 	return c
 }

@@ -1,1 +1,262 @@
 package pop
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/congctl/congctl/internal/fleet/rollout"
+	"github.com/congctl/congctl/internal/loop/plan"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// This file is the PoP as loop/controller's host: what it puts in force goes out to many.
+
+// Plans is where the controller keeps what it signed.
+type Plans interface {
+	// Signed returns the text of a plan.
+	Signed(ctx context.Context, serial record.PlanID) ([]byte, error)
+	// Rewrite signs the content of an earlier plan anew, serial 0 for a plan without entries, and
+	// puts it in force. It also freezes: the next round would select again what failed.
+	Rewrite(ctx context.Context, serial record.PlanID, by string) error
+	// Remember keeps a value over a restart.
+	Remember(ctx context.Context, key string, value []byte) error
+}
+
+// Order is what one host must do now; a later one replaces all of it.
+type Order struct {
+	Stopped, Evict bool
+	Plan           []byte // signed text; nil: keep what is in force
+}
+
+// stream is one host's connection.
+type stream struct {
+	gone  chan struct{} // closed when a later stream of the host takes over
+	wake  chan struct{}
+	order Order
+}
+
+// errReplaced ends a stream: two agents with one certificate would take turns, so it is told.
+var errReplaced = errors.New("another agent with this host's name has connected")
+
+// Follow is a host's stream of orders, until ctx ends, send fails or the host connects anew.
+func (p *PoP) Follow(ctx context.Context, c rollout.Connect, send func(Order) error) error {
+	s := &stream{gone: make(chan struct{}), wake: make(chan struct{}, 1)}
+	p.mu.Lock()
+	if was := p.streams[c.Host]; was != nil {
+		close(was.gone)
+	}
+	p.streams[c.Host] = s
+	s.order.Stopped = p.roll.State.Killed
+	s.signal() // what holds, before anything that changes
+	p.step(ctx, c)
+	p.mu.Unlock()
+	defer p.left(context.WithoutCancel(ctx), c.Host, s)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.gone:
+			return errReplaced
+		case <-s.wake:
+		}
+		p.mu.Lock()
+		o := s.order
+		s.order.Plan, s.order.Evict = nil, false
+		p.mu.Unlock()
+		if err := send(o); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *stream) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (p *PoP) left(ctx context.Context, host string, s *stream) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.streams[host] == s {
+		delete(p.streams, host)
+		p.step(ctx, rollout.Disconnect{Host: host})
+	}
+}
+
+// Report is what became of a host's order.
+type Report struct {
+	Plan    record.PlanID
+	Hash    string
+	InForce int // prefixes read back from the kernel
+	Refusal string
+	Stopped bool
+	Evicted uint64
+}
+
+// Report takes it.
+func (p *PoP) Report(ctx context.Context, host string, r Report) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.evicted += r.Evicted
+	p.step(ctx, rollout.Stopped{Host: host, On: r.Stopped})
+	switch {
+	case r.Refusal != "":
+		p.step(ctx, rollout.Refusal{Host: host, Serial: r.Plan, Why: r.Refusal})
+	case r.Plan != 0:
+		p.step(ctx, rollout.Ack{Host: host, Serial: r.Plan, Hash: r.Hash, Prefixes: r.InForce})
+	}
+}
+
+// SetPlan begins to bring a plan to the hosts. The plan is the controller's own, so it is not
+// verified again.
+func (p *PoP) SetPlan(signed []byte) error {
+	next, _, err := plan.Parse(signed)
+	if err != nil {
+		return fmt.Errorf("take plan: %w", err)
+	}
+	content := *next
+	content.Serial, content.Created, content.Expires = 1, 1, 2
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.plan = next
+	return p.step(context.Background(), rollout.Offer{Plan: rollout.Plan{
+		Serial: next.Serial, Hash: next.Hash(), Content: content.Hash(), Prefixes: len(next.Entries), Expires: next.Expires,
+	}})
+}
+
+// Kill sets or clears the kill switch of every host, also of those that come back later.
+func (p *PoP) Kill(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.streams {
+		s.order.Stopped = on // before anything that may wait
+		s.signal()
+	}
+	_ = p.step(context.Background(), rollout.Kill{On: on})
+}
+
+// evictWait bounds how long the hosts' answers are counted: an agent takes up to 10 s.
+const evictWait = 12 * time.Second
+
+// Evict has every connected host move its treated connections back, and returns how many did
+// until all have answered or evictWait is over.
+func (p *PoP) Evict(ctx context.Context) (uint64, error) {
+	p.mu.Lock()
+	before := p.evicted
+	for _, s := range p.streams {
+		s.order.Stopped, s.order.Evict = true, true
+		s.signal()
+	}
+	hosts := len(p.streams)
+	p.mu.Unlock()
+	if hosts > 0 {
+		select {
+		case <-ctx.Done():
+		case <-time.After(evictWait):
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.evicted - before, nil
+}
+
+const settingRollout = "rollout"
+
+// step takes an event and carries out what follows; the caller holds mu. The error is the answer to
+// whoever caused the event.
+func (p *PoP) step(ctx context.Context, e rollout.Event) (err error) {
+	was := p.roll.State.Stage
+	orders := p.roll.Step(p.now().UnixNano(), e)
+	// Hosts say again what they have when they connect: only what the stages know must be kept.
+	if _, moved := e.(rollout.Offer); moved || was != p.roll.State.Stage || p.kept != p.roll.State.Killed {
+		p.kept = p.roll.State.Killed
+		b, merr := json.Marshal(p.roll.State)
+		if err := errors.Join(merr, p.plans.Remember(ctx, settingRollout, b)); err != nil {
+			p.log.Error("the roll-out is not in the store: a restart begins it again", "err", err)
+		}
+	}
+	for _, o := range orders {
+		err = errors.Join(err, p.obey(ctx, o))
+	}
+	return err
+}
+
+func (p *PoP) obey(ctx context.Context, o rollout.Order) error {
+	s := p.streams[o.Host]
+	switch o.Do {
+	case rollout.OrderTell:
+		_ = p.round.Tell(ctx, o.Kind, o.Text) // the log has it at least
+	case rollout.OrderRefuse:
+		return errors.New(o.Text)
+	case rollout.OrderWrite:
+		p.later(func() { p.rewrite(context.WithoutCancel(ctx), o) })
+	case rollout.OrderDrop:
+		if s != nil {
+			close(s.gone)
+			delete(p.streams, o.Host)
+		}
+	case rollout.OrderStop:
+		if s != nil {
+			s.order.Stopped = o.On
+			s.signal()
+		}
+	case rollout.OrderSend:
+		text, err := p.plans.Signed(ctx, o.Serial)
+		if err != nil {
+			p.log.Error(fmt.Sprintf("plan %d cannot be sent to %s", o.Serial, o.Host), "err", err)
+		} else if s != nil {
+			s.order.Plan = text
+			s.signal()
+		}
+	}
+	return nil
+}
+
+// later runs fn on the PoP's own goroutine: what calls the controller must not hold mu.
+func (p *PoP) later(fn func()) {
+	p.todo = append(p.todo, fn)
+	p.Came()
+}
+
+func (p *PoP) rewrite(ctx context.Context, o rollout.Order) {
+	if err := p.plans.Rewrite(ctx, o.Serial, o.By); err != nil {
+		p.log.Error(fmt.Sprintf("the content of plan %d is not written anew: hosts stay as they are", o.Serial), "err", err)
+	}
+}
+
+// Hosts returns the state of the roll-out, whose maps are the caller's.
+func (p *PoP) Hosts() rollout.State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b, err := json.Marshal(p.roll.State)
+	var s rollout.State
+	if err = errors.Join(err, json.Unmarshal(b, &s)); err != nil {
+		p.log.Error("copy roll-out", "err", err)
+	}
+	return s
+}
+
+// missing lists the hosts that are there and have not sent all of a window.
+func (p *PoP) missing(ends []End) (names []string) {
+	sent := map[string]bool{}
+	for _, e := range ends {
+		sent[e.Host] = true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name := range p.streams {
+		if !sent[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// BootText writes a boot id as a roll-out has it.
+func BootText(id record.BootID) string { return hex.EncodeToString(id[:]) }

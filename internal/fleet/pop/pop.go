@@ -10,6 +10,7 @@ package pop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/congctl/congctl/internal/fleet/rollout"
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/loop/window"
@@ -54,6 +56,7 @@ type Inbox interface {
 // Options of a PoP.
 type Options struct {
 	Name     string
+	Key      []byte // a secret, by which canaries are drawn
 	Window   time.Duration
 	Lateness time.Duration // how long after a window's end hosts may send it
 	Rows     window.Config // without ArmAt
@@ -64,21 +67,43 @@ type PoP struct {
 	opt   Options
 	in    Inbox
 	round Rounds
+	plans Plans
 	log   *slog.Logger
 	now   func() time.Time
 
 	wake chan struct{} // something came
 
-	mu   sync.Mutex // guards all below
-	next int64      // window to close next, Unix seconds
-	plan *plan.Plan // the latest; its arms are those of the one before it
+	mu      sync.Mutex // guards all below
+	next    int64      // window to close next, Unix seconds
+	plan    *plan.Plan // the latest; its arms are those of the one before it
+	roll    *rollout.Rollout
+	kept    bool // the kill switch that the store has
+	streams map[string]*stream
+	evicted uint64
+	todo    []func()
 }
 
-// New makes a PoP whose store has the windows before next; next is 0 for an empty store.
-func New(o Options, in Inbox, r Rounds, next int64, log *slog.Logger, now func() time.Time) *PoP {
-	p := &PoP{opt: o, in: in, round: r, log: log, now: now, wake: make(chan struct{}, 1), next: next}
+// Past is what a store has of a PoP.
+type Past struct {
+	Next    int64  // end of the last window, Unix seconds; 0 for an empty store
+	Rollout []byte // what Remember kept of it
+}
+
+// New makes a PoP. It becomes the controller's host before Run.
+func New(o Options, in Inbox, r Rounds, plans Plans, was Past, log *slog.Logger, now func() time.Time) (*PoP, error) {
+	p := &PoP{opt: o, in: in, round: r, plans: plans, log: log, now: now, wake: make(chan struct{}, 1), next: was.Next, streams: map[string]*stream{}}
 	p.opt.Rows.ArmAt = p.armAt
-	return p
+	var state rollout.State
+	if len(was.Rollout) > 0 {
+		if err := json.Unmarshal(was.Rollout, &state); err != nil {
+			return nil, fmt.Errorf("read roll-out of %s: %w", o.Name, err)
+		}
+	}
+	p.roll = rollout.New(o.Name, o.Key, rollout.DefaultRules(), state)
+	p.kept = state.Killed
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p, p.step(context.Background(), rollout.Restart{})
 }
 
 // Came tells that something came for the PoP.
@@ -101,20 +126,43 @@ func (p *PoP) armAt(prefix record.Prefix, unix int64) (record.Arm, bool) {
 
 func (p *PoP) seconds() int64 { return int64(p.opt.Window / time.Second) }
 
-// Run closes windows until ctx ends. A window ends when all hosts that are there have sent it, or
-// when its lateness is over.
+// tickEvery is how often time passes for a roll-out.
+const tickEvery = time.Second
+
+// Run closes windows and rolls out until ctx ends. A window ends when all hosts that are there have
+// sent it, or when its lateness is over.
 func (p *PoP) Run(ctx context.Context) error {
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
 	for {
 		wait, err := p.closeDue(ctx)
 		if err != nil {
 			return err
 		}
+		due := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
+			due.Stop()
 			return nil
 		case <-p.wake:
-		case <-time.After(wait):
+		case <-due.C:
+		case <-tick.C:
+			p.mu.Lock()
+			_ = p.step(ctx, rollout.Tick{})
+			p.mu.Unlock()
 		}
+		due.Stop()
+		p.doLater()
+	}
+}
+
+func (p *PoP) doLater() {
+	p.mu.Lock()
+	todo := p.todo
+	p.todo = nil
+	p.mu.Unlock()
+	for _, fn := range todo {
+		fn()
 	}
 }
 

@@ -131,6 +131,8 @@ func (c *Client) explain(err error, until context.Context, acts, taken bool) err
 		return &NoAnswer{PID: int(c.server.Load()), Why: fmt.Sprintf("within %s", c.within()), Acts: true}
 	case errors.As(err, &said):
 		return said
+	case c.remote && context.Cause(until) == nil:
+		return &Error{Text: fmt.Sprintf("ask controller at %s: %v", c.path, err), Code: Unavailable}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("connect to %s: %w", c.path, ErrNotRunning)
 	case errors.Is(err, fs.ErrPermission):
