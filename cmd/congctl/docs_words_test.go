@@ -94,7 +94,7 @@ func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
 	root := os.DirFS(docsRoot)
-	for _, dir := range []string{"cmd", "internal", "tools"} {
+	for _, dir := range []string{"cmd", "internal", "proto", "tools"} {
 		err := fs.WalkDir(root, dir, func(name string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(name, "_test.go") {
 				return err

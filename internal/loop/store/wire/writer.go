@@ -1,13 +1,10 @@
 package wire
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -33,15 +30,13 @@ type Writer struct {
 	limits    Limits
 	addresses record.Addresses
 
-	next   message
-	conns  []byte // encoded elements of the open batch
-	count  int
+	open   Batch
 	frame  []byte
 	failed error
 }
 
 // Create makes the file (mode 0600) and refuses to touch an existing one (fs.ErrExist).
-// Rule a decides what is kept of remote addresses.
+// Rule a decides what is kept of remote addresses. Of head it leaves out what belongs to one batch: sequence and ends.
 func Create(path string, head Header, limits Limits, a record.Addresses) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -53,7 +48,7 @@ func Create(path string, head Header, limits Limits, a record.Addresses) (*Write
 	if limits.Bytes <= 0 {
 		limits.Bytes = defaultBytes
 	}
-	head.Sequence = 0
+	head.Sequence, head.Ends = 0, nil
 	return &Writer{file: f, head: head, limits: limits, addresses: a}, nil
 }
 
@@ -65,12 +60,10 @@ func (w *Writer) Add(c *record.Conn) error {
 	}
 	kept := *c
 	kept.Remote = w.addresses.Redact(c.Remote)
-	var err error
-	if w.conns, err = w.next.append(w.conns, &kept); err != nil {
-		return fmt.Errorf("encode record: %w", err)
+	if err := w.open.Add(&kept); err != nil {
+		return err
 	}
-	w.count++
-	if w.count < w.limits.Conns && len(w.conns) < w.limits.Bytes {
+	if n, size := w.open.Len(); n < w.limits.Conns && size < w.limits.Bytes {
 		return nil
 	}
 	return w.Flush()
@@ -79,20 +72,17 @@ func (w *Writer) Add(c *record.Conn) error {
 // Flush writes the open batch, if it holds anything, with one write. After an
 // error the file may end in a torn batch; every later call returns that error.
 func (w *Writer) Flush() error {
-	if w.failed != nil || w.count == 0 {
+	if n, _ := w.open.Len(); w.failed != nil || n == 0 {
 		return w.failed
 	}
 	w.head.Sequence++
-	head, err := proto.Marshal(w.head.batch())
-	if err == nil {
-		w.frame = binary.AppendUvarint(w.frame[:0], uint64(len(head)+len(w.conns)))
-		w.frame = append(append(w.frame, head...), w.conns...)
+	var err error
+	if w.frame, err = w.open.AppendFrame(w.frame[:0], &w.head); err == nil {
 		_, err = w.file.Write(w.frame)
 	}
 	if err != nil {
 		w.failed = fmt.Errorf("write batch %d: %w", w.head.Sequence, err)
 	}
-	w.conns, w.count = w.conns[:0], 0
 	return w.failed
 }
 

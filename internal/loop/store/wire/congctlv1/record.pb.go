@@ -2,7 +2,8 @@
 // what a records file holds, what a Kafka message carries.
 //
 // Rules of change: field and enum numbers are append-only. A field is never
-// renumbered, retyped or used for something else; a dropped one is reserved.
+// renumbered, retyped or used for something else; a dropped one is reserved. A
+// new one gets a line in proto/numbers/numbers.txt.
 // A zero value is not sent. Readers skip fields that they do not know.
 //
 // Names are the kernel's (include/uapi/linux/tcp.h, inet_diag.h), with the unit
@@ -278,6 +279,7 @@ type Batch struct {
 	Sequence       uint64                 `protobuf:"varint,4,opt,name=sequence,proto3" json:"sequence,omitempty"`                                  // 1, 2, 3 ... since the agent's start
 	CongctlVersion string                 `protobuf:"bytes,5,opt,name=congctl_version,json=congctlVersion,proto3" json:"congctl_version,omitempty"` // of the sender
 	Conns          []*Conn                `protobuf:"bytes,6,rep,name=conns,proto3" json:"conns,omitempty"`
+	WindowEnds     []*WindowEnd           `protobuf:"bytes,7,rep,name=window_ends,json=windowEnds,proto3" json:"window_ends,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -354,6 +356,82 @@ func (x *Batch) GetConns() []*Conn {
 	return nil
 }
 
+func (x *Batch) GetWindowEnds() []*WindowEnd {
+	if x != nil {
+		return x.WindowEnds
+	}
+	return nil
+}
+
+// WindowEnd says that the sender has sent all that it saw of a window: this batch and those before it hold it.
+type WindowEnd struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Start         int64                  `protobuf:"varint,1,opt,name=start,proto3" json:"start,omitempty"`                                  // of the window, Unix seconds
+	Unknown       string                 `protobuf:"bytes,2,opt,name=unknown,proto3" json:"unknown,omitempty"`                               // why the window cannot be trusted; "" if it can
+	Starved       string                 `protobuf:"bytes,3,opt,name=starved,proto3" json:"starved,omitempty"`                               // why no new treatment may begin; "" if it may
+	DefaultCongs  []string               `protobuf:"bytes,4,rep,name=default_congs,json=defaultCongs,proto3" json:"default_congs,omitempty"` // the default congestion control of each polled namespace
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WindowEnd) Reset() {
+	*x = WindowEnd{}
+	mi := &file_congctl_v1_record_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WindowEnd) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WindowEnd) ProtoMessage() {}
+
+func (x *WindowEnd) ProtoReflect() protoreflect.Message {
+	mi := &file_congctl_v1_record_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WindowEnd.ProtoReflect.Descriptor instead.
+func (*WindowEnd) Descriptor() ([]byte, []int) {
+	return file_congctl_v1_record_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *WindowEnd) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *WindowEnd) GetUnknown() string {
+	if x != nil {
+		return x.Unknown
+	}
+	return ""
+}
+
+func (x *WindowEnd) GetStarved() string {
+	if x != nil {
+		return x.Starved
+	}
+	return ""
+}
+
+func (x *WindowEnd) GetDefaultCongs() []string {
+	if x != nil {
+		return x.DefaultCongs
+	}
+	return nil
+}
+
 // Conn is one connection in one window. Key: (Batch.boot_id, netns, cookie, window).
 type Conn struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
@@ -411,7 +489,7 @@ type Conn struct {
 
 func (x *Conn) Reset() {
 	*x = Conn{}
-	mi := &file_congctl_v1_record_proto_msgTypes[1]
+	mi := &file_congctl_v1_record_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -423,7 +501,7 @@ func (x *Conn) String() string {
 func (*Conn) ProtoMessage() {}
 
 func (x *Conn) ProtoReflect() protoreflect.Message {
-	mi := &file_congctl_v1_record_proto_msgTypes[1]
+	mi := &file_congctl_v1_record_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -436,7 +514,7 @@ func (x *Conn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conn.ProtoReflect.Descriptor instead.
 func (*Conn) Descriptor() ([]byte, []int) {
-	return file_congctl_v1_record_proto_rawDescGZIP(), []int{1}
+	return file_congctl_v1_record_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Conn) GetNetns() uint64 {
@@ -849,7 +927,7 @@ type TcpInfo struct {
 
 func (x *TcpInfo) Reset() {
 	*x = TcpInfo{}
-	mi := &file_congctl_v1_record_proto_msgTypes[2]
+	mi := &file_congctl_v1_record_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -861,7 +939,7 @@ func (x *TcpInfo) String() string {
 func (*TcpInfo) ProtoMessage() {}
 
 func (x *TcpInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_congctl_v1_record_proto_msgTypes[2]
+	mi := &file_congctl_v1_record_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -874,7 +952,7 @@ func (x *TcpInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TcpInfo.ProtoReflect.Descriptor instead.
 func (*TcpInfo) Descriptor() ([]byte, []int) {
-	return file_congctl_v1_record_proto_rawDescGZIP(), []int{2}
+	return file_congctl_v1_record_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *TcpInfo) GetLenBytes() uint32 {
@@ -1387,7 +1465,7 @@ type BbrInfo struct {
 
 func (x *BbrInfo) Reset() {
 	*x = BbrInfo{}
-	mi := &file_congctl_v1_record_proto_msgTypes[3]
+	mi := &file_congctl_v1_record_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1399,7 +1477,7 @@ func (x *BbrInfo) String() string {
 func (*BbrInfo) ProtoMessage() {}
 
 func (x *BbrInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_congctl_v1_record_proto_msgTypes[3]
+	mi := &file_congctl_v1_record_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1412,7 +1490,7 @@ func (x *BbrInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BbrInfo.ProtoReflect.Descriptor instead.
 func (*BbrInfo) Descriptor() ([]byte, []int) {
-	return file_congctl_v1_record_proto_rawDescGZIP(), []int{3}
+	return file_congctl_v1_record_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *BbrInfo) GetBwBytesPerS() uint64 {
@@ -1448,14 +1526,21 @@ var File_congctl_v1_record_proto protoreflect.FileDescriptor
 const file_congctl_v1_record_proto_rawDesc = "" +
 	"\n" +
 	"\x17congctl/v1/record.proto\x12\n" +
-	"congctl.v1\"\xb3\x01\n" +
+	"congctl.v1\"\xeb\x01\n" +
 	"\x05Batch\x12\x17\n" +
 	"\aboot_id\x18\x01 \x01(\fR\x06bootId\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x10\n" +
 	"\x03pop\x18\x03 \x01(\tR\x03pop\x12\x1a\n" +
 	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12'\n" +
 	"\x0fcongctl_version\x18\x05 \x01(\tR\x0econgctlVersion\x12&\n" +
-	"\x05conns\x18\x06 \x03(\v2\x10.congctl.v1.ConnR\x05conns\"\x91\r\n" +
+	"\x05conns\x18\x06 \x03(\v2\x10.congctl.v1.ConnR\x05conns\x126\n" +
+	"\vwindow_ends\x18\a \x03(\v2\x15.congctl.v1.WindowEndR\n" +
+	"windowEnds\"z\n" +
+	"\tWindowEnd\x12\x14\n" +
+	"\x05start\x18\x01 \x01(\x03R\x05start\x12\x18\n" +
+	"\aunknown\x18\x02 \x01(\tR\aunknown\x12\x18\n" +
+	"\astarved\x18\x03 \x01(\tR\astarved\x12#\n" +
+	"\rdefault_congs\x18\x04 \x03(\tR\fdefaultCongs\"\x91\r\n" +
 	"\x04Conn\x12\x14\n" +
 	"\x05netns\x18\x01 \x01(\x04R\x05netns\x12\x16\n" +
 	"\x06cookie\x18\x02 \x01(\x04R\x06cookie\x12\x16\n" +
@@ -1648,30 +1733,32 @@ func file_congctl_v1_record_proto_rawDescGZIP() []byte {
 }
 
 var file_congctl_v1_record_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_congctl_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_congctl_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_congctl_v1_record_proto_goTypes = []any{
-	(Arm)(0),        // 0: congctl.v1.Arm
-	(Applied)(0),    // 1: congctl.v1.Applied
-	(End)(0),        // 2: congctl.v1.End
-	(RateSource)(0), // 3: congctl.v1.RateSource
-	(*Batch)(nil),   // 4: congctl.v1.Batch
-	(*Conn)(nil),    // 5: congctl.v1.Conn
-	(*TcpInfo)(nil), // 6: congctl.v1.TcpInfo
-	(*BbrInfo)(nil), // 7: congctl.v1.BbrInfo
+	(Arm)(0),          // 0: congctl.v1.Arm
+	(Applied)(0),      // 1: congctl.v1.Applied
+	(End)(0),          // 2: congctl.v1.End
+	(RateSource)(0),   // 3: congctl.v1.RateSource
+	(*Batch)(nil),     // 4: congctl.v1.Batch
+	(*WindowEnd)(nil), // 5: congctl.v1.WindowEnd
+	(*Conn)(nil),      // 6: congctl.v1.Conn
+	(*TcpInfo)(nil),   // 7: congctl.v1.TcpInfo
+	(*BbrInfo)(nil),   // 8: congctl.v1.BbrInfo
 }
 var file_congctl_v1_record_proto_depIdxs = []int32{
-	5, // 0: congctl.v1.Batch.conns:type_name -> congctl.v1.Conn
-	2, // 1: congctl.v1.Conn.end:type_name -> congctl.v1.End
-	6, // 2: congctl.v1.Conn.info:type_name -> congctl.v1.TcpInfo
-	7, // 3: congctl.v1.Conn.bbr:type_name -> congctl.v1.BbrInfo
-	3, // 4: congctl.v1.Conn.rate_source:type_name -> congctl.v1.RateSource
-	0, // 5: congctl.v1.Conn.assigned:type_name -> congctl.v1.Arm
-	1, // 6: congctl.v1.Conn.applied:type_name -> congctl.v1.Applied
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	6, // 0: congctl.v1.Batch.conns:type_name -> congctl.v1.Conn
+	5, // 1: congctl.v1.Batch.window_ends:type_name -> congctl.v1.WindowEnd
+	2, // 2: congctl.v1.Conn.end:type_name -> congctl.v1.End
+	7, // 3: congctl.v1.Conn.info:type_name -> congctl.v1.TcpInfo
+	8, // 4: congctl.v1.Conn.bbr:type_name -> congctl.v1.BbrInfo
+	3, // 5: congctl.v1.Conn.rate_source:type_name -> congctl.v1.RateSource
+	0, // 6: congctl.v1.Conn.assigned:type_name -> congctl.v1.Arm
+	1, // 7: congctl.v1.Conn.applied:type_name -> congctl.v1.Applied
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_congctl_v1_record_proto_init() }
@@ -1685,7 +1772,7 @@ func file_congctl_v1_record_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_congctl_v1_record_proto_rawDesc), len(file_congctl_v1_record_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
