@@ -26,10 +26,19 @@ type Report struct {
 // full) ends the file without an error and is in the report; a damage before it
 // is [ErrDamaged], with the offset of its batch. Errors of row end the reading.
 func Read(r io.Reader, row func(*Header, *record.Conn) error) (Report, error) {
+	conns := 0
+	counting := func(h *Header, c *record.Conn) error { conns++; return row(h, c) }
+	rep, err := Frames(r, func(batch []byte) error { return DecodeBatch(batch, counting) })
+	rep.Conns = conns
+	return rep, err
+}
+
+// Frames calls each for every batch of a records file, not decoded, with the rules of Read. The
+// bytes are used again for the next one; the report counts no records.
+func Frames(r io.Reader, each func(batch []byte) error) (Report, error) {
 	in := &counted{r: bufio.NewReaderSize(r, 64<<10)}
 	var rep Report
 	var batch []byte
-	counting := func(h *Header, c *record.Conn) error { rep.Conns++; return row(h, c) }
 	for {
 		start := in.n
 		b, err := readBatch(in, batch)
@@ -43,7 +52,7 @@ func Read(r io.Reader, row func(*Header, *record.Conn) error) (Report, error) {
 			return rep, fmt.Errorf("read batch at byte %d: %w", start, err)
 		}
 		batch = b
-		if err := DecodeBatch(batch, counting); err != nil {
+		if err := each(batch); err != nil {
 			return rep, fmt.Errorf("read batch at byte %d: %w", start, err)
 		}
 		rep.Batches++
