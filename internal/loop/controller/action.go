@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Stop is the kill switch: no new treatment from the next callback on until Resume. It
@@ -68,6 +69,35 @@ func (c *Controller) setFrozen(ctx context.Context, f Flag, by string) error {
 	}
 	c.frozen = f.on
 	return nil
+}
+
+// Rewrite signs the content of an earlier plan anew, for serial 0 a plan without entries, and puts
+// it in force: a host refuses a serial older than what it has. It freezes as well, since the next
+// round would select again what has just failed.
+func (c *Controller) Rewrite(ctx context.Context, serial record.PlanID, by string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	next := c.draft(now.Unix())
+	if serial != 0 {
+		f, ok, err := c.store.Plan(ctx, serial)
+		if err != nil || !ok {
+			return errors.Join(fmt.Errorf("rewrite plan %d: it is not in the store", serial), err)
+		}
+		was, err := c.open(f)
+		if err != nil {
+			return err
+		}
+		next.Entries = was.Entries
+	}
+	commit := Frozen.By(by, now)
+	signed := next.Sign(c.key)
+	commit.Plan = &journal.PlanFile{Serial: next.Serial, Created: next.Created, Hash: next.Hash(), Text: signed}
+	if err := c.commit(ctx, commit); err != nil {
+		return fmt.Errorf("rewrite plan %d: %w", serial, err)
+	}
+	c.frozen, c.serial = true, next.Serial
+	return c.force(ctx, next, signed)
 }
 
 // Flag is what an operator sets, with the event that names the operator.

@@ -154,16 +154,15 @@ func (c *Controller) brake(round *journal.Commit) {
 	round.Settings = map[string][]byte{journal.SettingKilled: []byte("1")}
 }
 
-// nextPlan returns the plan that follows from a decision, or nil if the present plan
-// says the same and has half its life left.
-func (c *Controller) nextPlan(d policy.Decision, now int64) *plan.Plan {
+// draft returns a plan without entries.
+func (c *Controller) draft(now int64) *plan.Plan {
 	t := c.opt.Rules.Trial
 	next := &plan.Plan{
 		PoP: c.opt.PoP, Serial: c.serial + 1, Created: now, Expires: now + planLife*c.opt.Rules.WindowSeconds,
 		Treatment: c.opt.Treatment, MinBytes: c.opt.MinBytes,
 		BlockSeconds: t.BlockSeconds, WashoutSeconds: t.WashoutSeconds,
 		Experiment: plan.ExperimentOff, GroupTrial: plan.DefaultGroupTrial, GroupPromoted: t.GroupPromoted,
-		Salt: c.salt, CapRule: plan.CapRuleNone, Entries: entries(d, c.opt.Treatment, c.plan),
+		Salt: c.salt, CapRule: plan.CapRuleNone,
 	}
 	if t.On {
 		next.Experiment, next.GroupTrial, next.GroupSettled = plan.ExperimentOn, t.GroupTrial, t.GroupSettled
@@ -172,6 +171,14 @@ func (c *Controller) nextPlan(d policy.Decision, now int64) *plan.Plan {
 	if c.opt.Rules.Cap {
 		next.CapRule = plan.CapRuleLate
 	}
+	return next
+}
+
+// nextPlan returns the plan that follows from a decision, or nil if the present plan
+// says the same and has half its life left.
+func (c *Controller) nextPlan(d policy.Decision, now int64) *plan.Plan {
+	next := c.draft(now)
+	next.Entries = entries(d, c.opt.Treatment, c.plan)
 	if c.plan != nil && c.frozen && d.Brake == "" {
 		next.Entries = c.plan.Entries // held as it is, but renewed so that it does not expire
 	}
