@@ -121,12 +121,19 @@ step_root() {
 	elif [ -z "$(root_packages)" ]; then
 		skip "root tests" "none in the tree"
 	else
-		local nginx
+		local nginx haproxy
 		if ! command -v nginx >/dev/null 2>&1; then
 			if nginx=$(tools/nginx.sh "$PWD/.cache/nginx"); then
 				PATH=$PATH:$nginx
 			else
 				skip "goodput of nginx" "nginx is missing (above)"
+			fi
+		fi
+		if ! command -v haproxy >/dev/null 2>&1; then
+			if haproxy=$(tools/haproxy.sh "$PWD/.cache/haproxy"); then
+				PATH=$PATH:$haproxy
+			else
+				skip "a plan's map in haproxy" "haproxy is missing (above)"
 			fi
 		fi
 		step "root tests" test_root

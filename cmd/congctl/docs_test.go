@@ -43,7 +43,7 @@ var answers = map[string][]reflect.Type{
 	"effect":       {reflect.TypeFor[effects.View]()},
 	"rounds":       {reflect.TypeFor[journal.Round]()},
 	"events":       {reflect.TypeFor[journal.Event]()},
-	"plan":         {reflect.TypeFor[control.PlanFile](), reflect.TypeFor[plan.Diff]()},
+	"plan":         {reflect.TypeFor[control.PlanFile](), reflect.TypeFor[plan.Diff](), reflect.TypeFor[plan.Export]()},
 	"status":       {reflect.TypeFor[control.Status]()},
 	"sockets":      {reflect.TypeFor[sockets.Summary]()},
 	"shape":        {reflect.TypeFor[shape.View](), reflect.TypeFor[ShapeSet](), reflect.TypeFor[ShapeCleared]()},

@@ -276,7 +276,7 @@ func (v verb) wrongValues(f *pflag.Flag) []string {
 var wrongText = map[string][]string{
 	"burst": {"x", "3"}, "queue": {"x"}, "ingress": {"x", "5x"}, "cells": {"(", "nosuch"}, "length": {"x", "-3m"}, "worlds": {"nosuch"}, "netns": {"/etc/passwd"},
 	"prefix": {"x", "x/y", "1.2.3"}, "since": {"x", "-3h", "2999-01-01T00:00:00Z"},
-	"world": {"fog", "mild,three"},
+	"world": {"fog", "mild,three"}, "at": {"x", "2026-11-20", "-3h"},
 	"label": nil, // any
 }
 

@@ -33,6 +33,7 @@ var answering = []struct{ words, rows string }{
 	{"plan show", ""},
 	{"plan diff", ""},
 	{"plan validate plan.txt", ""},
+	{"plan export --at 2026-11-20T12:10:00Z", ""},
 	{"plan freeze", ""},
 	{"plan unfreeze", ""},
 	{"stop", ""},

@@ -21,8 +21,8 @@ import (
 )
 
 func newPlan(g *global) *cobra.Command {
-	cmd := &cobra.Command{Use: "plan", Short: "Show, compare, check or freeze the plan"}
-	cmd.AddCommand(newPlanShow(g), newPlanDiff(g), newPlanValidate(g), newPlanFreeze(g), newPlanUnfreeze(g))
+	cmd := &cobra.Command{Use: "plan", Short: "Show, compare, check, export or freeze the plan"}
+	cmd.AddCommand(newPlanShow(g), newPlanDiff(g), newPlanValidate(g), newPlanExport(g), newPlanFreeze(g), newPlanUnfreeze(g))
 	return cmd
 }
 
@@ -95,24 +95,30 @@ func twoPlans(cmd *cobra.Command, v control.View, args []string) (a, b *plan.Pla
 	return a, b, err
 }
 
-// planArg reads a plan by serial or by file name, and the latest for ""; without a view, by
-// file name only.
+// planArg is readPlan for who needs no signature.
 func planArg(cmd *cobra.Command, v control.View, arg string) (*plan.Plan, error) {
+	p, _, err := readPlan(cmd, v, arg)
+	return p, err
+}
+
+// readPlan reads a plan by serial or by file name, and the latest for ""; without a view, by
+// file name only. The signature is nil where there is none; it is not verified.
+func readPlan(cmd *cobra.Command, v control.View, arg string) (*plan.Plan, *plan.Signature, error) {
 	var text []byte
 	if serial, err := strconv.ParseUint(arg, 10, 64); v != nil && (arg == "" || err == nil) {
 		f, err := v.Plan(cmd.Context(), record.PlanID(serial))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		text = []byte(f.Text)
 	} else if text, err = plainfile.Read(arg, plan.MaxFileBytes); err != nil {
-		return nil, usage(fmt.Errorf("read plan: %w", err))
+		return nil, nil, usage(fmt.Errorf("read plan: %w", err))
 	}
-	p, _, err := plan.Parse(text)
+	p, sig, err := plan.Parse(text)
 	if err != nil {
-		return nil, &coded{code: exitRefused, err: fmt.Errorf("read plan %s: %w", arg, err)}
+		return nil, nil, &coded{code: exitRefused, err: fmt.Errorf("read plan %s: %w", arg, err)}
 	}
-	return p, nil
+	return p, sig, nil
 }
 
 func newPlanValidate(g *global) *cobra.Command {

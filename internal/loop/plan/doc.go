@@ -1,7 +1,8 @@
 // Package plan is the steering plan of one PoP: which client prefixes get which congestion
 // control, for how long, why, and in which half-hours not (the arms of the experiment). It writes
 // and reads the text file of docs/format/plan.md, validates, compares, hashes and signs it, and
-// computes the kernel program's values from it.
+// computes the kernel program's values from it, and what other
+// programs read ([Plan.Export]).
 //
 // It does not choose prefixes (loop/policy), move files or load maps.
 //

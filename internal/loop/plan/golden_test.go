@@ -2,6 +2,7 @@ package plan
 
 import (
 	"crypto/ed25519"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -56,6 +57,8 @@ func TestGolden(t *testing.T) {
 				return Compare(g.get(t, d, "from"), g.get(t, d, "to")).Text()
 			case "program":
 				return g.program(t, d)
+			case "export":
+				return g.export(t, d)
 			}
 			t.Fatalf("unknown command %s", d.Cmd)
 			return ""
@@ -223,4 +226,35 @@ func (g golden) program(t *testing.T, d *datadriven.TestData) string {
 			v.ArmNow, rel(v.SwitchNs), v.ArmNext, rel(v.UntilNs), rel(v.ExpiresNs), v.Plan)
 	}
 	return s.String()
+}
+
+// export prints a plan's export, of its signed file unless told not to; the form json is its JSON.
+func (g golden) export(t *testing.T, d *datadriven.TestData) string {
+	p, sig, err := Parse(g.get(t, d, "name").Sign(testKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.HasArg("unsigned") {
+		sig = nil
+	}
+	x, err := p.Export(sig, number64(t, d, "unix", noon), d.HasArg("every"))
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	if d.HasArg("stopped") {
+		x.Stop()
+	}
+	form := arg(t, d, "form", FormNginxGeo)
+	if form == "json" {
+		text, err := json.MarshalIndent(x, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text) + "\n"
+	}
+	text, err := x.Text(form)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	return text
 }
