@@ -8,6 +8,7 @@ import (
 
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 func TestStopIsImmediateSurvivesAndEvicts(t *testing.T) {
@@ -62,5 +63,32 @@ func TestStopIsDoneThoughNothingCanBeMovedBack(t *testing.T) {
 	}
 	if n := len(s.events); n != 2 || s.events[1].Kind != "evict" || s.events[1].Text != "treated connections moved back: 0, by test" {
 		t.Errorf("events: %+v", s.events)
+	}
+}
+
+// TestRewrite: an earlier content comes back under a new serial, and stays.
+func TestRewrite(t *testing.T) {
+	s, m := fresh(), &machine{}
+	b := newBench(t, s, m, t0)
+	b.rounds(40)
+	first := lastPlan(t, m)
+	if len(first.Entries) == 0 {
+		t.Fatal("nothing selected")
+	}
+	for _, serial := range []record.PlanID{0, first.Serial} {
+		if err := b.Rewrite(t.Context(), serial, "test"); err != nil {
+			t.Fatal(err)
+		}
+		next := lastPlan(t, m)
+		want := len(first.Entries)
+		if serial == 0 {
+			want = 0
+		}
+		if next.Serial <= first.Serial || len(next.Entries) != want || !b.frozen || string(s.settings[journal.SettingFrozen]) != "1" {
+			t.Errorf("rewritten %d: serial %d, %d entries, frozen %v", serial, next.Serial, len(next.Entries), b.frozen)
+		}
+	}
+	if err := b.Rewrite(t.Context(), 999, "test"); err == nil {
+		t.Error("a plan that is not in the store was rewritten")
 	}
 }
