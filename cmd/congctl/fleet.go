@@ -2,19 +2,26 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
 	"net"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // ofFleet adds to a verb the flags by which it asks a fleet's controller.
-func ofFleet(g *global, cmd *cobra.Command) *cobra.Command {
+func ofFleet(g *global, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&g.pop, "pop", "", "ask a fleet's controller about this PoP, with the certificate of the section fleet")
 	cmd.Flags().StringVar(&g.controller, "controller", "", "URL of that controller (default fleet.controller)")
-	return cmd
 }
 
 func filesOf(f config.Fleet) mtls.Files { return mtls.Files{Cert: f.Cert, Key: f.Key, CA: f.CA} }
@@ -31,4 +38,90 @@ func dialLate(f config.Fleet) func(ctx context.Context, network, address string)
 		}
 		return c.Dial(ctx, network, address)
 	}
+}
+
+// fleetQuery is behind fleet status.
+var fleetQuery = control.Query[control.None, FleetStatus]{Name: "fleet"}
+
+// FleetStatus is the answer of fleet status: one PoP.
+type FleetStatus struct {
+	PoP     string        `json:"pop"`
+	Stage   string        `json:"stage"` // of the roll-out; "" if nothing rolls out
+	Plan    record.PlanID `json:"plan"`  // the last that settled
+	Next    record.PlanID `json:"next,omitempty"`
+	Stopped bool          `json:"stopped"`
+	Hosts   []FleetHost   `json:"hosts"`
+}
+
+// FleetHost is one host by its own last word.
+type FleetHost struct {
+	Host      string        `json:"host"`
+	Connected bool          `json:"connected"`
+	Version   string        `json:"version"`
+	Plan      record.PlanID `json:"plan"`
+	InForce   int           `json:"prefixes_in_force"` // read back from its kernel
+	Stopped   bool          `json:"stopped"`
+	Astray    bool          `json:"astray"` // it did not take what all must have
+}
+
+func (p *popOffice) status() FleetStatus {
+	s := p.Hosts()
+	f := FleetStatus{PoP: p.cfg.PoP, Stage: string(s.Stage), Plan: s.Base.Serial, Next: s.Next.Serial, Stopped: s.Killed, Hosts: []FleetHost{}}
+	for _, name := range slices.Sorted(maps.Keys(s.Hosts)) {
+		h := s.Hosts[name]
+		f.Hosts = append(f.Hosts, FleetHost{name, h.Connected, h.Version, h.Serial, h.Prefixes, h.Stopped, h.Astray})
+	}
+	return f
+}
+
+func newFleet(g *global) *cobra.Command {
+	cmd := &cobra.Command{Use: "fleet", Short: "Show the hosts of a fleet"}
+	cmd.AddCommand(&cobra.Command{
+		Use:     "status",
+		Short:   "Show the hosts of a PoP, what each has in force, and how far a plan is",
+		Example: "  congctl fleet status --pop chi",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if g.pop == "" {
+				return usage(errors.New("fleet status needs --pop: name the PoP to ask about"))
+			}
+			var f FleetStatus
+			err := g.withView(cmd.Context(), func(v control.View) (err error) {
+				f, err = control.Ask(cmd.Context(), v.(*control.Client), fleetQuery, control.None{})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return g.printTable(cmd, f, func(w io.Writer) error { return writeFleet(w, f) })
+		},
+	})
+	return cmd
+}
+
+func writeFleet(w io.Writer, f FleetStatus) error {
+	fmt.Fprintf(w, "pop %s: plan %d", f.PoP, f.Plan)
+	if f.Stage != "" {
+		fmt.Fprintf(w, ", plan %d is at stage %s", f.Next, f.Stage)
+	}
+	if f.Stopped {
+		fmt.Fprint(w, ", stopped")
+	}
+	fmt.Fprintln(w)
+	rows := make([][]string, 0, len(f.Hosts))
+	for _, h := range f.Hosts {
+		rows = append(rows, []string{h.Host, h.state(), fmt.Sprint(h.Plan), fmt.Sprint(h.InForce), answer.Or(h.Version, "-")})
+	}
+	return answer.Table(w, "HOST STATE PLAN PREFIXES VERSION", rows)
+}
+
+func (h FleetHost) state() string {
+	switch {
+	case !h.Connected:
+		return "away"
+	case h.Astray:
+		return "astray"
+	case h.Stopped:
+		return "stopped"
+	}
+	return "connected"
 }

@@ -38,6 +38,9 @@ func (g *global) config() (config.Config, error) {
 	if g.cgroup != "" {
 		c.Cgroup = g.cgroup
 	}
+	if g.pop != "" && err == nil && cmp.Or(g.controller, c.Fleet.Controller) == "" {
+		err = usage(errors.New("--pop asks a controller: name it with --controller, or as fleet.controller in the configuration"))
+	}
 	return c, err
 }
 

@@ -147,9 +147,17 @@ Exit codes: 0 done; 1 failed; 2 wrong usage or configuration; 3 not found;
 			root.AddCommand(verb)
 		}
 	}
+	for _, path := range askers {
+		cmd, _, _ := root.Find(path)
+		ofFleet(g, cmd)
+	}
 	refuseMistakes(root)
 	return root
 }
+
+// askers are the verbs that ask a congctl, and so can ask a fleet's controller.
+var askers = [][]string{{"status"}, {"stop"}, {"resume"}, {"prefixes"}, {"explain"}, {"rounds"}, {"events"}, {"fleet", "status"},
+	{"plan", "show"}, {"plan", "diff"}, {"plan", "freeze"}, {"plan", "unfreeze"}}
 
 // verbs are the constructors of all verbs by purpose, in the order that help lists them.
 var verbs = []struct {
@@ -159,6 +167,7 @@ var verbs = []struct {
 	{"loop", "The loop on this host:", []func(*global) *cobra.Command{
 		newUp, newStatus, newStop, newResume, newPrefixes, newExplain, newRounds, newEvents, newEffect, newPlan, newSockets, newRecords, newConfig,
 	}},
+	{"fleet", "Many hosts:", []func(*global) *cobra.Command{newAgent, newControllerVerb, newFleet}},
 	{"host", "The host:", []func(*global) *cobra.Command{newHost, newShape, newChange}},
 	{"lab", "The laboratory:", []func(*global) *cobra.Command{newLab, newSimulate}},
 	{"program", "This program:", []func(*global) *cobra.Command{newVersion}},

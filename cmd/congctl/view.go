@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -22,9 +21,6 @@ func (g *global) withView(ctx context.Context, fn func(control.View) error) erro
 	cfg, err := g.config()
 	if err != nil {
 		return err
-	}
-	if g.pop != "" && cmp.Or(g.controller, cfg.Fleet.Controller) == "" {
-		return usage(errors.New("--pop asks a controller: name it with --controller, or as fleet.controller in the configuration"))
 	}
 	if err = fn(g.client(cfg)); errors.Is(err, control.ErrNotRunning) {
 		return withStored(ctx, cfg, fn)

@@ -166,7 +166,8 @@ func (p *PoP) Evict(ctx context.Context) (uint64, error) {
 	return p.evicted - before, nil
 }
 
-const settingRollout = "rollout"
+// SettingRollout is the key by which Remember keeps a roll-out.
+const SettingRollout = "rollout"
 
 // step takes an event and carries out what follows; the caller holds mu. The error is the answer to
 // whoever caused the event.
@@ -177,7 +178,7 @@ func (p *PoP) step(ctx context.Context, e rollout.Event) (err error) {
 	if _, moved := e.(rollout.Offer); moved || was != p.roll.State.Stage || p.kept != p.roll.State.Killed {
 		p.kept = p.roll.State.Killed
 		b, merr := json.Marshal(p.roll.State)
-		if err := errors.Join(merr, p.plans.Remember(ctx, settingRollout, b)); err != nil {
+		if err := errors.Join(merr, p.plans.Remember(ctx, SettingRollout, b)); err != nil {
 			p.log.Error("the roll-out is not in the store: a restart begins it again", "err", err)
 		}
 	}

@@ -56,10 +56,13 @@ type Inbox interface {
 // Options of a PoP.
 type Options struct {
 	Name     string
-	Key      []byte // a secret, by which canaries are drawn
-	Window   time.Duration
+	Key      []byte        // a secret, by which canaries are drawn
 	Lateness time.Duration // how long after a window's end hosts may send it
-	Rows     window.Config // without ArmAt
+
+	// As the policy has them.
+	Window, Block, Washout time.Duration
+	MinBytes               uint64
+	MaxPrefixes            int
 }
 
 // PoP is one PoP. Several goroutines may call its methods.
@@ -92,7 +95,6 @@ type Past struct {
 // New makes a PoP. It becomes the controller's host before Run.
 func New(o Options, in Inbox, r Rounds, plans Plans, was Past, log *slog.Logger, now func() time.Time) (*PoP, error) {
 	p := &PoP{opt: o, in: in, round: r, plans: plans, log: log, now: now, wake: make(chan struct{}, 1), next: was.Next, streams: map[string]*stream{}}
-	p.opt.Rows.ArmAt = p.armAt
 	var state rollout.State
 	if len(was.Rollout) > 0 {
 		if err := json.Unmarshal(was.Rollout, &state); err != nil {
@@ -124,7 +126,9 @@ func (p *PoP) armAt(prefix record.Prefix, unix int64) (record.Arm, bool) {
 	return p.plan.ArmAt(prefix, unix)
 }
 
-func (p *PoP) seconds() int64 { return int64(p.opt.Window / time.Second) }
+func (p *PoP) seconds() int64 { return seconds(p.opt.Window) }
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 // tickEvery is how often time passes for a roll-out.
 const tickEvery = time.Second
@@ -253,7 +257,10 @@ func (p *PoP) gather(start int64, ends []End) (w agent.ClosedWindow, err error) 
 	}
 	slices.Sort(w.DefaultCongs)
 	w.DefaultCongs = slices.Compact(w.DefaultCongs)
-	rows := window.New(p.opt.Rows)
+	rows := window.New(window.Config{
+		WindowSeconds: seconds(p.opt.Window), BlockSeconds: seconds(p.opt.Block), WashoutSeconds: seconds(p.opt.Washout),
+		MinBytes: p.opt.MinBytes, MaxPrefixes: p.opt.MaxPrefixes, ArmAt: p.armAt,
+	})
 	err = p.in.Conns(start, func(host string, c *record.Conn) {
 		if counts[host] {
 			rows.Add(c)

@@ -23,7 +23,6 @@ type Fleet struct {
 	CA         string        `yaml:"ca"`                   //
 	Lateness   time.Duration `yaml:"lateness" scale:"yes"` // after a window's end
 	SpoolBytes int64         `yaml:"spool_bytes"`          // of an agent's undelivered records, and of each PoP's at the controller
-	Budget     int64         `yaml:"budget"`               // bytes per second of records; 0: no limit
 }
 
 // PlanKey is an Ed25519 public key, in a file 64 hex digits.
@@ -73,8 +72,5 @@ func (c Config) checkFleet(fs *strict.Faults) {
 	}
 	if f.SpoolBytes < 1<<20 {
 		fs.Add("fleet.spool_bytes", fmt.Sprint(f.SpoolBytes), "less than 1 MiB", "the default is 1073741824")
-	}
-	if f.Budget < 0 || f.Budget > 0 && f.Budget < 1000 {
-		fs.Add("fleet.budget", fmt.Sprint(f.Budget), "not 0 and below 1000", "0 is no limit")
 	}
 }

@@ -24,6 +24,7 @@ const (
 	Conflict    Code = "conflict"    // not possible in this state: frozen, stopped
 	TooLarge    Code = "too-large"
 	BadMethod   Code = "bad-method"
+	Forbidden   Code = "forbidden"   // not with this certificate
 	TooLate     Code = "too-late"    // the deadline has passed: nothing was changed
 	Unavailable Code = "unavailable" // not yet or no longer: starting, draining
 	Internal    Code = "internal"
@@ -31,7 +32,7 @@ const (
 
 var statuses = map[Code]int{
 	BadRequest: http.StatusBadRequest, NotFound: http.StatusNotFound, Conflict: http.StatusConflict,
-	TooLarge: http.StatusRequestEntityTooLarge, BadMethod: http.StatusMethodNotAllowed,
+	TooLarge: http.StatusRequestEntityTooLarge, BadMethod: http.StatusMethodNotAllowed, Forbidden: http.StatusForbidden,
 	TooLate: http.StatusRequestTimeout, Unavailable: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
 }
 

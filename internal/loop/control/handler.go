@@ -49,9 +49,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = write(w, http.StatusOK, answer)
 	}
 	if err != nil {
-		e := asError(err)
-		_ = write(w, statuses[e.Code], e) // only text: it always encodes
+		Refuse(w, err)
 	}
+}
+
+// Refuse answers a request with an error, as a handler does.
+func Refuse(w http.ResponseWriter, err error) {
+	e := asError(err)
+	_ = write(w, statuses[e.Code], e) // only text: it always encodes
 }
 
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (any, error) {

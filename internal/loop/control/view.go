@@ -109,7 +109,12 @@ func HandleView(h *Handler, v View) {
 	Handle(h, roundsQuery, func(ctx context.Context, q countRequest) ([]journal.Round, error) { return v.Rounds(ctx, q.N) })
 	Handle(h, eventsQuery, v.Events)
 	Handle(h, planQuery, func(ctx context.Context, q planRequest) (PlanFile, error) { return v.Plan(ctx, q.Serial) })
-	Handle(h, statusQuery, plain(v.Status))
+	HandleStatus(h, v.Status)
+}
+
+// HandleStatus makes h answer with a status, and nothing else of a View: an agent decides nothing.
+func HandleStatus(h *Handler, status func(context.Context) (Status, error)) {
+	Handle(h, statusQuery, plain(status))
 }
 
 // plain makes a handler of a method without a request.

@@ -46,6 +46,7 @@ type Report struct {
 	InForce int    // prefixes read back from the kernel
 	Refusal string // why the plan was not taken; "": it was
 	Stopped bool
+	Evicted uint64 // connections moved back by the order
 }
 
 func have(m *fleetv1.FollowRequest) Have {
@@ -57,11 +58,11 @@ func (h Have) message() *fleetv1.FollowRequest {
 }
 
 func report(m *fleetv1.ReportRequest) Report {
-	return Report{Boot: bootOf(m.BootId), Plan: record.PlanID(m.Plan), Hash: m.Hash, InForce: int(m.InForce), Refusal: m.Refusal, Stopped: m.Stopped}
+	return Report{Boot: bootOf(m.BootId), Plan: record.PlanID(m.Plan), Hash: m.Hash, InForce: int(m.InForce), Refusal: m.Refusal, Stopped: m.Stopped, Evicted: m.Evicted}
 }
 
 func (r Report) message() *fleetv1.ReportRequest {
-	return &fleetv1.ReportRequest{BootId: r.Boot[:], Plan: uint64(r.Plan), Hash: r.Hash, InForce: uint32(r.InForce), Refusal: r.Refusal, Stopped: r.Stopped}
+	return &fleetv1.ReportRequest{BootId: r.Boot[:], Plan: uint64(r.Plan), Hash: r.Hash, InForce: uint32(r.InForce), Refusal: r.Refusal, Stopped: r.Stopped, Evicted: r.Evicted}
 }
 
 // bootOf takes an id of another length as none.

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/congctl/congctl/internal/fleet/pop"
+	"github.com/congctl/congctl/internal/fleet/store/inbox"
+	"github.com/congctl/congctl/internal/fleet/store/link"
+	"github.com/congctl/congctl/internal/fleet/store/mtls"
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/controller"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/loop/store/sqlite"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// popOffice is one PoP at a controller.
+type popOffice struct {
+	*pop.PoP
+	cfg        config.Config // of this PoP
+	log        *slog.Logger
+	store      *sqlite.Store
+	inbox      *inbox.Inbox
+	controller *controller.Controller
+	queries    *control.Handler
+	close      []func() error
+}
+
+type heads interface {
+	Heads(ctx context.Context, from, to int64) ([]journal.Head, error)
+}
+
+func (p *popOffice) shut() error {
+	var errs []error
+	for i := len(p.close) - 1; i >= 0; i-- {
+		errs = append(errs, p.close[i]())
+	}
+	return errors.Join(errs...)
+}
+
+func (p *popOffice) open(ctx context.Context, rules policy.Rules) (err error) {
+	if p.store, err = openStore(ctx, p.cfg, sqlite.Options{CreatedBy: "congctl " + version, At: time.Now()}); err != nil {
+		return err
+	}
+	p.close = append(p.close, p.store.Close)
+	o, done, err := withNames(optionsOf(p.cfg, rules), p.cfg)
+	if err != nil {
+		return err
+	}
+	p.close = append(p.close, done)
+	if p.controller, err = controller.New(ctx, o, p.store, p.log, time.Now); err != nil {
+		return err
+	}
+	last, err := lastWindow(ctx, p.store)
+	if err != nil {
+		return err
+	}
+	seconds := int64(p.cfg.Window / time.Second)
+	p.inbox, err = inbox.Open(inbox.Options{Dir: filepath.Join(p.cfg.StateDir, "inbox"), PoP: p.cfg.PoP, WindowSeconds: seconds, MaxBytes: p.cfg.Fleet.SpoolBytes}, last)
+	if err != nil {
+		return err
+	}
+	p.close = append(p.close, p.inbox.Shut)
+	if n := p.inbox.Counts(); n.Damaged > 0 {
+		p.log.Error(fmt.Sprintf("%d files of the inbox are damaged and set aside: their records are missing", n.Damaged))
+	}
+	return p.openPoP(ctx, last+seconds)
+}
+
+func (p *popOffice) openPoP(ctx context.Context, next int64) error {
+	salt, _, err1 := p.store.Setting(ctx, journal.SettingSalt)
+	roll, _, err2 := p.store.Setting(ctx, pop.SettingRollout)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	e := p.cfg.Experiment
+	made, err := pop.New(pop.Options{
+		Name: p.cfg.PoP, Key: salt, Lateness: p.cfg.Fleet.Lateness, Window: p.cfg.Window, Block: e.Block, Washout: e.Washout,
+		MinBytes: p.cfg.Treatment.MinBytes, MaxPrefixes: p.cfg.MaxPrefixes,
+	}, windows{p.inbox}, p, signed{p}, pop.Past{Next: next, Rollout: roll}, p.log, time.Now)
+	if err != nil {
+		return err
+	}
+	p.PoP = made
+	live := &controller.View{Controller: p.controller, Agent: p.asAgent, Base: control.Status{
+		Version: version, PoP: p.cfg.PoP, PID: os.Getpid(), StartedUnixS: time.Now().Unix(),
+		Tier: "fleet", TierReason: "a controller: each agent has its own tier",
+	}}
+	p.queries = control.NewHandler(p.log, func(ctx context.Context) string { return link.Caller(ctx).String() })
+	control.HandleView(p.queries, live)
+	control.HandleActions(p.queries, live)
+	control.Handle(p.queries, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return p.status(), nil })
+	return p.controller.Attach(ctx, made)
+}
+
+// Round implements pop.Rounds: it decides, and drops what is too old.
+func (p *popOffice) Round(ctx context.Context, w agent.ClosedWindow) error {
+	err := errors.Join(p.store.InPlace(), p.controller.Round(ctx, w))
+	now := time.Now().Unix()
+	believed, berr := journal.Believed(ctx, p.store, now, int64(p.cfg.Window/time.Second))
+	if believed {
+		before := p.cfg.Store.Before(now)
+		before.Span = 2 * int64(p.cfg.Window/time.Second)
+		berr = errors.Join(berr, p.store.Prune(ctx, before))
+	}
+	_, terr := p.store.Thin(ctx, p.cfg.Store.MaxBytes, p.cfg.Newest())
+	if berr = errors.Join(berr, terr); berr != nil {
+		p.log.Error("drop what is older than store.keep_*", "err", berr)
+	}
+	return err
+}
+
+// Tell implements pop.Rounds.
+func (p *popOffice) Tell(ctx context.Context, kind, text string) error {
+	return p.controller.Tell(ctx, kind, text)
+}
+
+// signed is the PoP's plans.
+type signed struct{ *popOffice }
+
+func (s signed) Signed(ctx context.Context, serial record.PlanID) ([]byte, error) {
+	f, ok, err := s.store.Plan(ctx, serial)
+	if err == nil && !ok {
+		err = errors.New("it is not in the store")
+	}
+	return f.Text, err
+}
+
+func (s signed) Rewrite(ctx context.Context, serial record.PlanID, by string) error {
+	return s.controller.Rewrite(ctx, serial, by)
+}
+
+func (s signed) Remember(ctx context.Context, key string, value []byte) error {
+	return s.store.SetSetting(ctx, key, value)
+}
+
+// windows adapts the inbox to its PoP.
+type windows struct{ *inbox.Inbox }
+
+func (w windows) Ends(start int64) (out []pop.End, err error) {
+	for _, e := range w.Inbox.Ends(start) {
+		out = append(out, pop.End{Host: e.Host, Unknown: e.Unknown, Starved: e.Starved, Congs: e.DefaultCongs})
+	}
+	return out, nil
+}
+
+// permitted lets operators act, and viewers ask.
+func permitted(h *control.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := link.Caller(r.Context())
+		if id.Role == mtls.Operator || id.Role == mtls.Viewer && !h.Acts(r.URL.Path) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		control.Refuse(w, &control.Error{Code: control.Forbidden, Text: fmt.Sprintf("%s may not do this", id), Hint: "an operator's certificate"})
+	})
+}
+
+// asAgent is the PoP in the words of a host's status.
+func (p *popOffice) asAgent() agent.Status {
+	s := p.Hosts()
+	a := agent.Status{Polls: 1, Plan: uint64(s.Base.Serial), InForce: s.Base.Prefixes, Stopped: s.Killed, Alarms: []string{}}
+	for name, h := range s.Hosts {
+		switch {
+		case !h.Connected:
+			a.Alarms = append(a.Alarms, "host "+name+": not connected")
+		case h.Astray:
+			a.Alarms = append(a.Alarms, "host "+name+": it does not have the plan of the PoP")
+		}
+		if h.Connected {
+			a.Namespaces = append(a.Namespaces, name)
+		}
+	}
+	slices.Sort(a.Namespaces)
+	slices.SortFunc(a.Alarms, strings.Compare)
+	return a
+}
