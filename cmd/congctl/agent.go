@@ -17,6 +17,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/link"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/fleet/store/spool"
+	"github.com/congctl/congctl/internal/fleet/uplink"
 	"github.com/congctl/congctl/internal/linux/clock"
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
@@ -148,21 +149,15 @@ func (u *fleetAgent) follow(ctx context.Context) error {
 			})
 			if ctx.Err() == nil {
 				u.agent.RaiseAlarm("controller", err.Error())
-				pause(ctx, away)
+				select {
+				case <-ctx.Done():
+				case <-time.After(uplink.Backoff(away+1, rand.Float64())):
+				}
 			}
 		}
 		return nil
 	})
 	return nil
-}
-
-// pause waits before another attempt: full jitter, so that agents do not return together.
-func pause(ctx context.Context, attempt int) {
-	most := min(time.Second<<min(attempt, 6), time.Minute)
-	select {
-	case <-ctx.Done():
-	case <-time.After(rand.N(most)):
-	}
 }
 
 func (u *fleetAgent) obey(ctx context.Context, o link.Order) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,7 @@ type edge struct {
 	cmd  *exec.Cmd
 	log  *lockedBuffer
 	done chan error
+	as   string // the verb that runs; "" is up
 	// program makes the process of `up`.
 	program func(args ...string) *exec.Cmd
 }
@@ -116,7 +118,7 @@ func (e *edge) launch(env ...string) {
 
 func (e *edge) launchTo(stderr io.Writer, env ...string) {
 	e.t.Helper()
-	e.cmd = e.program("up", "-c", e.configPath())
+	e.cmd = e.program(cmp.Or(e.as, "up"), "-c", e.configPath())
 	e.cmd.Env = append(e.cmd.Env, env...)
 	e.cmd.Stderr = stderr
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -277,9 +279,11 @@ func (e *edge) records() (all []record.Conn) {
 }
 
 // rows reads the stored windows.
-func (e *edge) rows() (rows []record.Window) {
+func (e *edge) rows() []record.Window { e.t.Helper(); return e.rowsOf(e.storePath()) }
+
+func (e *edge) rowsOf(store string) (rows []record.Window) {
 	e.t.Helper()
-	s, err := sqlite.Open(context.Background(), e.storePath(), sqlite.Options{ReadOnly: true})
+	s, err := sqlite.Open(context.Background(), store, sqlite.Options{ReadOnly: true})
 	check(e.t, err)
 	defer s.Close()
 	check(e.t, s.Windows(context.Background(), 0, time.Now().Unix()+3600, func(w *record.Window) error {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/congctl/congctl/internal/fleet/rollout"
@@ -251,11 +253,16 @@ func (p *PoP) missing(ends []End) (names []string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for name := range p.streams {
-		if !sent[name] {
+	there := slices.Collect(maps.Keys(p.streams))
+	if p.now().Sub(p.started) < returns {
+		there = append(there, p.were...)
+	}
+	for _, name := range there {
+		if !sent[name] && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
+	slices.Sort(names)
 	return names
 }
 

@@ -74,7 +74,9 @@ type PoP struct {
 	log   *slog.Logger
 	now   func() time.Time
 
-	wake chan struct{} // something came
+	started time.Time
+	were    []string      // hosts that were connected when the controller before this one ended
+	wake    chan struct{} // something came
 
 	mu      sync.Mutex // guards all below
 	next    int64      // window to close next, Unix seconds
@@ -94,11 +96,16 @@ type Past struct {
 
 // New makes a PoP. It becomes the controller's host before Run.
 func New(o Options, in Inbox, r Rounds, plans Plans, was Past, log *slog.Logger, now func() time.Time) (*PoP, error) {
-	p := &PoP{opt: o, in: in, round: r, plans: plans, log: log, now: now, wake: make(chan struct{}, 1), next: was.Next, streams: map[string]*stream{}}
+	p := &PoP{opt: o, in: in, round: r, plans: plans, log: log, now: now, started: now(), wake: make(chan struct{}, 1), next: was.Next, streams: map[string]*stream{}}
 	var state rollout.State
 	if len(was.Rollout) > 0 {
 		if err := json.Unmarshal(was.Rollout, &state); err != nil {
 			return nil, fmt.Errorf("read roll-out of %s: %w", o.Name, err)
+		}
+	}
+	for name, h := range state.Hosts {
+		if h.Connected {
+			p.were = append(p.were, name)
 		}
 	}
 	p.roll = rollout.New(o.Name, o.Key, rollout.DefaultRules(), state)
@@ -183,7 +190,7 @@ func (p *PoP) closeDue(ctx context.Context) (time.Duration, error) {
 			return 0, fmt.Errorf("close window of %s: %w", p.opt.Name, err)
 		}
 		missing := p.missing(ends)
-		if wait := end.Add(p.opt.Lateness).Sub(p.now()); wait > 0 && (len(missing) > 0 || len(ends) == 0) {
+		if wait := p.deadline(end).Sub(p.now()); wait > 0 && (len(missing) > 0 || len(ends) == 0) {
 			return wait, nil
 		}
 		if err := p.close(ctx, start, ends, missing); err != nil {
@@ -194,18 +201,35 @@ func (p *PoP) closeDue(ctx context.Context) (time.Duration, error) {
 }
 
 // open returns the window to close next. After a time without a controller that is the oldest one
-// of the inbox, else the present one.
+// of which something is there, or comes while hosts are expected back; windows of which there is
+// nothing are left out, as those of a host that was down.
 func (p *PoP) open() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.now().Unix()
-	present := now - now%p.seconds()
-	if oldest := p.in.Oldest(); oldest >= p.next && oldest != 0 {
-		p.next = min(oldest, present)
-	} else if p.next < present-p.seconds() || p.next > present {
-		p.next = present // a long stop, or a clock that was set back
+	now := p.now()
+	present := now.Unix() - now.Unix()%p.seconds()
+	oldest := p.in.Oldest()
+	switch {
+	case p.next == 0 || p.next > present: // an empty store, or a clock that was set back
+		p.next = present
+	case oldest >= p.next:
+		p.next = min(oldest, max(p.next, present-p.seconds()))
+	case now.Sub(p.started) > returns:
+		p.next = max(p.next, present-p.seconds())
 	}
 	return p.next
+}
+
+// returns is how long a controller that has just started waits for hosts: their back-off is at
+// most 10 s.
+const returns = 15 * time.Second
+
+// deadline is until when hosts may send a window.
+func (p *PoP) deadline(end time.Time) time.Time {
+	if back := p.started.Add(returns); end.Add(p.opt.Lateness).Before(back) {
+		return back
+	}
+	return end.Add(p.opt.Lateness)
 }
 
 func (p *PoP) close(ctx context.Context, start int64, ends []End, missing []string) error {

@@ -41,14 +41,14 @@ type Options struct {
 
 // Back-off: base, doubled by each failure up to the cap, times a random number from 0 to 1, so
 // that agents do not return together (full jitter: M. Brooker, Exponential Backoff And Jitter,
-// 2015).
+// 2015). The cap is below the 30 s for which a controller that was down waits for its hosts.
 const (
 	backoffBase = time.Second
-	backoffCap  = time.Minute
+	backoffCap  = 10 * time.Second
 )
 
-// backoff returns how long to wait after so many failures in a row, 1 or more; draw is in [0, 1).
-func backoff(failures int, draw float64) time.Duration {
+// Backoff returns how long to wait after so many failures in a row, 1 or more; draw is in [0, 1).
+func Backoff(failures int, draw float64) time.Duration {
 	return time.Duration(draw * float64(min(backoffCap, backoffBase<<min(failures-1, 10))))
 }
 
@@ -72,7 +72,7 @@ func Run(ctx context.Context, q Queue, to Sink, o Options) {
 			if failures++; failures == 1 && ctx.Err() == nil {
 				o.Told(err)
 			}
-			await(ctx, q, flush.C, time.After(backoff(failures, rand.Float64())))
+			await(ctx, q, flush.C, time.After(Backoff(failures, rand.Float64())))
 			continue
 		}
 		if err != nil {

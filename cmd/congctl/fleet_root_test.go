@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/congctl/congctl/internal/fleet/store/mtls"
+	"github.com/congctl/congctl/internal/fleet/store/mtls/mtlstest"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// fleet is a controller of PoP chi on loopback, and the authority of its hosts.
+type fleet struct {
+	*edge     // of the controller
+	authority *mtlstest.Authority
+	url, key  string
+}
+
+// section is that of the configuration file.
+func section(f mtls.Files, keys string) string {
+	return fmt.Sprintf("fleet: {cert: %s, key: %s, ca: %s, lateness: 1s, %s}", f.Cert, f.Key, f.CA, keys)
+}
+
+func newFleetOf(t *testing.T, cfg settings) *fleet {
+	t.Helper()
+	f := &fleet{edge: newEdge(t, cfg), authority: mtlstest.New(t)}
+	f.as = "controller"
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	addr := l.Addr().String()
+	check(t, l.Close())
+	f.url = "https://" + addr
+	own := f.authority.Issue(mtls.Identity{Role: mtls.Controller, Name: "main"})
+	f.cfg.More = section(own, fmt.Sprintf("listen: %q, pops: [chi]", addr))
+	f.writeConfig()
+	f.launchUntil()
+	f.key = regexp.MustCompile(`pop chi: plan key ([0-9a-f]{64})`).FindStringSubmatch(f.log.String())[1]
+	return f
+}
+
+// launchUntil starts the controller and waits until it listens.
+func (f *fleet) launchUntil() {
+	f.t.Helper()
+	f.launch()
+	eventually(f.t, "a controller that listens", patience, func() bool { return strings.Contains(f.log.String(), "agents at") })
+}
+
+// agent makes a host of the fleet.
+func (f *fleet) agent(name string, cfg settings) *edge {
+	f.t.Helper()
+	e := newEdge(f.t, cfg)
+	e.as = "agent"
+	own := f.authority.Issue(mtls.Identity{Role: mtls.Agent, PoP: "chi", Name: name})
+	e.cfg.More = section(own, fmt.Sprintf("controller: %q, plan_keys: [%s]", f.url, f.key))
+	e.writeConfig()
+	return e
+}
+
+// operator makes a host from which a person asks the controller.
+func (f *fleet) operator(role mtls.Role) *edge {
+	f.t.Helper()
+	e := newEdge(f.t, quickSettings())
+	e.cfg.More = section(f.authority.Issue(mtls.Identity{Role: role, Name: "ann"}), fmt.Sprintf("controller: %q", f.url))
+	e.writeConfig()
+	return e
+}
+
+func (e *edge) fleetStatus() (s FleetStatus) {
+	e.t.Helper()
+	e.ask(&s, "fleet", "status", "--pop", "chi")
+	return s
+}
+
+// TestFleet: one agent's records reach the controller, whose plan reaches the kernel; a kill
+// switch reaches it, too; and it outlives the death of either.
+func TestFleet(t *testing.T) {
+	treated, other := client(0, 7), client(1, 7)
+	cfg := quickSettings()
+	central := cfg
+	central.Lists = fmt.Sprintf(`, always: [%s satellite link], control: "off"`, prefixOf(t, treated))
+	f := newFleetOf(t, central)
+	ann := f.operator(mtls.Operator)
+	host := f.agent("edge-1", cfg)
+	host.start()
+	s := newServer(t)
+	host.awaitStatus("the plan in force", inForce(1))
+	s.visit(t, treated, "bbr")
+	s.visit(t, other, "cubic")
+	eventually(t, "a plan that has settled", patience, func() bool {
+		st := ann.fleetStatus()
+		return st.Plan > 0 && len(st.Hosts) == 1 && st.Hosts[0].Host == "edge-1" && st.Hosts[0].Connected && st.Hosts[0].InForce == 1
+	})
+	eventually(t, "the network at the controller", patience, func() bool {
+		var rows []control.PrefixRow
+		ann.ask(&rows, "prefixes", "--pop", "chi")
+		for _, r := range rows {
+			if r.Prefix == prefixOf(t, treated) {
+				return true
+			}
+		}
+		return false
+	})
+
+	ann.must("stop", "--pop", "chi")
+	host.awaitStatus("stopped", func(s control.Status) bool { return s.Stopped && s.StoppedNext })
+	s.visit(t, treated, "cubic")
+	host.kill()
+	host.start()
+	host.awaitStatus("stopped after a restart", func(s control.Status) bool { return s.Stopped })
+	ann.must("resume", "--pop", "chi")
+	host.awaitStatus("resumed", func(s control.Status) bool { return !s.Stopped && s.Agent.InForce == 1 })
+	s.visit(t, treated, "bbr")
+
+	f.kill()
+	host.kill() // with the controller away
+	host.start()
+	host.awaitStatus("the plan of before the restart", inForce(1))
+	counted := f.conns(prefixOf(t, treated))
+	for range 5 { // over two windows, whose records wait in the spool
+		s.visit(t, treated, "bbr")
+		time.Sleep(time.Second)
+	}
+	f.launchUntil()
+	eventually(t, "connected again", patience, func() bool { st := ann.fleetStatus(); return len(st.Hosts) == 1 && st.Hosts[0].Connected })
+	eventually(t, "what waited, each once", patience, func() bool { return f.conns(prefixOf(t, treated))-counted == 5 })
+	host.stop()
+	f.stop()
+}
+
+// conns counts a network's connections in the windows of the controller's store.
+func (f *fleet) conns(p record.Prefix) (n int) {
+	for _, w := range f.rowsOf(f.dir + "/state/pops/chi/congctl.db") {
+		if w.Prefix == p {
+			n += int(w.Conns)
+		}
+	}
+	return n
+}
+
+// TestFleetRoles: a viewer sees and does not act; an agent does neither.
+func TestFleetRoles(t *testing.T) {
+	f := newFleetOf(t, quickSettings())
+	bob := f.operator(mtls.Viewer)
+	bob.must("events", "--pop", "chi")
+	for _, c := range []struct {
+		who  *edge
+		args []string
+		want string
+	}{
+		{bob, []string{"stop", "--pop", "chi"}, "congctl://viewer/ann may not do this"},
+		{bob, []string{"events", "--pop", "ams"}, "404"},
+		{f.agent("edge-1", quickSettings()), []string{"events", "--pop", "chi"}, "congctl://agent/chi/edge-1 may not do this"},
+		{bob, []string{"events", "--pop", "chi", "--controller", "https://127.0.0.1:1"}, "ask controller at https://127.0.0.1:1/pop/chi"},
+	} {
+		if _, errs, code := c.who.verb(c.args...); code == 0 || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: exit code %d, %q; want %q", c.args, code, errs, c.want)
+		}
+	}
+	f.stop()
+}
