@@ -5,14 +5,17 @@ go 1.26.0
 // ebpf loads and reads the kernel programs; netlink and netns make links, routes, qdiscs
 // and namespaces; sqlite is the store (pure Go, so the binary stays static); cobra and
 // pflag the command line; yaml the configuration; protobuf the wire contract; maxminddb
-// reads databases of autonomous systems; x/sys the system calls; psx those that must be made on
+// reads databases of autonomous systems; connect is the service between agents and their
+// controller (gRPC's clients can use it, too) and compress its zstd; x/sys the system calls; psx those that must be made on
 // all threads at once, which Go itself cannot in a build with cgo. For tests: datadriven golden
 // scripts, go-cmp diffs, rapid properties. Versions are pinned by go.sum; update one at a time,
 // with its reason in the commit.
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/cilium/ebpf v0.22.0
 	github.com/cockroachdb/datadriven v1.0.3
 	github.com/google/go-cmp v0.7.0
+	github.com/klauspost/compress v1.20.3
 	github.com/oschwald/maxminddb-golang/v2 v2.9.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
@@ -27,11 +30,9 @@ require (
 )
 
 require (
-	connectrpc.com/connect v1.21.1 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect

@@ -129,12 +129,12 @@ func TestProseFaultsAreFound(t *testing.T) {
 		"see `loop/policy/level.go`, `bpf/*.h`, `loop/kernel/cpu`": true,
 		"[policy](docs/policy.md#guards)":                          true,
 		"[the RFC](https://www.rfc-editor.org/rfc/rfc8032)":        true,
-		"`congctl` alone":               true,
-		"see `congctl fleet`":           false,
-		"see `sudo congctl fleet push`": false,
-		"see `make world`":              false,
-		"see `loop/policy/nosuch.go`":   false,
-		"[gone](docs/nosuch.md)":        false,
+		"`congctl` alone":              true,
+		"see `congctl nosuch`":         false,
+		"see `sudo congctl nosuch up`": false,
+		"see `make world`":             false,
+		"see `loop/policy/nosuch.go`":  false,
+		"[gone](docs/nosuch.md)":       false,
 	} {
 		if faults := proseFaults("README.md", src, tests); (len(faults) == 0) != ok {
 			t.Errorf("%s: %q", src, faults)

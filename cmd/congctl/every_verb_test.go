@@ -31,12 +31,12 @@ var elsewhere = map[string]reflect.Type{
 	"host disable": reflect.TypeFor[enable.UndoView](), "shape set": reflect.TypeFor[ShapeSet](), "shape clear": reflect.TypeFor[ShapeCleared](),
 	"change forget": reflect.TypeFor[ChangeForgotten](), "shape confirm": reflect.TypeFor[ShapeSet](), "lab run": reflect.TypeFor[outcome.Summary](), "lab report": reflect.TypeFor[outcome.Summary](),
 	"lab compare": reflect.TypeFor[report.Comparison](), "lab pop": reflect.TypeFor[popday.Report](), "lab pop-report": reflect.TypeFor[popday.Report](),
-	"lab verify-kernel": reflect.TypeFor[proof.Report](), "lab kernel build": reflect.TypeFor[builtKernel](),
+	"lab verify-kernel": reflect.TypeFor[proof.Report](), "lab kernel build": reflect.TypeFor[builtKernel](), "fleet status": reflect.TypeFor[FleetStatus](),
 }
 
-// silent are verbs that have no answer: up runs until it is ended, the others print text
+// silent are verbs that have no answer: some run until they are ended, the others print text
 // for a shell or a person.
-var silent = []string{"up", "completion bash", "completion zsh", "completion fish", "completion powershell", "help"}
+var silent = []string{"up", "agent", "controller", "completion bash", "completion zsh", "completion fish", "completion powershell", "help"}
 
 const (
 	verbTable    = "<!-- verbs: TestEveryVerb -->\n"
@@ -277,6 +277,7 @@ var wrongText = map[string][]string{
 	"burst": {"x", "3"}, "queue": {"x"}, "ingress": {"x", "5x"}, "cells": {"(", "nosuch"}, "length": {"x", "-3m"}, "worlds": {"nosuch"}, "netns": {"/etc/passwd"},
 	"prefix": {"x", "x/y", "1.2.3"}, "since": {"x", "-3h", "2999-01-01T00:00:00Z"},
 	"world": {"fog", "mild,three"}, "at": {"x", "2026-11-20", "-3h"},
+	"controller": {"x", "http://controller:9477", "https://"}, "pop": {"a/b"},
 	"label": nil, // any
 }
 

@@ -180,7 +180,7 @@ func TestStrangers(t *testing.T) {
 		"a controller":               a.Issue(self),
 		"two identities":             a.Issue(host, second),
 		"no identity":                a.Issue(host, none),
-		"an unknown role":            a.IssueURI(uri("congctl://root/chi/edge-1")),
+		"an unknown role":            a.IssueURI(uri("congctl://admin/chi/edge-1")),
 		"a path for a PoP":           a.IssueURI(uri("congctl://agent/..%2F..%2Fetc/edge-1")),
 		"a PoP that is a folder":     a.IssueURI(uri("congctl://agent/../edge-1")),
 		"a name with a line break":   a.IssueURI(uri("congctl://agent/chi/edge%0A1")),
