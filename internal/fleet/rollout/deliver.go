@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 )
 
 // wants is the plan that a host should have. There is none while treatment is stopped, and none
@@ -29,17 +30,14 @@ func (r *Rollout) has(h *Host, p Plan) bool {
 	return h.Serial == p.Serial && h.Hash == p.Hash && (h.Acked || p == r.State.Base)
 }
 
-// deliver sends each host what it should have and does not have.
+// deliver sends each host what it should have and does not have: the kill switch first, to all.
 func (r *Rollout) deliver() {
-	for _, name := range r.names(func(h *Host) bool { return h.Connected && (r.lacksStop(h) || r.lacks(h)) }) {
-		h := r.State.Hosts[name]
-		if r.lacksStop(h) {
-			h.StopNs = r.nowNs
-			r.order(Order{Do: OrderStop, Host: name, On: r.State.Killed})
-		}
-		if r.lacks(h) {
-			r.send(name, h)
-		}
+	for _, name := range r.names(func(h *Host) bool { return h.Connected && r.lacksStop(h) }) {
+		r.State.Hosts[name].StopNs = r.nowNs
+		r.order(Order{Do: OrderStop, Host: name, On: r.State.Killed})
+	}
+	for _, name := range r.names(func(h *Host) bool { return h.Connected && r.lacks(h) }) {
+		r.send(name, r.State.Hosts[name])
 	}
 }
 
@@ -59,7 +57,7 @@ func (r *Rollout) silence(p Plan) string {
 }
 
 func (r *Rollout) lacksStop(h *Host) bool {
-	return !(h.StopKnown && h.Stopped == r.State.Killed) && r.again(&h.StopNs)
+	return !(h.StopKnown && h.Stopped == r.State.Killed) && r.again(&h.StopNs, r.rules.Retry)
 }
 
 func (r *Rollout) lacks(h *Host) bool {
@@ -67,12 +65,16 @@ func (r *Rollout) lacks(h *Host) bool {
 	if p.Serial == 0 || p.expired(r.nowNs) || p.Serial < h.Serial || p.Serial == h.Refused || r.has(h, p) {
 		return false
 	}
-	return h.Sent != p.Serial || r.again(&h.SentNs)
+	wait := r.rules.Retry
+	if h.Astray && !h.Due {
+		wait = r.rules.Limit
+	}
+	return h.Sent != p.Serial || r.again(&h.SentNs, wait)
 }
 
 // again reports whether it is time for an order that has no answer.
-func (r *Rollout) again(sentNs *int64) bool {
-	return *sentNs == 0 || r.elapsed(sentNs) >= r.rules.Retry
+func (r *Rollout) again(sentNs *int64, wait time.Duration) bool {
+	return *sentNs == 0 || r.elapsed(sentNs) >= wait
 }
 
 // reach gives Next to as many hosts as the stage has, and returns the new ones.

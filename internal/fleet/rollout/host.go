@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Texts of agents end in the store and on terminals.
@@ -107,26 +109,26 @@ func (a Ack) apply(r *Rollout) {
 	if h == nil || !h.Connected || a.Serial < h.Serial {
 		return
 	}
-	h.Serial, h.Hash, h.Prefixes, h.Acked = a.Serial, cut(a.Hash, maxWord), a.Prefixes, false
-	var p Plan
-	switch a.Serial {
-	case s.Base.Serial:
-		p = s.Base
-	case s.Next.Serial:
+	h.Serial, h.Hash, h.Prefixes = a.Serial, cut(a.Hash, maxWord), a.Prefixes
+	p := s.Base
+	if a.Serial == s.Next.Serial {
 		p, h.Reached = s.Next, true
-	default:
-		if a.Serial > s.top() {
-			r.wrong(a.Host, fmt.Sprintf("acknowledges plan %d, which nobody sent", a.Serial))
-		}
-		return
 	}
+	what := ""
 	switch {
+	case a.Serial > s.top():
+		what = fmt.Sprintf("acknowledges plan %d, which nobody sent", a.Serial)
 	case h.Hash != p.Hash:
-		r.wrong(a.Host, fmt.Sprintf("has another plan with serial %d", p.Serial))
+		what = fmt.Sprintf("has another plan with serial %d", p.Serial)
 	case a.Prefixes != p.Prefixes:
-		r.wrong(a.Host, fmt.Sprintf("has %d prefixes of plan %d in its kernel, not %d", a.Prefixes, p.Serial, p.Prefixes))
-	default:
-		h.Acked, h.Astray = true, false
+		what = fmt.Sprintf("has %d prefixes of plan %d in its kernel, not %d", a.Prefixes, p.Serial, p.Prefixes)
+	}
+	h.Acked = what == ""
+	switch {
+	case h.Acked:
+		h.Astray = false
+	case a.Serial == r.wants(h).Serial || a.Serial > s.top():
+		r.wrong(a.Host, a.Serial, what)
 	}
 }
 
@@ -135,16 +137,15 @@ func (e Refusal) apply(r *Rollout) {
 	if h == nil || !h.Connected || e.Serial != r.wants(h).Serial || e.Serial == 0 {
 		return
 	}
-	r.wrong(e.Host, fmt.Sprintf("refuses plan %d: %s", e.Serial, cut(e.Why, maxText)))
+	r.wrong(e.Host, e.Serial, fmt.Sprintf("refuses plan %d: %s", e.Serial, cut(e.Why, maxText)))
 }
 
 // wrong takes what rolls out back if a host that has it answers anything but yes. Any other plan
 // must be in force everywhere, so there it is the host that is astray.
-func (r *Rollout) wrong(name, what string) {
+func (r *Rollout) wrong(name string, serial record.PlanID, what string) {
 	h := r.State.Hosts[name]
-	fails := r.rolling() && h.Reached && (h.Due || !h.Astray)
-	h.Refused = r.wants(h).Serial
-	if fails {
+	h.Refused = serial
+	if r.rolling() && h.Reached && (h.Due || !h.Astray) {
 		r.fail(name + " " + what)
 		return
 	}

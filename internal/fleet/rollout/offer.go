@@ -38,7 +38,7 @@ func (r *Rollout) place(p Plan) {
 		r.begin(p)
 	case r.rolling() && p.Content == s.Next.Content:
 		r.supersede()
-		s.Next, s.SinceNs = p, r.nowNs
+		s.Next, s.SinceNs, s.Waiting = p, r.nowNs, nil // what waits is older than this
 	case s.Stage == StageCanary:
 		r.tell(KindReplaced, "plan %d: plan %d takes its place", s.Next.Serial, p.Serial)
 		r.supersede()
@@ -72,7 +72,7 @@ func (k Kill) apply(r *Rollout) {
 	}
 	s.Killed = k.On
 	for _, h := range s.Hosts {
-		h.StopNs, h.Sent = 0, 0
+		h.StopKnown, h.StopNs, h.Sent = false, 0, 0 // an answer may be on its way, and old
 	}
 	switch {
 	case k.On:
@@ -89,7 +89,7 @@ func (f Freeze) apply(r *Rollout) {
 	}
 }
 
-// halt leaves nothing on its way that would change content. What was half out is taken back.
+// halt leaves nothing on its way that would change content; what is half out is taken back.
 func (r *Rollout) halt(why string) {
 	r.State.Waiting = nil
 	if r.rolling() {

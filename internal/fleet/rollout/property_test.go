@@ -107,7 +107,7 @@ func (w *world) checkSend(o Order) {
 	}
 }
 
-// checkContents: of hosts that have acknowledged something and are in line, at most two contents that treat. A
+// checkContents: of hosts that have acknowledged something and are in line, at most two contents that treat now. A
 // host may be set aside only for a reason.
 func (w *world) checkContents() {
 	var contents []string
@@ -116,7 +116,7 @@ func (w *world) checkContents() {
 		if h != nil && h.Astray && !a.spoilt {
 			w.t.Fatalf("%s is set aside and has answered everything: %+v", name, h)
 		}
-		if !a.connected || a.acked.Prefixes == 0 || h.Astray || slices.Contains(contents, a.acked.Content) {
+		if !a.connected || a.acked.Prefixes == 0 || a.acked.expired(w.nowNs) || h.Astray || slices.Contains(contents, a.acked.Content) {
 			continue
 		}
 		contents = append(contents, a.acked.Content)

@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,7 +52,7 @@ type play struct {
 //	restart           through JSON, as a new process
 //	hosts             what each has
 //
-// HOST may be several, as a,b,c: an event each.
+// HOST may be several, as a,b,c: an event each; "sent" are those that were sent that plan and have not answered.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/rollout", func(t *testing.T, path string) {
 		p := &play{t: t}
@@ -96,17 +98,29 @@ func (p *play) line(fields []string) string {
 	case "restart":
 		p.r = New("ams", []byte("key"), p.r.rules, revived(p.t, p.r.State))
 	}
-	var b strings.Builder
-	for _, args[0] = range strings.Split(args[0], ",") {
-		b.WriteString(text(p.r.Step(p.nowNs, p.event(fields[0], args, keyed, strings.Join(fields[1:], " ")))))
+	var orders []Order
+	for _, args[0] = range p.whom(args[0], args[1]) {
+		orders = append(orders, p.r.Step(p.nowNs, p.event(fields[0], args, keyed, strings.Join(fields[1:], " ")))...)
 	}
-	return b.String()
+	return text(orders)
+}
+
+// whom are the hosts of a word: "sent" are those that were sent a plan and have not answered.
+func (p *play) whom(word, serial string) []string {
+	if word != "sent" {
+		return strings.Split(word, ",")
+	}
+	plan := p.plans[record.PlanID(p.number(serial))]
+	return p.r.names(func(h *Host) bool { return h.Connected && h.Sent == plan.Serial && !h.answered(plan) })
 }
 
 func (p *play) event(cmd string, args []string, keyed map[string]string, rest string) Event {
 	switch cmd {
 	case "offer":
 		plan := content(p.t, args[0], p.nowNs)
+		if was := p.plans[plan.Serial]; was.Content == plan.Content {
+			plan = was
+		}
 		if s := keyed["expires"]; s != "" {
 			plan.Expires = p.nowNs/int64(time.Second) + p.number(s)
 		}
@@ -166,22 +180,42 @@ func (p *play) wait(seconds, to string) string {
 		return text(p.r.Step(p.nowNs, Tick{}))
 	}
 	var b strings.Builder
+	last, again := "", ""
 	for range p.number(seconds) {
 		p.nowNs += int64(time.Second)
-		if out := text(p.r.Step(p.nowNs, Tick{})); out != "" {
-			fmt.Fprintf(&b, "%s\n%s", time.Unix(0, p.nowNs).UTC().Format("15:04:05"), out)
+		at, out := time.Unix(0, p.nowNs).UTC().Format("15:04:05"), text(p.r.Step(p.nowNs, Tick{}))
+		switch {
+		case out == "":
+		case out == last:
+			again = "  and so on, until " + at + "\n"
+		default:
+			b.WriteString(again + at + "\n" + out)
+			last, again = out, ""
 		}
 	}
-	return b.String()
+	return b.String() + again
 }
 
 func (p *play) hosts() string {
 	var b strings.Builder
 	s := &p.r.State
-	fmt.Fprintf(&b, "  stage %s base %d next %d hosts %d\n", or(string(s.Stage), "settled"), s.Base.Serial, s.Next.Serial, len(s.Hosts))
+	fmt.Fprintf(&b, "  stage %s base %d next %d\n", or(string(s.Stage), "settled"), s.Base.Serial, s.Next.Serial)
+	same := map[string]string{}
 	for _, name := range p.r.names(func(*Host) bool { return true }) {
 		h := s.Hosts[name]
-		fmt.Fprintf(&b, "  %s has %d connected %t acked %t astray %t stopped %t\n", name, h.Serial, h.Connected, h.Acked, h.Astray, h.Stopped)
+		line := fmt.Sprintf("has %d", h.Serial)
+		for _, f := range []struct {
+			is   bool
+			word string
+		}{{h.Acked, "acked"}, {!h.Connected, "gone"}, {h.Astray, "astray"}, {h.Stopped, "stopped"}, {h.Reached, "reached"}} {
+			if f.is {
+				line += " " + f.word
+			}
+		}
+		same[line] += " " + name
+	}
+	for _, line := range slices.Sorted(maps.Keys(same)) {
+		fmt.Fprintf(&b, "  %s:%s\n", line, same[line])
 	}
 	return b.String()
 }

@@ -6,8 +6,9 @@ import (
 )
 
 // A stage passes when every connected host that it waits for has read the plan back, and at least
-// one has: a host that leaves without an answer may have crashed of the plan. It fails as a whole: the hosts of a PoP serve the same clients, so that half a PoP on
-// another plan would mix the arms of the experiment.
+// one has: a host that leaves without an answer may have crashed of the plan. It fails as a whole:
+// the hosts of a PoP serve the same clients, so half a PoP on another plan would mix the arms of the
+// experiment.
 
 // enter begins a stage.
 func (r *Rollout) enter(s Stage) {
@@ -87,6 +88,7 @@ func (r *Rollout) advanceDirect(late bool) bool {
 	return true
 }
 
+// advanceRolling ends a stage, one way or the other. A canary that no host can be waits.
 func (r *Rollout) advanceRolling(late bool) bool {
 	next := r.State.Next
 	due := r.names(func(h *Host) bool { return h.Due })
@@ -144,10 +146,8 @@ func (r *Rollout) write() { r.order(Order{Do: OrderWrite, Serial: r.State.Base.S
 // direct makes p the settled plan and sends it to all hosts at once.
 func (r *Rollout) direct(p Plan) {
 	s := &r.State
-	if r.rolling() {
+	if s.Next.Serial != 0 {
 		r.tell(KindBack, "plan %d: plan %d takes its place on all hosts", s.Next.Serial, p.Serial)
-	} else if s.Stage == StageBack {
-		r.tell(KindBack, "plan %d: plan %d has the content from before it", s.Next.Serial, p.Serial)
 	}
 	s.Base, s.Next, s.Waiting = p, Plan{}, nil
 	if s.Killed {

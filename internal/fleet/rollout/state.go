@@ -88,7 +88,7 @@ type Rules struct {
 //   - Limit 60 s: three stages and the way back are over after 4 min, before the next round's plan.
 //     An agent answers in less than a second; a lost connection ends on its own and is not waited for.
 //   - Retry 5 s: twelve tries within the limit.
-//   - MaxHosts 2,000: twice the largest PoP that is tested; 1 MB.
+//   - MaxHosts 2,000: twice the largest PoP that is tested; a state of 1 MB.
 //
 // A canary has no time to soak. What fails at once (refused, read back wrong) shows in its answer.
 // What harms clients shows in blocks of 30 min, for the brake, while plans change every 5 min:

@@ -29,7 +29,7 @@ func TestAlways(t *testing.T) {
 	})
 	// The histories must have been in every stage, or they prove little.
 	for _, s := range []Stage{StageSettled, StageCanary, StageShare, StageAll, StageBack, StageDirect, "waiting"} {
-		if seen[s] < 20 {
+		if seen[s] < 5 {
 			t.Errorf("only %d steps in stage %q: %v", seen[s], s, seen)
 		}
 	}
@@ -61,8 +61,9 @@ func (w *world) all(how string) {
 // nothing would get beyond its canary.
 func (w *world) happen() {
 	name := rapid.SampledFrom(w.names()).Draw(w.t, "host")
-	switch rapid.SampledFrom([]string{"right", "right", "right", "right", "round", "round", "offer", "wrong", "connect",
-		"connect", "come", "leave", "reboot", "answer", "answer", "lost", "time", "time", "late", "flag", "calm", "calm", "operator", "restart"}).Draw(w.t, "what") {
+	switch rapid.SampledFrom([]string{"right", "right", "right", "right", "right", "round", "round", "offer", "offer",
+		"offer", "wrong", "connect", "connect", "come", "leave", "reboot", "answer", "answer", "lost", "time", "time", "late", "hand", "flag", "calm", "calm",
+		"operator", "restart"}).Draw(w.t, "what") {
 	case "right":
 		w.read(name, "right")
 	case "round": // all answer at once
@@ -81,6 +82,11 @@ func (w *world) happen() {
 		w.disconnect(name)
 	case "reboot":
 		w.reboot(name)
+	case "hand": // somebody copied a plan of another controller
+		a := w.agents[name]
+		w.disconnect(name)
+		a.has, a.spoilt = Plan{Serial: w.top + 3, Hash: "hand", Content: "H", Prefixes: 1}, true
+		w.connect(name)
 	case "answer":
 		w.answer()
 	case "lost":
@@ -130,24 +136,21 @@ func (w *world) operate() {
 // roll-back's, even of hosts that say nothing; a plan that no host could take, by its expiry. With
 // hosts that answer, all then have the settled plan.
 func (w *world) checkEnds(silent bool) {
-	for range (5*60 + planLifeS) / 5 {
-		w.pass(5 * time.Second)
-		for len(w.writes) > 0 {
-			w.answer()
-		}
-		for _, name := range w.names() {
-			for silent && len(w.agents[name].inbox) > 0 {
-				w.read(name, "lose")
-			}
-		}
+	w.quiet(5*60, silent)
+	if s, due := w.r.State.Stage, w.r.names(func(h *Host) bool { return h.Due }); s != StageSettled && (s != StageCanary || len(due) > 0) {
+		w.t.Fatalf("still in stage %s: %+v", s, w.r.State)
 	}
+	w.quiet(planLifeS, silent)
 	if s := w.r.State.Stage; s != StageSettled {
 		w.t.Fatalf("still in stage %s: %+v", s, w.r.State)
 	}
+	w.top += 3
 	w.step(Kill{false, "ann"})
 	w.step(Freeze{false, "ann"})
 	for _, name := range w.names() {
-		w.connect(name)
+		if !w.agents[name].connected {
+			w.connect(name)
+		}
 	}
 	w.offer("Y", 7, "")
 	for range 40 {
@@ -161,6 +164,21 @@ func (w *world) checkEnds(silent bool) {
 	for name, a := range w.agents {
 		if h := w.r.State.Hosts[name]; a.has.Content != "Y" || h.Astray || a.stopped || !h.Acked {
 			w.t.Fatalf("%s has plan %d of %d, %+v", name, a.has.Serial, w.r.State.Base.Serial, h)
+		}
+	}
+}
+
+// quiet lets seconds pass in which the controller answers and agents do not.
+func (w *world) quiet(seconds int, silent bool) {
+	for range seconds / 5 {
+		w.pass(5 * time.Second)
+		for len(w.writes) > 0 {
+			w.answer()
+		}
+		for _, name := range w.names() {
+			for silent && len(w.agents[name].inbox) > 0 {
+				w.read(name, "lose")
+			}
 		}
 	}
 }
