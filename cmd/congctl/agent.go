@@ -166,7 +166,7 @@ func (u *fleetAgent) obey(ctx context.Context, o link.Order) {
 		u.noteStop(o.Stopped)
 	}
 	r := link.Report{Boot: u.boot, Stopped: o.Stopped}
-	if o.Evict {
+	if r.Evict = o.Evict; o.Evict {
 		var err error
 		if r.Evicted, err = u.agent.Evict(ctx); err != nil {
 			u.log.Error("treated connections stay as they are", "err", err)
@@ -185,7 +185,14 @@ func (u *fleetAgent) obey(ctx context.Context, o link.Order) {
 }
 
 func (u *fleetAgent) takeOrder(text []byte, r *link.Report) {
-	err := u.take(text)
+	p, _, err := plan.Parse(text)
+	switch have := record.PlanID(u.agent.Status().Plan); {
+	case err != nil:
+	case p.Serial < have:
+		err = fmt.Errorf("take plan %d: it is older than plan %d, which is in force", p.Serial, have)
+	default:
+		err = u.take(text)
+	}
 	if err == nil {
 		if err := replace(u.planFile(), text); err != nil {
 			u.agent.RaiseAlarm("plan-file", err.Error())
@@ -196,7 +203,7 @@ func (u *fleetAgent) takeOrder(text []byte, r *link.Report) {
 	}
 	u.log.Error("plan refused", "err", err)
 	r.Refusal = err.Error()
-	if p, _, perr := plan.Parse(text); perr == nil {
+	if p != nil {
 		r.Plan = p.Serial
 	}
 }

@@ -187,7 +187,7 @@ func (o *office) Report(ctx context.Context, from mtls.Identity, r link.Report) 
 	if err != nil {
 		return err
 	}
-	p.Report(ctx, from.Name, pop.Report{Plan: r.Plan, Hash: r.Hash, InForce: r.InForce, Refusal: r.Refusal, Stopped: r.Stopped, Evicted: r.Evicted})
+	p.Report(ctx, from.Name, pop.Report{Plan: r.Plan, Hash: r.Hash, InForce: r.InForce, Refusal: r.Refusal, Stopped: r.Stopped, Evict: r.Evict, Evicted: r.Evicted})
 	return nil
 }
 

@@ -39,6 +39,8 @@ type stream struct {
 	gone  chan struct{} // closed when a later stream of the host takes over
 	wake  chan struct{}
 	order Order
+	// evicted takes the answer to an eviction, once.
+	evicted chan<- uint64
 }
 
 // errReplaced ends a stream: two agents with one certificate would take turns, so it is told.
@@ -50,11 +52,12 @@ func (p *PoP) Follow(ctx context.Context, c rollout.Connect, send func(Order) er
 	p.mu.Lock()
 	if was := p.streams[c.Host]; was != nil {
 		close(was.gone)
+		_ = p.step(ctx, rollout.Disconnect{Host: c.Host})
 	}
 	p.streams[c.Host] = s
 	s.order.Stopped = p.roll.State.Killed
 	s.signal() // what holds, before anything that changes
-	p.step(ctx, c)
+	_ = p.step(ctx, c)
 	p.mu.Unlock()
 	defer p.left(context.WithoutCancel(ctx), c.Host, s)
 	for {
@@ -87,7 +90,7 @@ func (p *PoP) left(ctx context.Context, host string, s *stream) {
 	defer p.mu.Unlock()
 	if p.streams[host] == s {
 		delete(p.streams, host)
-		p.step(ctx, rollout.Disconnect{Host: host})
+		_ = p.step(ctx, rollout.Disconnect{Host: host})
 	}
 }
 
@@ -98,20 +101,24 @@ type Report struct {
 	InForce int // prefixes read back from the kernel
 	Refusal string
 	Stopped bool
-	Evicted uint64
+	Evict   bool   // the order was one to evict,
+	Evicted uint64 // and moved so many connections back
 }
 
 // Report takes it.
 func (p *PoP) Report(ctx context.Context, host string, r Report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.evicted += r.Evicted
-	p.step(ctx, rollout.Stopped{Host: host, On: r.Stopped})
+	if s := p.streams[host]; s != nil && s.evicted != nil && r.Evict {
+		s.evicted <- r.Evicted
+		s.evicted = nil
+	}
+	_ = p.step(ctx, rollout.Stopped{Host: host, On: r.Stopped})
 	switch {
 	case r.Refusal != "":
-		p.step(ctx, rollout.Refusal{Host: host, Serial: r.Plan, Why: r.Refusal})
+		_ = p.step(ctx, rollout.Refusal{Host: host, Serial: r.Plan, Why: r.Refusal})
 	case r.Plan != 0:
-		p.step(ctx, rollout.Ack{Host: host, Serial: r.Plan, Hash: r.Hash, Prefixes: r.InForce})
+		_ = p.step(ctx, rollout.Ack{Host: host, Serial: r.Plan, Hash: r.Hash, Prefixes: r.InForce})
 	}
 }
 
@@ -143,29 +150,32 @@ func (p *PoP) Kill(on bool) {
 	_ = p.step(context.Background(), rollout.Kill{On: on})
 }
 
-// evictWait bounds how long the hosts' answers are counted: an agent takes up to 10 s.
+// evictWait bounds how long the hosts' answers are waited for: an agent takes up to 10 s.
 const evictWait = 12 * time.Second
 
-// Evict has every connected host move its treated connections back, and returns how many did
-// until all have answered or evictWait is over.
-func (p *PoP) Evict(ctx context.Context) (uint64, error) {
+// Evict has every connected host move its treated connections back, and returns how many those did
+// that answered within evictWait.
+func (p *PoP) Evict(ctx context.Context) (moved uint64, err error) {
 	p.mu.Lock()
-	before := p.evicted
+	answers := make(chan uint64, len(p.streams))
+	hosts := len(p.streams)
 	for _, s := range p.streams {
-		s.order.Stopped, s.order.Evict = true, true
+		s.order.Stopped, s.order.Evict, s.evicted = true, true, answers
 		s.signal()
 	}
-	hosts := len(p.streams)
 	p.mu.Unlock()
-	if hosts > 0 {
+	late := time.After(evictWait)
+	for range hosts {
 		select {
+		case n := <-answers:
+			moved += n
 		case <-ctx.Done():
-		case <-time.After(evictWait):
+			return moved, ctx.Err()
+		case <-late:
+			return moved, fmt.Errorf("evict: not all of %d hosts answered within %s", hosts, evictWait)
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.evicted - before, nil
+	return moved, nil
 }
 
 // SettingRollout is the key by which Remember keeps a roll-out.

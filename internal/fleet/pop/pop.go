@@ -84,7 +84,6 @@ type PoP struct {
 	roll    *rollout.Rollout
 	kept    bool // the kill switch that the store has
 	streams map[string]*stream
-	evicted uint64
 	todo    []func()
 }
 

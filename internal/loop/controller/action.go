@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,8 +73,8 @@ func (c *Controller) setFrozen(ctx context.Context, f Flag, by string) error {
 }
 
 // Rewrite signs the content of an earlier plan anew, for serial 0 a plan without entries, and puts
-// it in force: a host refuses a serial older than what it has. It freezes as well, since the next
-// round would select again what has just failed.
+// it in force: a host refuses a serial older than what it has. Unless treatment is stopped it freezes
+// as well, since the next round would select again what has just failed.
 func (c *Controller) Rewrite(ctx context.Context, serial record.PlanID, by string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,13 +91,16 @@ func (c *Controller) Rewrite(ctx context.Context, serial record.PlanID, by strin
 		}
 		next.Entries = was.Entries
 	}
-	commit := Frozen.By(by, now)
+	commit := &journal.Commit{}
+	if !c.killed {
+		commit = Frozen.By(cmp.Or(by, "the roll-out"), now)
+	}
 	signed := next.Sign(c.key)
 	commit.Plan = &journal.PlanFile{Serial: next.Serial, Created: next.Created, Hash: next.Hash(), Text: signed}
 	if err := c.commit(ctx, commit); err != nil {
 		return fmt.Errorf("rewrite plan %d: %w", serial, err)
 	}
-	c.frozen, c.serial = true, next.Serial
+	c.frozen, c.serial = c.frozen || !c.killed, next.Serial
 	return c.force(ctx, next, signed)
 }
 

@@ -46,7 +46,8 @@ type Report struct {
 	InForce int    // prefixes read back from the kernel
 	Refusal string // why the plan was not taken; "": it was
 	Stopped bool
-	Evicted uint64 // connections moved back by the order
+	Evict   bool   // the order was one to evict,
+	Evicted uint64 // and moved so many connections back
 }
 
 func have(m *fleetv1.FollowRequest) Have {
@@ -58,11 +59,11 @@ func (h Have) message() *fleetv1.FollowRequest {
 }
 
 func report(m *fleetv1.ReportRequest) Report {
-	return Report{Boot: bootOf(m.BootId), Plan: record.PlanID(m.Plan), Hash: m.Hash, InForce: int(m.InForce), Refusal: m.Refusal, Stopped: m.Stopped, Evicted: m.Evicted}
+	return Report{Boot: bootOf(m.BootId), Plan: record.PlanID(m.Plan), Hash: m.Hash, InForce: int(m.InForce), Refusal: m.Refusal, Stopped: m.Stopped, Evict: m.Evict, Evicted: m.Evicted}
 }
 
 func (r Report) message() *fleetv1.ReportRequest {
-	return &fleetv1.ReportRequest{BootId: r.Boot[:], Plan: uint64(r.Plan), Hash: r.Hash, InForce: uint32(r.InForce), Refusal: r.Refusal, Stopped: r.Stopped, Evicted: r.Evicted}
+	return &fleetv1.ReportRequest{BootId: r.Boot[:], Plan: uint64(r.Plan), Hash: r.Hash, InForce: uint32(r.InForce), Refusal: r.Refusal, Stopped: r.Stopped, Evict: r.Evict, Evicted: r.Evicted}
 }
 
 // bootOf takes an id of another length as none.

@@ -244,6 +244,7 @@ type ReportRequest struct {
 	Stopped       bool                   `protobuf:"varint,5,opt,name=stopped,proto3" json:"stopped,omitempty"`                // by the kill switch, as the kernel has it
 	BootId        []byte                 `protobuf:"bytes,6,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`     // 16 bytes
 	Evicted       uint64                 `protobuf:"varint,7,opt,name=evicted,proto3" json:"evicted,omitempty"`                // connections moved back by this order
+	Evict         bool                   `protobuf:"varint,8,opt,name=evict,proto3" json:"evict,omitempty"`                    // the order was one to evict
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -327,6 +328,13 @@ func (x *ReportRequest) GetEvicted() uint64 {
 	return 0
 }
 
+func (x *ReportRequest) GetEvict() bool {
+	if x != nil {
+		return x.Evict
+	}
+	return false
+}
+
 type ReportResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -380,7 +388,7 @@ const file_congctl_v1_fleet_proto_rawDesc = "" +
 	"\x05Order\x12\x18\n" +
 	"\astopped\x18\x01 \x01(\bR\astopped\x12\x14\n" +
 	"\x05evict\x18\x02 \x01(\bR\x05evict\x12\x12\n" +
-	"\x04plan\x18\x03 \x01(\fR\x04plan\"\xb9\x01\n" +
+	"\x04plan\x18\x03 \x01(\fR\x04plan\"\xcf\x01\n" +
 	"\rReportRequest\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\x04R\x04plan\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\tR\x04hash\x12\x19\n" +
@@ -388,7 +396,8 @@ const file_congctl_v1_fleet_proto_rawDesc = "" +
 	"\arefusal\x18\x04 \x01(\tR\arefusal\x12\x18\n" +
 	"\astopped\x18\x05 \x01(\bR\astopped\x12\x17\n" +
 	"\aboot_id\x18\x06 \x01(\fR\x06bootId\x12\x18\n" +
-	"\aevicted\x18\a \x01(\x04R\aevicted\"\x10\n" +
+	"\aevicted\x18\a \x01(\x04R\aevicted\x12\x14\n" +
+	"\x05evict\x18\b \x01(\bR\x05evict\"\x10\n" +
 	"\x0eReportResponse2\xbd\x01\n" +
 	"\x05Fleet\x129\n" +
 	"\x04Push\x12\x17.congctl.v1.PushRequest\x1a\x18.congctl.v1.PushResponse\x128\n" +
