@@ -6,10 +6,12 @@ go 1.26.0
 // and namespaces; sqlite is the store (pure Go, so the binary stays static); cobra and
 // pflag the command line; yaml the configuration; protobuf the wire contract; maxminddb
 // reads databases of autonomous systems; x/sys the system calls; psx those that must be made on
-// all threads at once, which Go itself cannot in a build with cgo. For tests: datadriven golden
+// all threads at once, which Go itself cannot in a build with cgo; clickhouse-go speaks ClickHouse's
+// own protocol, also that of 2018, to keep a fleet's records. For tests: datadriven golden
 // scripts, go-cmp diffs, rapid properties. Versions are pinned by go.sum; update one at a time,
 // with its reason in the commit.
 require (
+	github.com/ClickHouse/clickhouse-go/v2 v2.50.0
 	github.com/cilium/ebpf v0.22.0
 	github.com/cockroachdb/datadriven v1.0.3
 	github.com/google/go-cmp v0.7.0
@@ -27,13 +29,25 @@ require (
 )
 
 require (
+	github.com/ClickHouse/ch-go v0.74.0 // indirect
+	github.com/andybalholm/brotli v1.2.6 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
+	github.com/go-faster/city v1.0.1 // indirect
+	github.com/go-faster/errors v0.7.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
+	github.com/paulmach/orb v0.13.0 // indirect
+	github.com/pierrec/lz4/v4 v4.1.33 // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/segmentio/asm v1.2.1 // indirect
+	github.com/shopspring/decimal v1.5.0 // indirect
+	go.opentelemetry.io/otel v1.47.0 // indirect
+	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
