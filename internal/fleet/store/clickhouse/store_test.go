@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/congctl/congctl/internal/fleet/store/batchtest"
 	"github.com/congctl/congctl/internal/fleet/store/clickhouse/clickhousetest"
 	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/loop/window"
@@ -25,35 +25,6 @@ const windowStart = 1_800_000_000 / 300 * 300
 
 var sameAddr = cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })
 
-// batch is a message Batch and what is in it.
-type batch struct {
-	head  wire.Header
-	conns []record.Conn
-	body  []byte
-}
-
-func newBatch(t testing.TB, h wire.Header, conns ...record.Conn) batch {
-	t.Helper()
-	var b wire.Batch
-	for i := range conns {
-		check(t, b.Add(&conns[i]))
-	}
-	frame, err := b.AppendFrame(nil, &h)
-	check(t, err)
-	_, n := uvarint(frame)
-	return batch{h, conns, frame[n:]}
-}
-
-func uvarint(b []byte) (size uint64, n int) {
-	for i, c := range b {
-		size |= uint64(c&0x7f) << (7 * i)
-		if c < 0x80 {
-			return size, i + 1
-		}
-	}
-	return 0, 0
-}
-
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -61,51 +32,8 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// random fills every scalar of a record over its whole range, a fifth with zero.
-func random(rng *rand.Rand, v reflect.Value) {
-	for i := range v.NumField() {
-		f := v.Field(i)
-		bits := rng.Uint64() >> rng.IntN(64)
-		if rng.IntN(5) == 0 {
-			bits = 0
-		}
-		switch f.Kind() {
-		case reflect.Bool:
-			f.SetBool(bits&1 == 1)
-		case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-			f.SetUint(bits & (math.MaxUint64 >> (64 - f.Type().Bits())))
-		case reflect.Int, reflect.Int64:
-			f.SetInt(int64(bits))
-		case reflect.Float64:
-			f.SetFloat(rng.NormFloat64() * 1e6)
-		case reflect.Struct:
-			if f.Type() != reflect.TypeFor[netip.AddrPort]() {
-				random(rng, f)
-			}
-		}
-	}
-}
-
-func randomAddr(rng *rand.Rand) netip.AddrPort {
-	var b [16]byte
-	for i := range b {
-		b[i] = byte(rng.Uint32())
-	}
-	addr := []netip.Addr{{}, netip.AddrFrom16(b), netip.AddrFrom4([4]byte(b[:4])), netip.IPv6Unspecified()}[rng.IntN(4)]
-	return netip.AddrPortFrom(addr, uint16(rng.Uint32()))
-}
-
-func randomConn(rng *rand.Rand) (c record.Conn) {
-	random(rng, reflect.ValueOf(&c).Elem())
-	c.End, c.RateSource = record.End(rng.IntN(3)), record.RateSource(rng.IntN(3))
-	c.Assigned, c.Applied = record.Arm(rng.IntN(6)), record.Applied(rng.IntN(12))
-	c.Info.Len &= math.MaxInt32
-	c.Cong = []string{"", "cubic", "bbr", "it's \\ \"", "größe"}[rng.IntN(5)]
-	c.Local, c.Remote = randomAddr(rng), randomAddr(rng)
-	c.Prefix, _ = record.PrefixOf(randomAddr(rng).Addr())
-	c.Window = []int64{windowStart, windowStart + 300, windowStart + daySeconds, 0, -1, math.MaxInt64, math.MinInt64}[rng.IntN(7)]
-	return c
-}
+// windows are those of random records.
+var windows = []int64{windowStart, windowStart + 300, windowStart + daySeconds, 0, -1, math.MaxInt64, math.MinInt64}
 
 // oddPoP is a name that SQL could stumble over.
 const oddPoP = "o'pop\\' OR 1=1 -- ?\""
@@ -131,11 +59,11 @@ func initialised(t testing.TB, address string) *Store {
 	return s
 }
 
-func insert(t testing.TB, s *Store, batches ...batch) {
+func insert(t testing.TB, s *Store, batches ...batchtest.Batch) {
 	t.Helper()
 	w := s.NewWriter(0)
 	for _, b := range batches {
-		check(t, w.Add(b.body))
+		check(t, w.Add(b.Body))
 	}
 	check(t, w.Insert(t.Context()))
 }
@@ -150,16 +78,16 @@ func read(t testing.TB, s *Store, pop string, window int64) (conns []record.Conn
 }
 
 // want is what the batches have of a window, in the promised order.
-func want(batches []batch, window int64) (conns []record.Conn) {
+func want(batches []batchtest.Batch, window int64) (conns []record.Conn) {
 	sorted := slices.Clone(batches)
-	slices.SortFunc(sorted, func(a, b batch) int {
-		if c := slices.Compare(a.head.Boot[:], b.head.Boot[:]); c != 0 {
+	slices.SortFunc(sorted, func(a, b batchtest.Batch) int {
+		if c := slices.Compare(a.Head.Boot[:], b.Head.Boot[:]); c != 0 {
 			return c
 		}
-		return int(a.head.Sequence) - int(b.head.Sequence)
+		return int(a.Head.Sequence) - int(b.Head.Sequence)
 	})
 	for _, b := range sorted {
-		for _, c := range b.conns {
+		for _, c := range b.Conns {
 			if c.Window == window {
 				conns = append(conns, c)
 			}
@@ -168,14 +96,14 @@ func want(batches []batch, window int64) (conns []record.Conn) {
 	return conns
 }
 
-func randomBatches(t testing.TB, rng *rand.Rand) (batches []batch) {
+func randomBatches(t testing.TB, rng *rand.Rand) (batches []batchtest.Batch) {
 	for boot := range byte(3) {
 		for sequence := range uint64(8) {
 			var conns []record.Conn
 			for range 1 + rng.IntN(60) {
-				conns = append(conns, randomConn(rng))
+				conns = append(conns, batchtest.Random(rng, windows...))
 			}
-			batches = append(batches, newBatch(t, header(boot+1, sequence+1), conns...))
+			batches = append(batches, batchtest.New(t, header(boot+1, sequence+1), conns...))
 		}
 	}
 	return batches
@@ -193,8 +121,8 @@ func roundTrip(t *testing.T, s *Store) {
 	for part := range slices.Chunk(sent, 5) {
 		insert(t, s, part...)
 	}
-	insert(t, s, newBatch(t, wire.Header{Boot: record.BootID{9}, PoP: "other", Sequence: 1}, record.Conn{Window: windowStart}))
-	for _, w := range []int64{windowStart, windowStart + 300, windowStart + daySeconds, 0, -1, math.MaxInt64, math.MinInt64} {
+	insert(t, s, batchtest.New(t, wire.Header{Boot: record.BootID{9}, PoP: "other", Sequence: 1}, record.Conn{Window: windowStart}))
+	for _, w := range windows {
 		wanted, got := want(batches, w), read(t, s, oddPoP, w)
 		if len(wanted) < 20 {
 			t.Fatalf("window %d: the test has only %d records", w, len(wanted))
@@ -216,7 +144,7 @@ func TestFloatsKeepTheirBits(t *testing.T) {
 	for _, v := range values {
 		conns = append(conns, record.Conn{Window: windowStart, RateBytesPerS: v})
 	}
-	insert(t, s, newBatch(t, header(1, 1), conns...))
+	insert(t, s, batchtest.New(t, header(1, 1), conns...))
 	for i, c := range read(t, s, oddPoP, windowStart) {
 		if math.Float64bits(c.RateBytesPerS) != math.Float64bits(values[i]) {
 			t.Errorf("%x came back as %x", values[i], c.RateBytesPerS)
@@ -230,13 +158,13 @@ func TestSameWindowRows(t *testing.T) { sameWindowRows(t, newStore(t)) }
 
 func sameWindowRows(t *testing.T, s *Store) {
 	rng := rand.New(rand.NewPCG(2, 7))
-	var batches []batch
+	var batches []batchtest.Batch
 	for sequence := range uint64(40) {
 		var conns []record.Conn
 		for range 50 {
 			conns = append(conns, clientConn(rng))
 		}
-		batches = append(batches, newBatch(t, header(byte(sequence%4), sequence+1), conns...))
+		batches = append(batches, batchtest.New(t, header(byte(sequence%4), sequence+1), conns...))
 	}
 	wanted := aggregate(want(batches, windowStart))
 	if len(wanted) < 50 {
@@ -252,7 +180,7 @@ func sameWindowRows(t *testing.T, s *Store) {
 
 // clientConn is a record that counts, of one of forty networks.
 func clientConn(rng *rand.Rand) record.Conn {
-	c := randomConn(rng)
+	c := batchtest.Random(rng, windows...)
 	c.Window, c.ClientFacing, c.Passive = windowStart, true, true
 	c.Prefix = record.Prefix(0xcb000000 + rng.Uint64N(40)<<8 | 24)
 	c.Assigned, c.Applied = record.Arm(rng.IntN(3)), record.Applied(rng.IntN(3))
@@ -277,13 +205,13 @@ func TestKillBetweenInsertAndCommit(t *testing.T) {
 	s := initialised(t, server.Address())
 	rng := rand.New(rand.NewPCG(3, 7))
 	batches := randomBatches(t, rng)
-	insert(t, s, batches[:9]...)                                  // and its offset was never committed
-	half := newBatch(t, batches[9].head, batches[9].conns[:1]...) // a part of a batch, as of a partition
+	insert(t, s, batches[:9]...)                                       // and its offset was never committed
+	half := batchtest.New(t, batches[9].Head, batches[9].Conns[:1]...) // a part of a batch, as of a partition
 	insert(t, s, half)
 	server.Kill()
 	w := s.NewWriter(0)
 	for _, b := range batches {
-		check(t, w.Add(b.body))
+		check(t, w.Add(b.Body))
 	}
 	rows := w.Rows()
 	if err := w.Insert(t.Context()); err == nil || w.Rows() != rows {
@@ -308,9 +236,9 @@ func TestEnds(t *testing.T) { endsOnce(t, newStore(t)) }
 func endsOnce(t *testing.T, s *Store) {
 	h := header(1, 3)
 	h.Ends = []wire.WindowEnd{{Start: windowStart, Unknown: "wall clock stepped", Starved: "steal", DefaultCongs: []string{"cubic", ""}}, {Start: windowStart + 300}}
-	alone, early := newBatch(t, h), header(2, 1)
+	alone, early := batchtest.New(t, h), header(2, 1)
 	early.Ends = []wire.WindowEnd{{Start: windowStart - 300}, {Start: windowStart}}
-	insert(t, s, alone, newBatch(t, early, record.Conn{Window: windowStart}))
+	insert(t, s, alone, batchtest.New(t, early, record.Conn{Window: windowStart}))
 	insert(t, s, alone)
 	var got []string
 	check(t, s.Ends(t.Context(), oddPoP, windowStart, func(h *wire.Header, e *wire.WindowEnd) error {
@@ -329,16 +257,16 @@ func TestWriterRefuses(t *testing.T) {
 	now := time.Unix(windowStart, 0)
 	w := (&Store{}).NewWriter(48 * time.Hour)
 	w.now = func() time.Time { return now }
-	good := newBatch(t, header(1, 1), record.Conn{Window: windowStart}, record.Conn{Window: windowStart - 47*3600})
-	check(t, w.Add(good.body))
+	good := batchtest.New(t, header(1, 1), record.Conn{Window: windowStart}, record.Conn{Window: windowStart - 47*3600})
+	check(t, w.Add(good.Body))
 	for name, b := range map[string][]byte{
-		"no boot":    newBatch(t, wire.Header{PoP: "a", Sequence: 1}, record.Conn{Window: windowStart}).body,
-		"no pop":     newBatch(t, wire.Header{Boot: record.BootID{1}, Sequence: 1}).body,
-		"no number":  newBatch(t, wire.Header{Boot: record.BootID{1}, PoP: "a"}).body,
-		"old":        newBatch(t, header(1, 2), record.Conn{Window: windowStart}, record.Conn{Window: windowStart - 49*3600}).body,
-		"future":     newBatch(t, header(1, 2), record.Conn{Window: windowStart + 2*3600}).body,
-		"future end": newBatch(t, wire.Header{Boot: record.BootID{1}, PoP: "a", Sequence: 1, Ends: []wire.WindowEnd{{Start: windowStart}, {Start: math.MaxInt64}}}).body,
-		"torn":       good.body[:len(good.body)-1],
+		"no boot":    batchtest.New(t, wire.Header{PoP: "a", Sequence: 1}, record.Conn{Window: windowStart}).Body,
+		"no pop":     batchtest.New(t, wire.Header{Boot: record.BootID{1}, Sequence: 1}).Body,
+		"no number":  batchtest.New(t, wire.Header{Boot: record.BootID{1}, PoP: "a"}).Body,
+		"old":        batchtest.New(t, header(1, 2), record.Conn{Window: windowStart}, record.Conn{Window: windowStart - 49*3600}).Body,
+		"future":     batchtest.New(t, header(1, 2), record.Conn{Window: windowStart + 2*3600}).Body,
+		"future end": batchtest.New(t, wire.Header{Boot: record.BootID{1}, PoP: "a", Sequence: 1, Ends: []wire.WindowEnd{{Start: windowStart}, {Start: math.MaxInt64}}}).Body,
+		"torn":       good.Body[:len(good.Body)-1],
 		"no batch":   []byte("hello"),
 	} {
 		if err := w.Add(b); err == nil {
@@ -390,7 +318,7 @@ func retain(t *testing.T, s *Store) {
 		conns = append(conns, record.Conn{Window: day + d*daySeconds}, record.Conn{Window: day + (d+1)*daySeconds - 300})
 	}
 	h.Ends = []wire.WindowEnd{{Start: day}, {Start: day + 3*daySeconds}}
-	insert(t, s, newBatch(t, h, conns...))
+	insert(t, s, batchtest.New(t, h, conns...))
 	if n, err := s.Retain(t.Context(), day+2*daySeconds+100); err != nil || n != 3 {
 		t.Errorf("dropped %d, %v; want 2 days of conns and one of window_ends", n, err)
 	}
