@@ -7,9 +7,10 @@ go 1.26.0
 // pflag the command line; yaml the configuration; protobuf the wire contract; maxminddb
 // reads databases of autonomous systems; x/sys the system calls; psx those that must be made on
 // all threads at once, which Go itself cannot in a build with cgo; clickhouse-go speaks ClickHouse's
-// own protocol, also that of 2018, to keep a fleet's records. For tests: datadriven golden
-// scripts, go-cmp diffs, rapid properties. Versions are pinned by go.sum; update one at a time,
-// with its reason in the commit.
+// own protocol, also that of 2018, to keep a fleet's records; franz-go Kafka's, in Go alone, with
+// kadm for topics and kmsg for its messages. For tests: datadriven golden scripts, go-cmp diffs,
+// rapid properties, kfake a Kafka in the process. Versions are pinned by go.sum; update one at a
+// time, with its reason in the commit.
 require (
 	github.com/ClickHouse/clickhouse-go/v2 v2.50.0
 	github.com/cilium/ebpf v0.22.0
@@ -18,6 +19,10 @@ require (
 	github.com/oschwald/maxminddb-golang/v2 v2.9.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
+	github.com/twmb/franz-go v1.22.2
+	github.com/twmb/franz-go/pkg/kadm v1.19.0
+	github.com/twmb/franz-go/pkg/kfake v0.0.0-20260918054303-01f206a7e32c
+	github.com/twmb/franz-go/pkg/kmsg v1.15.0
 	github.com/vishvananda/netlink v1.3.1
 	github.com/vishvananda/netns v0.0.5
 	go.yaml.in/yaml/v3 v3.0.6

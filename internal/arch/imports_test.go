@@ -35,7 +35,7 @@ var kinds = []kind{
 	},
 	{
 		name: "store", folders: []string{"internal/*/store/...", "proto/..."}, house: []string{"store", "pure"},
-		modules: []string{"google.golang.org/protobuf", "modernc.org/sqlite", "github.com/ClickHouse/clickhouse-go/v2", "github.com/oschwald/maxminddb-golang/v2", "golang.org/x/sys", "golang.org/x/sync"},
+		modules: []string{"google.golang.org/protobuf", "modernc.org/sqlite", "github.com/ClickHouse/clickhouse-go/v2", "github.com/twmb/franz-go", "github.com/oschwald/maxminddb-golang/v2", "golang.org/x/sys", "golang.org/x/sync"},
 		why:     "each store must be deletable alone",
 	},
 	{
