@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strings"
 	"time"
 
 	driver "github.com/ClickHouse/clickhouse-go/v2"
@@ -57,6 +58,15 @@ func options(address string) (*driver.Options, error) {
 	}
 	o.DialTimeout, o.ReadTimeout = dialTime, queryTime
 	return o, nil
+}
+
+// Shown is the address as a person may see it: without user and password.
+func Shown(address string) (string, error) {
+	o, err := options(address)
+	if err != nil {
+		return "", err
+	}
+	return "clickhouse://" + strings.Join(o.Addr, ",") + "/" + o.Auth.Database, nil
 }
 
 func open(ctx context.Context, o *driver.Options) (*Store, error) {

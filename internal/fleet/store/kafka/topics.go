@@ -59,7 +59,7 @@ func (t Topics) settings() map[string]*string {
 	return out
 }
 
-// Check returns an error unless both topics are there.
+// Check returns an error unless both topics are there: [ErrNoTopic], or one of Kafka.
 func Check(ctx context.Context, a Address) error {
 	admin, err := a.admin()
 	if err != nil {
@@ -72,11 +72,17 @@ func Check(ctx context.Context, a Address) error {
 	if err == nil {
 		err = list.Error()
 	}
+	if errors.Is(err, kerr.UnknownTopicOrPartition) {
+		err = ErrNoTopic
+	}
 	if err != nil {
 		return fmt.Errorf("check topics %s and %s: %w", a.Topic, a.Dead(), err)
 	}
 	return nil
 }
+
+// ErrNoTopic is a topic that Init has not made.
+var ErrNoTopic = errors.New("no such topic")
 
 func (a Address) admin() (*kadm.Client, error) {
 	c, err := a.client()
