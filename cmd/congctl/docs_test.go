@@ -52,6 +52,7 @@ var answers = map[string][]reflect.Type{
 	"host-check":   {reflect.TypeFor[advise.Report](), reflect.TypeFor[advise.Evidence]()},
 	"host-enable":  {reflect.TypeFor[enable.View]()},
 	"change":       {reflect.TypeFor[ChangeRow](), reflect.TypeFor[ChangeForgotten]()},
+	"store":        {reflect.TypeFor[StoreChange]()},
 	"host-disable": {reflect.TypeFor[enable.UndoView]()},
 }
 

@@ -31,12 +31,13 @@ var elsewhere = map[string]reflect.Type{
 	"host disable": reflect.TypeFor[enable.UndoView](), "shape set": reflect.TypeFor[ShapeSet](), "shape clear": reflect.TypeFor[ShapeCleared](),
 	"change forget": reflect.TypeFor[ChangeForgotten](), "shape confirm": reflect.TypeFor[ShapeSet](), "lab run": reflect.TypeFor[outcome.Summary](), "lab report": reflect.TypeFor[outcome.Summary](),
 	"lab compare": reflect.TypeFor[report.Comparison](), "lab pop": reflect.TypeFor[popday.Report](), "lab pop-report": reflect.TypeFor[popday.Report](),
+	"store init": reflect.TypeFor[StoreChange](), "store migrate": reflect.TypeFor[StoreChange](), "store check": reflect.TypeFor[StoreChange](),
 	"lab verify-kernel": reflect.TypeFor[proof.Report](), "lab kernel build": reflect.TypeFor[builtKernel](), "fleet status": reflect.TypeFor[FleetStatus](),
 }
 
 // silent are verbs that have no answer: some run until they are ended, the others print text
 // for a shell or a person.
-var silent = []string{"up", "agent", "controller", "completion bash", "completion zsh", "completion fish", "completion powershell", "help"}
+var silent = []string{"up", "agent", "controller", "ingest", "completion bash", "completion zsh", "completion fish", "completion powershell", "help"}
 
 const (
 	verbTable    = "<!-- verbs: TestEveryVerb -->\n"

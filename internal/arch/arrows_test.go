@@ -33,7 +33,9 @@ var capabilities = []capability{
 		"strict": "names faults of a history", "tcp": "makes up connections", "loop": "runs its policy over another past", "answer": "prints rounds",
 		"goodput": "estimates what an imagined treatment did",
 	}},
-	{"fleet", map[string]string{"tcp": "names plans and connections", "loop": "makes windows of many hosts' records, and has the loop's controller decide"}},
+	{"fleet", map[string]string{
+		"strict": "reads its configuration", "tcp": "keeps records of connections", "linux": "opens its files", "loop": "makes windows of many hosts' records, and has the loop's controller decide",
+	}},
 	{"change", map[string]string{"linux": "a link's qdiscs are one of the things changed"}},
 	{"host", map[string]string{
 		"tcp": "decodes its own sockets", "linux": "reads this host", "change": "turns BBR on as a transaction",

@@ -35,7 +35,7 @@ var kinds = []kind{
 	},
 	{
 		name: "store", folders: []string{"internal/*/store/...", "proto/..."}, house: []string{"store", "pure"},
-		modules: []string{"google.golang.org/protobuf", "modernc.org/sqlite", "github.com/oschwald/maxminddb-golang/v2", "connectrpc.com/connect", "github.com/klauspost/compress", "golang.org/x/sys", "golang.org/x/sync"},
+		modules: []string{"google.golang.org/protobuf", "modernc.org/sqlite", "github.com/oschwald/maxminddb-golang/v2", "connectrpc.com/connect", "github.com/ClickHouse/clickhouse-go/v2", "github.com/twmb/franz-go", "github.com/klauspost/compress", "golang.org/x/sys", "golang.org/x/sync"},
 		why:     "each store must be deletable alone",
 	},
 	{
@@ -46,6 +46,7 @@ var kinds = []kind{
 			"internal/loop/control",               // serves a unix socket
 			"internal/loop/config",                // reads the configuration file
 			"internal/loop/logline",               // writes the log
+			"internal/fleet/ingest",               // waits for a queue and a store, logs
 			"internal/fleet/pop",                  // closes windows by the clock, logs
 			"internal/fleet/uplink",               // sends again by the clock
 			"internal/goodput/names",              // reads the files of names

@@ -1,0 +1,116 @@
+package ingest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/congctl/congctl/internal/linux/plainfile"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/strict"
+)
+
+// Config is the configuration file; etc/ingest.yml has each key with its reason.
+type Config struct {
+	Kafka        string
+	Group        string
+	ClickHouse   string
+	Retention    time.Duration
+	BatchRecords int
+	BatchWait    time.Duration
+}
+
+// Default returns what holds where the file says nothing.
+func Default() Config {
+	return Config{
+		Kafka: "kafka://127.0.0.1:9092/congctl.records", Group: "congctl-ingest", ClickHouse: "clickhouse://127.0.0.1:9000/congctl",
+		Retention: 30 * 24 * time.Hour, BatchRecords: 100_000, BatchWait: 5 * time.Second,
+	}
+}
+
+// maxFile of a configuration.
+const maxFile = 1 << 20
+
+// Read reads and parses the file at name.
+func Read(name string) (Config, error) {
+	b, err := plainfile.Read(name, maxFile)
+	if err != nil {
+		return Config{}, fmt.Errorf("read configuration: %w", err)
+	}
+	c, err := Parse(b)
+	if err != nil {
+		return c, fmt.Errorf("read configuration %s: %w", name, err)
+	}
+	return c, nil
+}
+
+var keys = []string{"kafka", "group", "clickhouse", "retention", "batch_records", "batch_wait"}
+
+// Parse reads one YAML document onto the defaults. The error is a [strict.Faults] with all that is
+// wrong.
+func Parse(b []byte) (Config, error) {
+	c, r := Default(), &reader{}
+	root, err := strict.Document(b)
+	if err != nil {
+		return Config{}, strict.Faults{strict.FaultOf(err)}
+	}
+	if !strict.Empty(root) {
+		r.Each(root, "", func(name string, k, v *strict.Node) {
+			switch name {
+			case "kafka":
+				r.text(v, name, &c.Kafka)
+			case "group":
+				r.text(v, name, &c.Group)
+			case "clickhouse":
+				r.text(v, name, &c.ClickHouse)
+			case "retention":
+				r.duration(v, name, &c.Retention, 24*time.Hour, 10*365*24*time.Hour)
+			case "batch_records":
+				r.number(v, name, &c.BatchRecords, 1, 1_000_000)
+			case "batch_wait":
+				r.duration(v, name, &c.BatchWait, 100*time.Millisecond, time.Minute)
+			default:
+				r.Unknown(k, name, keys)
+			}
+		})
+	}
+	if err := r.Faults.Err(); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+type reader struct{ strict.Reader }
+
+func (r *reader) text(n *strict.Node, field string, to *string) {
+	if s, ok := r.Scalar(n, field); ok {
+		*to = s
+	}
+}
+
+func (r *reader) duration(n *strict.Node, field string, to *time.Duration, least, most time.Duration) {
+	s, ok := r.Scalar(n, field)
+	if !ok {
+		return
+	}
+	d, err := config.ParseDuration(s)
+	if err != nil || d < least || d > most {
+		r.Fault(n, field, s, fmt.Sprintf("not a duration from %s to %s; write a number and a unit, as in 5s or 30d", config.FormatDuration(least), config.FormatDuration(most)))
+		return
+	}
+	*to = d
+}
+
+func (r *reader) number(n *strict.Node, field string, to *int, least, most int) {
+	s, ok := r.Scalar(n, field)
+	if !ok {
+		return
+	}
+	v, err := strconv.Atoi(strings.ReplaceAll(s, "_", ""))
+	if err != nil || v < least || v > most {
+		r.Fault(n, field, s, fmt.Sprintf("not a whole number from %d to %d; write one", least, most))
+		return
+	}
+	*to = v
+}

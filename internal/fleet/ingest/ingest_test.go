@@ -1,0 +1,179 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// queue is a source whose messages wait in a list. What was handed out and not committed comes
+// again to the next reader.
+type queue struct {
+	messages       []string
+	at, committed  int
+	dead           []string
+	fails, commits int // the next so many polls, and commits, fail
+}
+
+func (q *queue) Poll(_ context.Context, _ time.Duration, take func([]byte) error) error {
+	if q.fails > 0 {
+		q.fails--
+		return errors.New("broker away")
+	}
+	for range min(3, len(q.messages)-q.at) {
+		if err := take([]byte(q.messages[q.at])); err != nil {
+			q.dead = append(q.dead, q.messages[q.at]+": "+err.Error())
+		}
+		q.at++
+	}
+	return nil
+}
+
+func (q *queue) Commit(context.Context) error {
+	if q.commits > 0 {
+		q.commits--
+		return errors.New("not a member any more")
+	}
+	q.committed = q.at
+	return nil
+}
+
+// shelf is a store that counts a message once, by its text.
+type shelf struct {
+	kept      map[string]int
+	waiting   []string
+	fails     int // the next so many inserts fail, each after it stored a part
+	most      int // rows that waited at once
+	retained  int64
+	onInserts func()
+}
+
+func (s *shelf) Add(m []byte) error {
+	if strings.HasPrefix(string(m), "bad") {
+		return errors.New("not a batch")
+	}
+	s.waiting = append(s.waiting, string(m))
+	s.most = max(s.most, len(s.waiting))
+	return nil
+}
+
+func (s *shelf) Rows() int { return len(s.waiting) }
+
+func (s *shelf) Insert(context.Context) error {
+	defer s.onInserts()
+	part := len(s.waiting)
+	if s.fails > 0 {
+		part /= 2
+	}
+	for _, m := range s.waiting[:part] {
+		s.kept[m]++
+	}
+	if s.fails > 0 {
+		s.fails--
+		return errors.New("store away")
+	}
+	s.waiting = nil
+	return nil
+}
+
+func (s *shelf) Retain(_ context.Context, from int64) (int, error) { s.retained = from; return 0, nil }
+
+// run lets an ingest run until all is committed, or until the stop-th insert, as if it were killed.
+func run(t *testing.T, q *queue, s *shelf, stop int) {
+	t.Helper()
+	ctx, end := context.WithTimeout(t.Context(), 20*time.Second)
+	defer end()
+	inserts := 0
+	s.onInserts = func() {
+		if inserts++; inserts == stop {
+			end()
+		}
+		if len(s.waiting) == 0 && q.at == len(q.messages) && q.committed == q.at {
+			end()
+		}
+	}
+	i := New(Config{BatchRecords: 10, BatchWait: 20 * time.Millisecond, Retention: time.Hour}, q, s, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	i.first = time.Millisecond
+	i.Run(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		t.Fatalf("%d of %d messages committed", q.committed, len(q.messages))
+	}
+}
+
+func numbered(n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprint("message ", i))
+	}
+	return list
+}
+
+func (s *shelf) hasAll(t *testing.T, messages []string) {
+	t.Helper()
+	for _, m := range messages {
+		if strings.HasPrefix(m, "bad") == (s.kept[m] > 0) {
+			t.Errorf("%s was stored %d times", m, s.kept[m])
+		}
+	}
+}
+
+// TestNothingIsLost while source and store come and go, commits fail, and the ingest dies at each
+// place in turn: every good message is stored, every bad one set aside, and memory is bounded.
+func TestNothingIsLost(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for stop := range 12 {
+		q := &queue{messages: numbered(100)}
+		for range 5 {
+			q.messages[rng.IntN(100)] = fmt.Sprint("bad ", rng.IntN(1000))
+		}
+		s := &shelf{kept: map[string]int{}}
+		for life := 0; q.committed < len(q.messages); life++ {
+			q.at, s.waiting = q.committed, nil // the next process begins where the last one committed
+			q.fails, q.commits, s.fails = rng.IntN(3), rng.IntN(2), rng.IntN(3)
+			if life == 10 {
+				stop = 0
+			}
+			run(t, q, s, stop)
+		}
+		s.hasAll(t, q.messages)
+		if s.most > 12 {
+			t.Errorf("%d rows waited at once, want at most 10 and the rest of a poll", s.most)
+		}
+		if !slices.ContainsFunc(q.dead, func(d string) bool { return strings.Contains(d, ": not a batch") }) {
+			t.Errorf("dead letters %q", q.dead)
+		}
+	}
+}
+
+// TestCommitWaitsForTheInsert: killed between the two, nothing is committed.
+func TestCommitWaitsForTheInsert(t *testing.T) {
+	q, s := &queue{messages: numbered(30)}, &shelf{kept: map[string]int{}}
+	run(t, q, s, 1)
+	if len(s.kept) == 0 || q.committed > 0 {
+		t.Errorf("%d stored, %d committed", len(s.kept), q.committed)
+	}
+}
+
+// TestStoreAwayStopsReading: what is not read waits in the queue.
+func TestStoreAwayStopsReading(t *testing.T) {
+	q, s := &queue{messages: numbered(100)}, &shelf{kept: map[string]int{}, fails: 1000}
+	run(t, q, s, 6)
+	if q.at > 12 || q.committed > 0 {
+		t.Errorf("%d messages were read and %d committed while the store was away", q.at, q.committed)
+	}
+}
+
+func TestRetain(t *testing.T) {
+	q, s := &queue{messages: numbered(3)}, &shelf{kept: map[string]int{}}
+	before := time.Now().Add(-time.Hour).Unix()
+	run(t, q, s, 2)
+	if s.retained < before || s.retained > time.Now().Unix() {
+		t.Errorf("retained from %d", s.retained)
+	}
+}

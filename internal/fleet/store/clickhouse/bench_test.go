@@ -1,0 +1,57 @@
+package clickhouse
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/congctl/congctl/internal/fleet/store/batchtest"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// BenchmarkAdd is what a record costs before the server has it.
+func BenchmarkAdd(b *testing.B) {
+	w := (&Store{}).NewWriter(0)
+	batches := batchtest.Clients(b, rand.New(rand.NewPCG(1, 1)), "fra", windowStart, 4, 5, 1000)
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		if n%100 == 0 {
+			w.cut(0, 0)
+		}
+		check(b, w.Add(batches[n%len(batches)].Body))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/record")
+}
+
+// BenchmarkInsert is the whole way of records into a server, 100,000 at once, and what they take on
+// its disk; then reading them back.
+func BenchmarkInsert(b *testing.B) {
+	s := newStore(b)
+	batches := batchtest.Clients(b, rand.New(rand.NewPCG(1, 1)), "fra", windowStart, 10, 10, 1000)
+	w := s.NewWriter(0)
+	for n := 0; b.Loop(); n++ {
+		for _, batch := range batches {
+			check(b, w.Add(batch.Body))
+		}
+		check(b, w.Insert(b.Context()))
+	}
+	b.ReportMetric(float64(b.N)*100_000/b.Elapsed().Seconds(), "records/s")
+	check(b, s.do(b.Context(), "merge", "OPTIMIZE TABLE conns FINAL"))
+	var bytes, rows uint64
+	check(b, s.conn.QueryRow(b.Context(), "SELECT sum(bytes_on_disk), sum(rows) FROM system.parts WHERE table = 'conns' AND active").Scan(&bytes, &rows))
+	b.ReportMetric(float64(bytes)/float64(rows), "B/record")
+	b.ReportMetric(float64(rows), "rows_kept")
+}
+
+func BenchmarkConns(b *testing.B) {
+	s := newStore(b)
+	w := s.NewWriter(0)
+	for _, batch := range batchtest.Clients(b, rand.New(rand.NewPCG(1, 1)), "fra", windowStart, 10, 10, 1000) {
+		check(b, w.Add(batch.Body))
+	}
+	check(b, w.Insert(b.Context()))
+	rows := 0
+	for b.Loop() {
+		check(b, s.Conns(b.Context(), "fra", windowStart, func(*record.Conn) error { rows++; return nil }))
+	}
+	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "records/s")
+}

@@ -1,0 +1,63 @@
+package clickhouse
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// direct is a column whose value ClickHouse has as the row has it.
+type direct[T any] struct {
+	title, sort string
+	distinct    bool
+	at          *T
+	list        []T
+}
+
+func plain[T any](name, kind string, at *T, few bool) *direct[T] {
+	return &direct[T]{title: name, sort: kind, distinct: !few, at: at}
+}
+
+func (c *direct[T]) name() string { return c.title }
+func (c *direct[T]) kind() string { return c.sort }
+func (c *direct[T]) few() bool    { return !c.distinct }
+func (c *direct[T]) keep()        { c.list = append(c.list, *c.at) }
+func (c *direct[T]) cut(rows int) { c.list = c.list[:rows] }
+func (c *direct[T]) values() any  { return c.list }
+func (c *direct[T]) into() any    { return c.at }
+func (c *direct[T]) take() error  { return nil }
+
+// converted is a column of type T whose value the row has as type F.
+type converted[F, T any] struct {
+	*direct[T]
+	row  *F
+	to   func(F) T
+	from func(T) (F, error)
+}
+
+func (c *converted[F, T]) keep() {
+	*c.at = c.to(*c.row)
+	c.direct.keep()
+}
+
+func (c *converted[F, T]) take() (err error) {
+	*c.row, err = c.from(*c.at)
+	return err
+}
+
+// address makes two columns, as the wire has two fields: the address's 4 or 16 bytes, none for
+// none, and the port.
+func address(name string, at *netip.AddrPort, few bool) []column {
+	addr := &converted[netip.AddrPort, string]{direct: plain(name, "String", new(string), few), row: at}
+	addr.to = func(a netip.AddrPort) string { return string(a.Addr().AsSlice()) }
+	addr.from = func(s string) (netip.AddrPort, error) {
+		a, ok := netip.AddrFromSlice([]byte(s))
+		if !ok && s != "" {
+			return netip.AddrPort{}, fmt.Errorf("column %s: %d bytes; an address has 4 or 16", name, len(s))
+		}
+		return netip.AddrPortFrom(a, 0), nil
+	}
+	port := &converted[netip.AddrPort, uint16]{direct: plain(name+"_port", "UInt16", new(uint16), false), row: at}
+	port.to = netip.AddrPort.Port
+	port.from = func(p uint16) (netip.AddrPort, error) { return netip.AddrPortFrom(at.Addr(), p), nil }
+	return []column{addr, port}
+}

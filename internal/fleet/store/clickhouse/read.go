@@ -1,0 +1,82 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/congctl/congctl/internal/loop/store/wire"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// Conns calls fn for each record of a PoP and window (its start, Unix seconds), in the order of
+// (boot id, sequence, index in the batch), each once. The Conn is used again for the next one.
+// It returns errors of fn unchanged.
+func (s *Store) Conns(ctx context.Context, pop string, window int64, fn func(*record.Conn) error) error {
+	r := newRow()
+	var last recordName
+	return s.read(ctx, "conns", "pop = ? AND window = ? ORDER BY boot_id, sequence, in_batch", r.columns, func() error {
+		name := recordName{r.name.boot, r.name.sequence, r.inBatch}
+		if name == last {
+			return nil // a repeat that is not merged yet; see the package's comment
+		}
+		last = name
+		return fn(&r.conn)
+	}, pop, window)
+}
+
+// recordName names a record among those of one PoP and window.
+type recordName struct {
+	boot     string
+	sequence uint64
+	inBatch  uint32
+}
+
+// Ends calls fn for each end of a window that hosts of a PoP have sent, from a window's start
+// (Unix seconds) on, in the order of (start, boot id, sequence), each once. h has no Ends of its own.
+func (s *Store) Ends(ctx context.Context, pop string, from int64, fn func(h *wire.Header, e *wire.WindowEnd) error) error {
+	r := newEndRow()
+	var last recordName
+	var lastStart int64
+	return s.read(ctx, "window_ends", "pop = ? AND start >= ? ORDER BY start, boot_id, sequence", r.columns, func() error {
+		name := recordName{boot: r.name.boot, sequence: r.name.sequence}
+		if name == last && r.end.Start == lastStart {
+			return nil
+		}
+		last, lastStart = name, r.end.Start
+		h := wire.Header{Host: r.name.host, PoP: r.name.pop, Sequence: r.name.sequence}
+		copy(h.Boot[:], r.name.boot)
+		return fn(&h, &r.end)
+	}, pop, from)
+}
+
+// read calls fn for each row, whose columns are filled then.
+func (s *Store) read(ctx context.Context, table, where string, columns []column, fn func() error, args ...any) error {
+	ctx, done := context.WithTimeout(ctx, queryTime)
+	defer done()
+	rows, err := s.conn.Query(ctx, "SELECT "+names(columns)+" FROM "+table+" WHERE "+where, args...)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", table, err)
+	}
+	defer rows.Close()
+	var into []any
+	for _, c := range columns {
+		into = append(into, c.into())
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return fmt.Errorf("read %s: %w", table, err)
+		}
+		for _, c := range columns {
+			if err := c.take(); err != nil {
+				return fmt.Errorf("read %s: %w", table, err)
+			}
+		}
+		if err := fn(); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read %s: %w", table, err)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package clickhouse
+
+import (
+	"fmt"
+	"strings"
+)
+
+// features are what a server can do; the shipped schema is for those of today, and runs without
+// them on the 18.16 that Debian 12 has. Between 18.16 and 26.5 no version was tried.
+type features struct {
+	low    bool // LowCardinality without asking for it as an experiment
+	codecs bool
+}
+
+func featuresOf(major int) features { return features{low: major >= 20, codecs: major >= 20} }
+
+// step is one change of the schema. What it runs can run twice: two processes may migrate at once,
+// and one may die in the middle.
+type step struct {
+	what string
+	sql  func(features) []string
+}
+
+// steps lead from nothing to this build's schema; the version of a schema is how many it has. A
+// step that was released never changes. A new field of a record needs none: Migrate adds the
+// columns that conns lacks.
+var steps = []step{
+	{"tables of connection records and of the ends of windows", func(can features) []string {
+		return []string{createConns(can), createEnds(can)}
+	}},
+}
+
+// createConns partitions by the day of the window (its number since 1970, so that no server's time
+// zone moves a border): retention drops whole days. The key's last three name the record, which
+// collapses repeats; see the package's comment.
+func createConns(can features) string {
+	return create("conns", newRow().columns, can, "intDiv(window, 86400)", "pop, window, boot_id, sequence, in_batch")
+}
+
+// createEnds has one row for each host and window that it sent to the end.
+func createEnds(can features) string {
+	return create("window_ends", newEndRow().columns, can, "intDiv(start, 86400)", "pop, start, boot_id, sequence")
+}
+
+func create(table string, columns []column, can features, partition, key string) string {
+	var defs []string
+	for _, c := range columns {
+		defs = append(defs, define(c, can))
+	}
+	return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (\n%s\n) ENGINE = ReplacingMergeTree\nPARTITION BY %s\nORDER BY (%s)",
+		table, strings.Join(defs, ",\n"), partition, key)
+}
+
+// define is a column's part of a definition.
+func define(c column, can features) string {
+	kind := c.kind()
+	if c.few() && can.low {
+		kind = "LowCardinality(" + kind + ")"
+	}
+	if can.codecs {
+		kind += " CODEC(" + codec(c) + ")"
+	}
+	return fmt.Sprintf("`%s` %s", c.name(), kind)
+}
+
+// codec: T64 drops the bits that no value of 64 has, which is most of a counter's. Neighbours
+// have nothing else in common, except in the key.
+func codec(c column) string {
+	switch kind := c.kind(); {
+	case c.name() == "in_batch" || c.name() == "sequence":
+		return "Delta, ZSTD(1)"
+	case strings.HasPrefix(kind, "UInt") || strings.HasPrefix(kind, "Int"):
+		return "T64, ZSTD(1)"
+	}
+	return "ZSTD(1)"
+}

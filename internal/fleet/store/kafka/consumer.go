@@ -1,0 +1,116 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Consumer is one member of a consumer group. Not safe for concurrent use.
+type Consumer struct {
+	from   Address
+	group  string
+	client *kgo.Client
+	dead   []*kgo.Record // refused, and not yet in the dead-letter topic
+	skip   offsets       // past what cannot be read
+}
+
+type offsets map[string]map[int32]kgo.EpochOffset
+
+// NewConsumer joins the group; a new group begins at the oldest message.
+func NewConsumer(a Address, group string) (*Consumer, error) {
+	c := &Consumer{from: a, group: group}
+	return c, c.join()
+}
+
+func (c *Consumer) join() (err error) {
+	c.skip = offsets{}
+	c.client, err = c.from.client(kgo.ConsumerGroup(c.group), kgo.ConsumeTopics(c.from.Topic), kgo.DisableAutoCommit(),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxBytes(maxFetchBytes), kgo.FetchMaxPartitionBytes(maxFetchBytes/4),
+		kgo.MaxDecompressBatchBytes(maxUnpackedBytes))
+	return err
+}
+
+// maxMessages bounds what one Poll hands out: 50 batches have 50,000 records, 40 MB in memory.
+const maxMessages = 50
+
+// Poll waits at most wait for messages and hands each to take, which may not keep it. A message
+// that take refuses goes to the dead-letter topic, with the reason, before Poll returns; if it
+// cannot, Poll hands out no more until it is there, and Commit commits nothing. An error is of
+// Kafka, never of a message: what was handed out before stays handed out.
+func (c *Consumer) Poll(ctx context.Context, wait time.Duration, take func(message []byte) error) error {
+	if err := c.bury(ctx); err != nil {
+		return err
+	}
+	polling, done := context.WithTimeout(ctx, wait)
+	defer done()
+	fetches := c.client.PollRecords(polling, maxMessages)
+	fetches.EachRecord(func(r *kgo.Record) {
+		if err := accept(r, take); err != nil {
+			c.dead = append(c.dead, c.letterOf(r, err))
+		}
+	})
+	err := c.errorsOf(fetches)
+	return errors.Join(err, c.bury(ctx))
+}
+
+func accept(r *kgo.Record, take func([]byte) error) error {
+	if len(r.Value) > MaxMessageBytes {
+		return fmt.Errorf("a message of %d bytes; at most %d", len(r.Value), MaxMessageBytes)
+	}
+	return take(r.Value)
+}
+
+// errorsOf returns the errors of Kafka. That nothing came in time is none; a batch of messages that
+// would unpack to more than a batch can be is refused as a message is.
+func (c *Consumer) errorsOf(fetches kgo.Fetches) (err error) {
+	fetches.EachError(func(topic string, partition int32, e error) {
+		var bomb *kgo.ErrDecompressTooLarge
+		switch {
+		case errors.Is(e, context.DeadlineExceeded) || errors.Is(e, context.Canceled):
+		case errors.As(e, &bomb):
+			c.dead = append(c.dead, c.letterOf(&kgo.Record{Topic: topic, Partition: partition, Offset: bomb.Offset}, e))
+			if c.skip[topic] == nil {
+				c.skip[topic] = map[int32]kgo.EpochOffset{}
+			}
+			c.skip[topic][partition] = kgo.EpochOffset{Epoch: bomb.Epoch, Offset: bomb.NextOffset}
+		default:
+			err = errors.Join(err, fmt.Errorf("read %s, partition %d: %w", topic, partition, e))
+		}
+	})
+	return err
+}
+
+// Commit says that all that Poll has handed out is done. After an error it may come again.
+func (c *Consumer) Commit(ctx context.Context) error {
+	if err := c.bury(ctx); err != nil {
+		return err
+	}
+	ctx, done := context.WithTimeout(ctx, requestTime)
+	defer done()
+	if err := c.client.CommitUncommittedOffsets(ctx); err != nil {
+		return fmt.Errorf("commit offsets: %w", err)
+	}
+	if len(c.skip) == 0 {
+		return nil
+	}
+	return c.leap(ctx)
+}
+
+// leap commits offsets past what the client refuses to read, and joins again: the client has
+// stopped reading these partitions for good.
+func (c *Consumer) leap(ctx context.Context) (err error) {
+	c.client.CommitOffsetsSync(ctx, c.skip, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, _ *kmsg.OffsetCommitResponse, e error) { err = e })
+	if err != nil {
+		return fmt.Errorf("commit offsets: %w", err)
+	}
+	c.client.Close()
+	return c.join()
+}
+
+// Close leaves the group and commits nothing.
+func (c *Consumer) Close() { c.client.Close() }

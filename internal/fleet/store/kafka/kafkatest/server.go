@@ -1,0 +1,118 @@
+// Package kafkatest starts a real Kafka broker for a test.
+//
+// It is for tests alone, and no stand-in: it skips the test where there is no broker.
+//
+// Its trap: a broker that was killed looks through its log at the next start, which takes seconds.
+package kafkatest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Server is one broker with a folder and ports of its own, on loopback.
+type Server struct {
+	tb      testing.TB
+	dir     string
+	port    int
+	process *exec.Cmd
+	ended   chan struct{}
+}
+
+// startTime is how long a broker may take to listen; it takes three seconds on an idle machine.
+const startTime = 90 * time.Second
+
+// Start starts a broker that ends with the test. CONGCTL_KAFKA_CACHE is a folder that tools/kafka.sh
+// filled; java must be on the PATH.
+func Start(tb testing.TB) *Server {
+	tb.Helper()
+	if os.Getenv("CONGCTL_KAFKA_CACHE") == "" {
+		tb.Skip("needs Kafka's broker: CONGCTL_KAFKA_CACHE names a folder that tools/kafka.sh has filled; any kernel")
+	}
+	s := &Server{tb: tb, dir: tb.TempDir(), port: freePort(tb)}
+	text := fmt.Sprintf(properties, s.port, freePort(tb), filepath.Join(s.dir, "log"))
+	if err := os.WriteFile(s.settings(), []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	format := java("kafka.tools.StorageTool", "format", "-t", "Y29uZ2N0bC10ZXN0LTEyMw", "-c", s.settings())
+	if out, err := format.CombinedOutput(); err != nil {
+		tb.Fatalf("format Kafka's storage: %v\n%s", err, out)
+	}
+	tb.Cleanup(s.Kill)
+	s.Start()
+	return s
+}
+
+const properties = `process.roles=broker,controller
+node.id=1
+listeners=PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d
+controller.listener.names=CONTROLLER
+controller.quorum.voters=1@127.0.0.1:%[2]d
+log.dirs=%[3]s
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+`
+
+func java(args ...string) *exec.Cmd {
+	jars := filepath.Join(os.Getenv("CONGCTL_KAFKA_CACHE"), "jars", "*")
+	return exec.Command("java", append([]string{"-Xms128m", "-Xmx512m", "-cp", jars}, args...)...)
+}
+
+func (s *Server) settings() string { return filepath.Join(s.dir, "server.properties") }
+
+// Broker is its host:port.
+func (s *Server) Broker() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+
+// Start starts it again after Kill, with the messages that it had.
+func (s *Server) Start() {
+	s.tb.Helper()
+	s.process = java("kafka.Kafka", s.settings())
+	out, err := os.OpenFile(filepath.Join(s.dir, "out"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	defer out.Close()
+	s.process.Stdout, s.process.Stderr = out, out
+	if err := s.process.Start(); err != nil {
+		s.tb.Fatal(err)
+	}
+	ended := make(chan struct{})
+	s.ended = ended
+	go func(p *exec.Cmd) { defer close(ended); _ = p.Wait() }(s.process)
+	for end := time.Now().Add(startTime); ; time.Sleep(50 * time.Millisecond) {
+		c, err := net.Dial("tcp", s.Broker())
+		if err == nil {
+			_ = c.Close()
+			return
+		}
+		if time.Now().After(end) {
+			text, _ := os.ReadFile(out.Name())
+			s.tb.Fatalf("Kafka does not listen: %v\n%s", err, text)
+		}
+	}
+}
+
+// Kill ends it with kill -9 and waits until it is gone.
+func (s *Server) Kill() {
+	_ = s.process.Process.Kill()
+	<-s.ended
+}
+
+func freePort(tb testing.TB) int {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}

@@ -1,0 +1,93 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// Topics is how the topics are made.
+type Topics struct {
+	Partitions int           // of the topic; the dead-letter topic has one
+	Replicas   int           // copies of each, on as many brokers
+	Retention  time.Duration // of both: how long an ingest may be away without a loss
+}
+
+// Init makes the topic and the dead-letter topic where they are missing, and returns what it made.
+// It changes none that is there.
+func Init(ctx context.Context, a Address, t Topics) (did []string, err error) {
+	admin, err := a.admin()
+	if err != nil {
+		return nil, err
+	}
+	defer admin.Close()
+	ctx, done := context.WithTimeout(ctx, requestTime)
+	defer done()
+	for _, topic := range []struct {
+		name       string
+		partitions int
+	}{{a.Topic, t.Partitions}, {a.Dead(), 1}} {
+		_, err := admin.CreateTopic(ctx, int32(topic.partitions), int16(t.Replicas), t.settings(), topic.name)
+		switch {
+		case errors.Is(err, kerr.TopicAlreadyExists):
+		case err != nil:
+			return did, fmt.Errorf("create topic %s: %w", topic.name, err)
+		default:
+			did = append(did, fmt.Sprintf("topic %s, %d partitions", topic.name, topic.partitions))
+		}
+	}
+	return did, nil
+}
+
+// settings: with three copies a write waits for two of them, so that one broker may be away and
+// another be lost without losing what was acknowledged.
+func (t Topics) settings() map[string]*string {
+	set := map[string]string{
+		"retention.ms":        strconv.FormatInt(t.Retention.Milliseconds(), 10),
+		"max.message.bytes":   strconv.Itoa(MaxMessageBytes + 1024), // and its batch's header
+		"min.insync.replicas": strconv.Itoa(max(1, t.Replicas-1)),
+	}
+	out := map[string]*string{}
+	for k, v := range set {
+		out[k] = &v
+	}
+	return out
+}
+
+// Check returns an error unless both topics are there: [ErrNoTopic], or one of Kafka.
+func Check(ctx context.Context, a Address) error {
+	admin, err := a.admin()
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	ctx, done := context.WithTimeout(ctx, requestTime)
+	defer done()
+	list, err := admin.ListTopics(ctx, a.Topic, a.Dead())
+	if err == nil {
+		err = list.Error()
+	}
+	if errors.Is(err, kerr.UnknownTopicOrPartition) {
+		err = ErrNoTopic
+	}
+	if err != nil {
+		return fmt.Errorf("check topics %s and %s: %w", a.Topic, a.Dead(), err)
+	}
+	return nil
+}
+
+// ErrNoTopic is a topic that Init has not made.
+var ErrNoTopic = errors.New("no such topic")
+
+func (a Address) admin() (*kadm.Client, error) {
+	c, err := a.client()
+	if err != nil {
+		return nil, err
+	}
+	return kadm.NewClient(c), nil
+}
