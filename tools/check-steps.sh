@@ -231,6 +231,26 @@ step_debian() {
 	fi
 }
 
+# ---- what a fleet stands on
+
+# Kafka and ClickHouse themselves, on loopback. The other tiers skip these tests.
+test_fleet() {
+	export CONGCTL_KAFKA_CACHE=$1 CONGCTL_CLICKHOUSE_CACHE=$2
+	gotest "Kafka and ClickHouse" -count=1 -timeout 20m -p 1 \
+		-run '^(TestRealBroker|TestRoundTrip|TestSameWindowRows|TestKillBetweenInsertAndCommit|TestEnds|TestSchema|TestRetain|TestIngestLosesNothing)$' \
+		./internal/fleet/store/kafka ./internal/fleet/store/clickhouse ./cmd/congctl
+}
+step_fleet() {
+	local name="a fleet's records through Kafka into ClickHouse" kafka clickhouse
+	if ! tools/need.sh openjdk-17-jre-headless:java maven:mvn dpkg:dpkg-deb apt:apt-get; then
+		skip "$name" "java, maven or apt is missing (above)"
+	elif kafka=$(tools/kafka.sh "$PWD/.cache/kafka") && clickhouse=$(tools/clickhouse.sh "$PWD/.cache/clickhouse"); then
+		step "$name" test_fleet "$kafka" "$clickhouse"
+	else
+		skip "$name" "Kafka's jars or ClickHouse's packages cannot be had (above)"
+	fi
+}
+
 # ---- generated files
 
 # Generate in a copy: a check must not change the tree that it checks.

@@ -97,7 +97,7 @@ for s in ${*:-test rest}; do
 	rest)
 		steps kernel # takes all CPUs
 		lab_and_others
-		steps debian fresh
+		steps debian fleet fresh
 		;;
 	*) steps "$s" ;;
 	esac
