@@ -31,9 +31,13 @@ func (c *Consumer) join() (err error) {
 	c.skip = offsets{}
 	c.client, err = c.from.client(kgo.ConsumerGroup(c.group), kgo.ConsumeTopics(c.from.Topic), kgo.DisableAutoCommit(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxBytes(maxFetchBytes), kgo.FetchMaxPartitionBytes(maxFetchBytes/4),
-		kgo.MaxDecompressBatchBytes(maxUnpackedBytes))
+		kgo.MaxDecompressBatchBytes(maxUnpackedBytes), kgo.SessionTimeout(sessionTime))
 	return err
 }
+
+// sessionTime is how long a member that was killed keeps its partitions. It beats in the background
+// every three seconds, also while ClickHouse is away.
+const sessionTime = 15 * time.Second
 
 // maxMessages bounds what one Poll hands out: 50 batches have 50,000 records, 40 MB in memory.
 const maxMessages = 50
