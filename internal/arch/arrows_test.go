@@ -33,6 +33,7 @@ var capabilities = []capability{
 		"strict": "names faults of a history", "tcp": "makes up connections", "loop": "runs its policy over another past", "answer": "prints rounds",
 		"goodput": "estimates what an imagined treatment did",
 	}},
+	{"fleet", map[string]string{"tcp": "keeps records of connections", "loop": "keeps and carries its batches"}},
 	{"change", map[string]string{"linux": "a link's qdiscs are one of the things changed"}},
 	{"host", map[string]string{
 		"tcp": "decodes its own sockets", "linux": "reads this host", "change": "turns BBR on as a transaction",

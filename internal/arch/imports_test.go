@@ -46,6 +46,7 @@ var kinds = []kind{
 			"internal/loop/control",               // serves a unix socket
 			"internal/loop/config",                // reads the configuration file
 			"internal/loop/logline",               // writes the log
+			"internal/fleet/uplink",               // sends by the clock
 			"internal/goodput/names",              // reads the files of names
 			"internal/goodput/weblog",             // follows access logs
 			"internal/lab", "internal/lab/report", // keep and read folders of results
