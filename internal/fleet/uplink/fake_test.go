@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -66,8 +67,11 @@ type memorySpool struct {
 }
 
 func (s *memorySpool) Append(frame []byte) error {
-	if s.waits != nil {
-		<-s.waits
+	s.mu.Lock()
+	waits := s.waits
+	s.mu.Unlock()
+	if waits != nil {
+		<-waits
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,6 +111,17 @@ func (s *memorySpool) Delivered() error {
 		s.frames, s.since = s.frames[1:], s.since[1:]
 	}
 	return nil
+}
+
+func (s *memorySpool) set(fn func(*memorySpool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn(s)
+}
+
+func (s *memorySpool) len() int {
+	n, _, _ := s.Waiting()
+	return n
 }
 
 func (s *memorySpool) Sync() error { return nil }
@@ -152,8 +167,14 @@ func (r *receiver) Send(ctx context.Context, frame []byte) error {
 	return err
 }
 
+func (r *receiver) all() []message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.taken)
+}
+
 func (r *receiver) records() (n int) {
-	for _, m := range r.taken {
+	for _, m := range r.all() {
 		n += len(m.Conns)
 	}
 	return n
@@ -166,6 +187,7 @@ type bench struct {
 	coder *plainCoder
 	spool *memorySpool
 	far   *receiver
+	mu    sync.Mutex
 	told  []string
 	stop  func()
 	next  uint64 // cookie
@@ -187,7 +209,7 @@ func (b *bench) start(o Options) {
 		o.Window = 300 * time.Second
 	}
 	b.Uplink = New(o, Deps{Coder: b.coder, Spool: b.spool, Sink: b.far,
-		Refused: func(err error) bool { return errors.Is(err, errRefused) }, Tell: func(s string) { b.told = append(b.told, s) }})
+		Refused: func(err error) bool { return errors.Is(err, errRefused) }, Tell: b.tell})
 	ctx, cancel := context.WithCancel(b.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.Run(ctx) }()
@@ -197,6 +219,18 @@ func (b *bench) start(o Options) {
 			b.t.Error(err)
 		}
 	})
+}
+
+func (b *bench) tell(s string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.told = append(b.told, s)
+}
+
+func (b *bench) lines() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.told)
 }
 
 // add gives n records of a window.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,7 @@ func TestBatches(t *testing.T) {
 	within(t, Options{FirstSequence: 40}, &memorySpool{}, func(b *bench) {
 		b.add(2500, 300)
 		b.after(0)
-		if n := len(b.far.taken); n != 2 {
+		if n := len(b.far.all()); n != 2 {
 			t.Fatalf("%d batches of 2,500 records at once", n)
 		}
 		b.after(10 * time.Second)
@@ -25,7 +26,7 @@ func TestBatches(t *testing.T) {
 		b.EndWindow(WindowEnd{Start: 300, Starved: "steal", DefaultCongs: []string{"cubic"}})
 		b.after(0)
 		var sizes []int
-		for i, m := range b.far.taken {
+		for i, m := range b.far.all() {
 			if m.Sequence != uint64(40+i) || (len(m.Ends) == 1) != (i == 3) {
 				t.Errorf("batch %d: %+v", i, m)
 			}
@@ -34,7 +35,7 @@ func TestBatches(t *testing.T) {
 		if !slices.Equal(sizes, []int{1000, 1000, 500, 1}) {
 			t.Errorf("batches of %v", sizes)
 		}
-		last := b.far.taken[3]
+		last := b.far.all()[3]
 		if c := last.Conns[0]; c.Cookie != 2501 || c.Remote != netip.MustParseAddrPort("203.0.113.0:0") || c.Weight != 0 {
 			t.Errorf("%+v", c)
 		}
@@ -42,7 +43,7 @@ func TestBatches(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 		b.after(time.Minute)
-		if n := len(b.far.taken); n != 4 {
+		if n := len(b.far.all()); n != 4 {
 			t.Errorf("%d batches: one without anything was sent", n)
 		}
 		if s := b.Status(); s.Batches != 4 || s.Records != 2501 || s.SentBatches != 4 || s.WaitingBatches != 0 || s.OldestS != 0 || s.Weight != 1 {
@@ -56,8 +57,8 @@ func TestBatchEndsAtItsBytes(t *testing.T) {
 		b.coder.connBytes = 64 << 10
 		b.add(9, 0)
 		b.after(0)
-		if n := b.far.records(); n != 8 || len(b.far.taken) != 2 {
-			t.Errorf("%d records in %d batches", n, len(b.far.taken))
+		if n := b.far.records(); n != 8 || len(b.far.all()) != 2 {
+			t.Errorf("%d records in %d batches", n, len(b.far.all()))
 		}
 	})
 }
@@ -87,13 +88,13 @@ func TestFarAwayForAMinute(t *testing.T) {
 		if s.ResentBatches < 3 || s.ResentBatches > 200 {
 			t.Errorf("sent again %d times in a minute", s.ResentBatches)
 		}
-		for i, m := range b.far.taken {
+		for i, m := range b.far.all() {
 			if m.Sequence != uint64(i+1) {
 				t.Fatalf("batch %d is %d", i, m.Sequence)
 			}
 		}
-		if len(b.told) != 2 || !strings.Contains(b.told[0], "no route") || !strings.HasPrefix(b.told[1], "over: ") {
-			t.Errorf("told %q", b.told)
+		if len(b.lines()) != 2 || !strings.Contains(b.lines()[0], "no route") || !strings.HasPrefix(b.lines()[1], "over: ") {
+			t.Errorf("told %q", b.lines())
 		}
 	})
 }
@@ -111,14 +112,14 @@ func TestSlowReader(t *testing.T) {
 		}
 		b.after(time.Minute)
 		s := b.Status()
-		if s.SentBatches != uint64(len(b.far.taken)) || s.Batches != 40 || s.WaitingBatches != 0 {
-			t.Errorf("%d came; %+v", len(b.far.taken), s)
+		if s.SentBatches != uint64(len(b.far.all())) || s.Batches != 40 || s.WaitingBatches != 0 {
+			t.Errorf("%d came; %+v", len(b.far.all()), s)
 		}
 		// One may be dropped on its way and come nevertheless: it counts in both.
 		if sum := s.SentBatches + s.DroppedBatches; sum < 40 || sum > 40+s.SentBatches {
 			t.Errorf("%d of 40 accounted for: %+v", sum, s)
 		}
-		if last := b.far.taken[len(b.far.taken)-1]; last.Sequence != 40 {
+		if last := b.far.all()[len(b.far.all())-1]; last.Sequence != 40 {
 			t.Errorf("the last is %d: the newest were dropped", last.Sequence)
 		}
 	})
@@ -139,8 +140,8 @@ func TestRefused(t *testing.T) {
 		if s.RefusedBatches != 2 || s.SentBatches != 4 || s.ResentBatches != 0 || b.far.records() != 4000 {
 			t.Errorf("%d came; %+v", b.far.records(), s)
 		}
-		if len(b.told) != 2 || !strings.Contains(b.told[0], "windows are 300 s here") {
-			t.Errorf("told %q", b.told)
+		if len(b.lines()) != 2 || !strings.Contains(b.lines()[0], "windows are 300 s here") {
+			t.Errorf("told %q", b.lines())
 		}
 	})
 }
@@ -148,23 +149,23 @@ func TestRefused(t *testing.T) {
 // TestCrashBetweenSendAndDelivered: the batch comes twice, under one name.
 func TestCrashBetweenSendAndDelivered(t *testing.T) {
 	within(t, Options{}, &memorySpool{}, func(b *bench) {
-		b.spool.crash = func() { go b.stop() }
+		b.spool.set(func(s *memorySpool) { s.crash = func() { go b.stop() } })
 		b.add(1000, 0)
 		b.after(0)
 		b.stop()
-		if len(b.far.taken) == 0 || len(b.spool.frames) != 1 {
-			t.Fatalf("%d taken, %d kept", len(b.far.taken), len(b.spool.frames))
+		if len(b.far.all()) == 0 || b.spool.len() != 1 {
+			t.Fatalf("%d taken, %d kept", len(b.far.all()), b.spool.len())
 		}
-		b.spool.crash = nil
+		b.spool.set(func(s *memorySpool) { s.crash = nil })
 		b.start(Options{FirstSequence: 2})
 		b.add(1000, 0)
 		b.after(time.Second)
 		once := map[uint64]int{}
-		for _, m := range b.far.taken {
+		for _, m := range b.far.all() {
 			once[m.Sequence] = len(m.Conns)
 		}
-		if len(b.far.taken) < 3 || len(once) != 2 || once[1] != 1000 || once[2] != 1000 || len(b.spool.frames) != 0 {
-			t.Errorf("%d batches came, by name %v", len(b.far.taken), once)
+		if len(b.far.all()) < 3 || len(once) != 2 || once[1] != 1000 || once[2] != 1000 || b.spool.len() != 0 {
+			t.Errorf("%d batches came, by name %v", len(b.far.all()), once)
 		}
 	})
 }
@@ -172,7 +173,8 @@ func TestCrashBetweenSendAndDelivered(t *testing.T) {
 // TestNeverWaits: a disk that hangs costs records, not the agent's time.
 func TestNeverWaits(t *testing.T) {
 	within(t, Options{}, &memorySpool{}, func(b *bench) {
-		b.spool.waits = make(chan struct{})
+		waits := make(chan struct{})
+		b.spool.set(func(s *memorySpool) { s.waits = waits })
 		b.add(100_000, 0) // in a bubble a wait that nobody ends is a deadlock, and fails
 		b.EndWindow(WindowEnd{Start: 0})
 		b.EndWindow(WindowEnd{Start: 300})
@@ -181,13 +183,13 @@ func TestNeverWaits(t *testing.T) {
 		if s.LostRecords+s.Records != 100_000 || s.QueuedBatches != maxQueue || s.LostRecords < 34_000 || s.LostBatches != s.LostRecords/1000+2 {
 			t.Errorf("%+v", s)
 		}
-		close(b.spool.waits)
+		close(waits)
 		b.after(10 * time.Second)
 		if got := b.far.records(); uint64(got) != s.Records {
 			t.Errorf("%d of %d came", got, s.Records)
 		}
 		// The ends are not lost with their batches.
-		if last := b.far.taken[len(b.far.taken)-1]; len(last.Ends) != 2 {
+		if last := b.far.all()[len(b.far.all())-1]; len(last.Ends) != 2 {
 			t.Errorf("the last batch has the ends %v", last.Ends)
 		}
 	})
@@ -195,17 +197,17 @@ func TestNeverWaits(t *testing.T) {
 
 func TestSendHasALimit(t *testing.T) {
 	within(t, Options{SendTimeout: 5 * time.Second}, &memorySpool{}, func(b *bench) {
-		hangs := true
+		var hung atomic.Bool
 		b.far.answers = func(ctx context.Context, _ message) error {
-			if hangs {
+			if !hung.Load() {
 				<-ctx.Done()
-				hangs = false
+				hung.Store(true)
 			}
 			return ctx.Err()
 		}
 		b.add(1000, 0)
 		b.after(5*time.Second - 1)
-		if !hangs {
+		if hung.Load() {
 			t.Error("the first attempt ended early")
 		}
 		b.after(2 * time.Second)
@@ -231,11 +233,11 @@ func TestSpoolThatDoesNotTake(t *testing.T) {
 	within(t, Options{}, &memorySpool{fails: errors.New("no space left")}, func(b *bench) {
 		b.add(2000, 0)
 		b.after(0)
-		b.spool.fails = nil
+		b.spool.set(func(s *memorySpool) { s.fails = nil })
 		b.add(1000, 0)
 		b.after(0)
-		if s := b.Status(); s.DroppedBatches != 2 || b.far.records() != 1000 || len(b.told) != 2 || !strings.Contains(b.told[0], "no space left") {
-			t.Errorf("%d came, told %q, %+v", b.far.records(), b.told, s)
+		if s := b.Status(); s.DroppedBatches != 2 || b.far.records() != 1000 || len(b.lines()) != 2 || !strings.Contains(b.lines()[0], "no space left") {
+			t.Errorf("%d came, told %q, %+v", b.far.records(), b.lines(), s)
 		}
 	})
 }
@@ -247,8 +249,8 @@ func TestEndsThatAreTooLong(t *testing.T) {
 		b.add(1, 0)
 		b.EndWindow(WindowEnd{Start: 2})
 		b.after(0)
-		if len(b.told) != 1 || b.far.records() != 1 || len(b.far.taken[0].Ends) != 0 {
-			t.Errorf("told %q; %+v", b.told, b.far.taken)
+		if len(b.lines()) != 1 || b.far.records() != 1 || len(b.far.all()[0].Ends) != 0 {
+			t.Errorf("told %q; %+v", b.lines(), b.far.all())
 		}
 	})
 }
@@ -271,7 +273,7 @@ func TestBudgetThins(t *testing.T) {
 		}
 		b.after(1000 * time.Second)
 		sums, kept := map[int64]uint64{}, map[int64]int{}
-		for _, m := range b.far.taken {
+		for _, m := range b.far.all() {
 			for _, c := range m.Conns {
 				sums[c.Window] += (&record.Conn{Weight: c.Weight}).Times()
 				kept[c.Window]++
@@ -318,7 +320,7 @@ func TestRecordDoesNotKeepWhatItGets(t *testing.T) {
 		b.Record(&c)
 		c = record.Conn{Cookie: 2, Cong: "bbr"}
 		b.after(10 * time.Second)
-		if got := b.far.taken[0].Conns[0]; got.Cookie != 1 || got.Cong != "cubic" {
+		if got := b.far.all()[0].Conns[0]; got.Cookie != 1 || got.Cong != "cubic" {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -69,7 +69,7 @@ func deliverForEver(dir string) error {
 		if err != nil || frame == nil {
 			return err
 		}
-		fmt.Println(sequenceOf(noTest{}, body(frame)))
+		fmt.Println(sequenceOf(body(frame)))
 		if err := l.Delivered(); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func TestKillNine(t *testing.T) {
 	told := killed(t, "append", dir, 700)
 	l := opened(t, childOptions(dir))
 	var kept []uint64
-	check(t, l.Each(func(b []byte) error { kept = append(kept, sequenceOf(t, b)); return nil }))
+	check(t, l.Each(func(b []byte) error { kept = append(kept, sequenceOf(b)); return nil }))
 	check(t, l.Close())
 	if len(kept) < len(told) || !slices.Equal(kept[:len(told)], told) {
 		t.Fatalf("%d batches were appended, %d are there", len(told), len(kept))
@@ -174,7 +174,7 @@ func fillDisk(dir string) error {
 	// What was taken is whole, delivering it makes room, and the log goes on.
 	for n := range taken {
 		frame, err := l.Next()
-		if err != nil || sequenceOf(noTest{}, body(frame)) != n+1 {
+		if err != nil || sequenceOf(body(frame)) != n+1 {
 			return fmt.Errorf("batch %d: %w", n+1, err)
 		}
 		if err := l.Delivered(); err != nil {
@@ -192,7 +192,7 @@ func fillDisk(dir string) error {
 		return err
 	}
 	frame, err := l.Next()
-	if err != nil || sequenceOf(noTest{}, body(frame)) != 500 || l.Counts().TornBytes != 0 {
+	if err != nil || sequenceOf(body(frame)) != 500 || l.Counts().TornBytes != 0 {
 		return fmt.Errorf("after a restart %+v: %w", l.Counts(), err)
 	}
 	fmt.Printf("%d taken, %d refused, and it went on\n", taken, refused)

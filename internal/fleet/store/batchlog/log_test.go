@@ -30,11 +30,10 @@ func frameOf(sequence uint64, records, pad int) []byte {
 	return frame
 }
 
-func sequenceOf(t testing.TB, batch []byte) uint64 {
-	t.Helper()
+func sequenceOf(batch []byte) uint64 {
 	h, err := wire.DecodeHeader(batch)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return h.Sequence
 }
@@ -70,7 +69,7 @@ func rest(t testing.TB, l *Log) (all []uint64) {
 		if frame == nil {
 			return all
 		}
-		all = append(all, sequenceOf(t, body(frame)))
+		all = append(all, sequenceOf(body(frame)))
 		check(t, l.Delivered())
 	}
 }
@@ -83,7 +82,7 @@ func TestSpool(t *testing.T) {
 		check(t, l.Append(frameOf(n+1, 3, 0)))
 	}
 	a, _ := l.Next()
-	if b, _ := l.Next(); sequenceOf(t, body(a)) != 1 || sequenceOf(t, body(b)) != 1 {
+	if b, _ := l.Next(); sequenceOf(body(a)) != 1 || sequenceOf(body(b)) != 1 {
 		t.Error("Next is another batch before Delivered")
 	}
 	check(t, l.Delivered())
@@ -139,7 +138,7 @@ func TestInbox(t *testing.T) {
 	l = opened(t, o)
 	for range 2 { // reading changes nothing
 		var got []uint64
-		check(t, l.Each(func(b []byte) error { got = append(got, sequenceOf(t, b)); return nil }))
+		check(t, l.Each(func(b []byte) error { got = append(got, sequenceOf(b)); return nil }))
 		if !slices.Equal(got, []uint64{1, 2, 3}) {
 			t.Errorf("the inbox has %v", got)
 		}
@@ -165,7 +164,7 @@ func TestOldestIsDropped(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	frame, _ := l.Next()
-	if n := sequenceOf(t, body(frame)); n != 3 {
+	if n := sequenceOf(body(frame)); n != 3 {
 		t.Errorf("the oldest is %d", n)
 	}
 	// What is on its way when its segment goes is dropped, and must not count for the next one.

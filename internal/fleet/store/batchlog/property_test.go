@@ -110,11 +110,11 @@ func TestLogAgainstTheObviousOne(t *testing.T) {
 			"deliver": func(rt *rapid.T) {
 				frame, err := l.Next()
 				check(t, err)
-				if w := m.waiting(); (frame == nil) != (len(w) == 0) || frame != nil && sequenceOf(t, body(frame)) != w[0] {
+				if w := m.waiting(); (frame == nil) != (len(w) == 0) || frame != nil && sequenceOf(body(frame)) != w[0] {
 					rt.Fatalf("the next is not the oldest of %v", w)
 				}
 				if frame != nil {
-					m.delivered = sequenceOf(t, body(frame))
+					m.delivered = sequenceOf(body(frame))
 				}
 				check(t, l.Delivered())
 				m.trim()
@@ -153,7 +153,7 @@ func same(rt *rapid.T, l *Log, m *slow) {
 	}
 	all := 0
 	if err := l.Each(func(b []byte) error {
-		s := sequenceOf(noTest{}, b)
+		s := sequenceOf(b)
 		if slices.Contains(m.dropped, s) {
 			rt.Fatalf("%d was dropped", s)
 		}
@@ -174,12 +174,6 @@ func same(rt *rapid.T, l *Log, m *slow) {
 		rt.Fatalf("%+v do not add up with %d waiting", c, n)
 	}
 }
-
-// noTest lets sequenceOf run in a property.
-type noTest struct{ testing.TB }
-
-func (noTest) Helper()        {}
-func (noTest) Fatal(v ...any) { panic(v) }
 
 func FuzzOpen(f *testing.F) {
 	two := append(frameOf(1, 2, 3), frameOf(2, 0, 9)...)
@@ -210,7 +204,7 @@ func FuzzOpen(f *testing.F) {
 			t.Fatalf("%d batches, counted %d", n, c.Kept.Batches)
 		}
 		check(t, l.Append(frameOf(7, 1, 0)))
-		if frame, err := l.Next(); err != nil || sequenceOf(t, body(frame)) != 7 {
+		if frame, err := l.Next(); err != nil || sequenceOf(body(frame)) != 7 {
 			t.Fatalf("% x, %v", frame, err)
 		}
 	})
