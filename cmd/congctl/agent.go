@@ -16,10 +16,8 @@ import (
 
 	"github.com/congctl/congctl/internal/fleet/store/link"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
-	"github.com/congctl/congctl/internal/fleet/store/spool"
 	"github.com/congctl/congctl/internal/fleet/uplink"
 	"github.com/congctl/congctl/internal/linux/clock"
-	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/plan"
@@ -65,12 +63,12 @@ type fleetAgent struct {
 	self   mtls.Identity
 	boot   record.BootID
 	client *link.Client
-	sender *sender
+	uplink *uplink.Uplink
 
 	started time.Time
-	hash    string       // of the plan in force
-	prev    bool         // the kill switch as it is on disk
-	lost    spool.Status // as watchSpool saw it last
+	hash    string        // of the plan in force
+	prev    bool          // the kill switch as it is on disk
+	sent    uplink.Status // as watchUplink saw it last
 }
 
 func runAgent(ctx context.Context, g *global, cfg config.Config, rules policy.Rules, stderr io.Writer) error {
@@ -95,7 +93,7 @@ func (u *fleetAgent) openLink(context.Context) error {
 	}
 	u.cfg.PoP = u.self.PoP
 	u.client = link.NewClient(u.cfg.Fleet.Controller, creds.Dial, sendWait)
-	return u.openSender()
+	return u.openUplink()
 }
 
 func (u *fleetAgent) keys() (keys []ed25519.PublicKey) {
@@ -244,11 +242,6 @@ func (u *fleetAgent) keepEvent(_ context.Context, a alarm) { u.log.Warn(a.kind +
 
 func (u *fleetAgent) reload(context.Context) error {
 	return errors.New("reload: an agent takes its configuration at its start: restart it")
-}
-
-func (u *fleetAgent) onWindow(_ context.Context, w agent.ClosedWindow) {
-	u.sender.end(w)
-	u.watchSpool()
 }
 
 // serve answers verbs on the unix socket. What is decided is not known here.

@@ -19,8 +19,8 @@ var broken = map[string]struct {
 	plant func(*file)
 	want  []string // of the one fault; none: no fault
 }{
-	"number": {func(f *file) { field(messageOf(f, "Conn"), "passive").Number = proto.Int32(48) },
-		[]string{"Conn passive = 16: has the number 48 now", "give it back 16"}},
+	"number": {func(f *file) { field(messageOf(f, "Conn"), "passive").Number = proto.Int32(4800) },
+		[]string{"Conn passive = 16: has the number 4800 now", "give it back 16"}},
 	"type": {func(f *file) {
 		field(messageOf(f, "Conn"), "crossings").Type = descriptorpb.FieldDescriptorProto_TYPE_INT32.Enum()
 	}, []string{`Conn crossings = 27: was shipped as "uint32", is now "int32"`, "another name and number"}},

@@ -1,107 +1,182 @@
-// Package uplink delivers an agent's batches to its controller: in order, each until it is taken.
-//
-// It makes no batch and knows no transport.
-//
-// Its trap: a batch that the far side refuses must go, or it blocks all others; one that the far
-// side could not take just now must stay, or it is lost. The sink's error tells which.
 package uplink
 
 import (
 	"context"
-	"errors"
-	"math/rand/v2"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Queue holds batches.
-type Queue interface {
-	// Next returns the oldest batch, nil for none; the same one until Delivered.
-	Next() ([]byte, error)
-	Delivered()
-	// More is ready when there may be another.
-	More() <-chan struct{}
-	// Flush makes a batch of what has been gathered.
-	Flush()
+// Coder makes one frame after another: a batch behind its length.
+type Coder interface {
+	Add(c *record.Conn) error
+	Len() (conns, bytes int) // of what was added
+	// AppendFrame appends what was added and the ends of windows, and empties the coder. An error leaves the
+	// records in it.
+	AppendFrame(dst []byte, sequence uint64, ends []WindowEnd) ([]byte, error)
 }
 
-// Sink takes batches.
+// WindowEnd says that this batch and those before it hold all that this host saw of a window.
+type WindowEnd struct {
+	Start        int64 // Unix seconds
+	Unknown      string
+	Starved      string
+	DefaultCongs []string
+}
+
+// Spool keeps frames in their order. It counts what it drops.
+type Spool interface {
+	Append(frame []byte) error
+	Next() ([]byte, error) // the oldest that is not delivered, nil if none; it holds until the next call
+	Delivered() error      // the one that Next returned
+	Sync() error
+	Waiting() (batches int, bytes int64, since time.Time)
+	Dropped() (batches, records uint64)
+}
+
+// Sink is the far side. It must not keep the frame.
 type Sink interface {
-	Send(ctx context.Context, batch []byte) error
+	Send(ctx context.Context, frame []byte) error
 }
 
-// Options of Run.
+// Options of an uplink.
 type Options struct {
-	FlushEvery time.Duration // a quiet host's records wait no longer
-	Refused    error         // Sink's error for a batch that must not be sent again
-	// Told takes each change: an error when deliveries begin to fail, nil when they work again.
-	Told func(error)
-	// Lost takes each batch's refusal, and each fault of the queue.
-	Lost func(error)
+	FirstSequence uint64 // above those of all earlier starts in this boot; 0 is 1
+	Boot          record.BootID
+	Key           [16]byte // a secret, by which records are thinned: nobody can choose a connection that is kept
+	Addresses     record.Addresses
+	Window        time.Duration
+	BudgetBytes   int64         // of frames a second, before compression; 0 is no limit
+	SpoolBytes    int64         // the spool's bound
+	FlushEvery    time.Duration // how old a batch grows before it is written; 0 is 10 s
+	SendTimeout   time.Duration // 0 is 30 s
 }
 
-// Back-off: base, doubled by each failure up to the cap, times a random number from 0 to 1, so
-// that agents do not return together (full jitter: M. Brooker, Exponential Backoff And Jitter,
-// 2015). The cap is below the 30 s for which a controller that was down waits for its hosts.
+// Deps are what an uplink works with.
+type Deps struct {
+	Coder Coder
+	Spool Spool
+	Sink  Sink
+	// Refused tells an error of Send that will come again for this batch, whenever it is sent: it is skipped.
+	Refused func(error) bool
+	// Tell takes a line for the log when something began or ended; nil for nobody. It must not wait.
+	Tell func(string)
+}
+
 const (
-	backoffBase = time.Second
-	backoffCap  = 10 * time.Second
+	// A batch ends at either, as in a records file: what one poll of a small host gives, and a quarter of the
+	// usual message limit of brokers (1 MB).
+	maxConns, maxBytes = 1000, 256 << 10
+	// maxQueue batches wait for the disk, at most 20 MB: 64,000 records are six seconds of a busy host, or
+	// the final poll of 64,000 connections.
+	maxQueue = 64
+	// maxEnds wait for room in the queue.
+	maxEnds = 16
 )
 
-// Backoff returns how long to wait after so many failures in a row, 1 or more; draw is in [0, 1).
-func Backoff(failures int, draw float64) time.Duration {
-	return time.Duration(draw * float64(min(backoffCap, backoffBase<<min(failures-1, 10))))
+// Uplink is one agent's. Several goroutines may call its methods.
+type Uplink struct {
+	opt  Options
+	deps Deps
+
+	queue   chan []byte   // to the spool
+	spooled chan struct{} // something came there
+	backlog atomic.Int64  // bytes that wait in the spool
+
+	mu       sync.Mutex // guards all below; never held while the disk or the far side is
+	thin     thinner
+	sequence uint64 // of the next batch
+	ends     []WindowEnd
+	kept     record.Conn
+	status   Status
+	states   map[string]bool // what does not work now
 }
 
-// Run delivers until ctx ends.
-func Run(ctx context.Context, q Queue, to Sink, o Options) {
-	flush := time.NewTicker(o.FlushEvery)
-	defer flush.Stop()
-	failures := 0
-	for ctx.Err() == nil {
-		batch, err := q.Next()
-		if err != nil {
-			o.Lost(err)
-			continue
-		}
-		if batch == nil {
-			await(ctx, q, flush.C, nil)
-			continue
-		}
-		err = to.Send(ctx, batch)
-		if err != nil && !errors.Is(err, o.Refused) {
-			if failures++; failures == 1 && ctx.Err() == nil {
-				o.Told(err)
-			}
-			await(ctx, q, flush.C, time.After(Backoff(failures, rand.Float64())))
-			continue
-		}
-		if err != nil {
-			o.Lost(err)
-		}
-		if failures > 0 {
-			o.Told(nil)
-		}
-		failures = 0
-		q.Delivered()
+// New makes an uplink; Run starts it.
+func New(o Options, d Deps) *Uplink {
+	if o.FlushEvery <= 0 {
+		o.FlushEvery = 10 * time.Second
+	}
+	if o.SendTimeout <= 0 {
+		o.SendTimeout = 30 * time.Second
+	}
+	if d.Tell == nil {
+		d.Tell = func(string) {}
+	}
+	budget := int64(float64(o.BudgetBytes) * o.Window.Seconds())
+	return &Uplink{
+		opt: o, deps: d, sequence: max(o.FirstSequence, 1), states: map[string]bool{},
+		queue: make(chan []byte, maxQueue), spooled: make(chan struct{}, 1),
+		thin: newThinner(o.Key, o.Boot, budget, o.SpoolBytes),
 	}
 }
 
-// await returns when there may be a batch, or with wait, when that is over.
-func await(ctx context.Context, q Queue, flush <-chan time.Time, wait <-chan time.Time) {
-	more := q.More()
-	if wait != nil {
-		more = nil
+// Record takes a finished record, which the caller may use again at once. It never waits: what does not fit is
+// counted as lost.
+func (u *Uplink) Record(c *record.Conn) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	weight, keep := u.thin.choose(c, far{u.backlog.Load(), u.status.SentBytes})
+	if !keep {
+		u.status.ThinnedRecords++
+		return
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-wait:
-			return
-		case <-more:
-			return
-		case <-flush:
-			q.Flush()
+	u.kept = *c
+	u.kept.Weight = weight
+	u.kept.Remote = u.opt.Addresses.Redact(c.Remote)
+	_, before := u.deps.Coder.Len()
+	if err := u.deps.Coder.Add(&u.kept); err != nil {
+		u.status.LostRecords++
+		return
+	}
+	n, size := u.deps.Coder.Len()
+	u.thin.spent(c.Window, size-before)
+	if n >= maxConns || size >= maxBytes {
+		u.seal()
+	}
+}
+
+// EndWindow takes that all records of a window were given to Record.
+func (u *Uplink) EndWindow(e WindowEnd) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ends = append(u.ends, e)
+	u.seal()
+}
+
+// flush ends the open batch, so that a quiet host reports too.
+func (u *Uplink) flush() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if n, _ := u.deps.Coder.Len(); n > 0 || len(u.ends) > 0 {
+		u.seal()
+	}
+}
+
+// seal makes a frame of the open batch and hands it to the spool. The sequence of one that is lost stays unused:
+// the receiver sees the gap.
+func (u *Uplink) seal() {
+	n, size := u.deps.Coder.Len()
+	frame, err := u.deps.Coder.AppendFrame(make([]byte, 0, size+512), u.sequence, u.ends)
+	if err != nil {
+		u.tell(stateEnds, fmt.Errorf("%d ends of windows are not sent: %w", len(u.ends), err))
+		u.ends = nil
+		if frame, err = u.deps.Coder.AppendFrame(nil, u.sequence, nil); err != nil {
+			return // no header of ours is so long
 		}
+	}
+	u.sequence++
+	select {
+	case u.queue <- frame:
+		u.ends = nil
+		u.status.Batches++
+		u.status.Records += uint64(n)
+	default:
+		u.status.LostBatches++
+		u.status.LostRecords += uint64(n)
+		u.ends = u.ends[max(0, len(u.ends)-maxEnds):]
 	}
 }

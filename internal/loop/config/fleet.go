@@ -22,6 +22,7 @@ type Fleet struct {
 	Key        string        `yaml:"key"`                  //
 	CA         string        `yaml:"ca"`                   //
 	Lateness   time.Duration `yaml:"lateness" scale:"yes"` // after a window's end
+	Budget     int64         `yaml:"budget"`               // bytes per second of records; 0: no limit
 	SpoolBytes int64         `yaml:"spool_bytes"`          // of an agent's undelivered records, and of each PoP's at the controller
 }
 
@@ -69,6 +70,9 @@ func (c Config) checkFleet(fs *strict.Faults) {
 	absolute(fs, "fleet.ca", f.CA, true)
 	if f.Lateness < 100*time.Millisecond || f.Lateness > c.Window/2 {
 		fs.Add("fleet.lateness", FormatDuration(f.Lateness), "not from 100ms to half a window, "+FormatDuration(c.Window/2), "the default is a tenth of the window")
+	}
+	if f.Budget < 0 || f.Budget > 0 && f.Budget < 1000 {
+		fs.Add("fleet.budget", fmt.Sprint(f.Budget), "not 0 and below 1000", "0 is no limit")
 	}
 	if f.SpoolBytes < 1<<20 {
 		fs.Add("fleet.spool_bytes", fmt.Sprint(f.SpoolBytes), "less than 1 MiB", "the default is 1073741824")

@@ -84,4 +84,7 @@ func (o *object) recordWindow(c *record.Conn) {
 	o.uint("win_late_samples", uint64(c.WinLateSamples))
 	o.float("late_bytes_per_s", c.LateBytesPerS)
 	o.bool("capped", c.Capped)
+	if n := c.Times(); n > 1 {
+		o.uint("weight", n)
+	}
 }

@@ -194,7 +194,7 @@ func (a *Aggregator) evict() {
 		a.st.EvictedPrefixes++
 		a.st.EvictedBytes += w.bytes
 		for r := p.rows[w.prefix]; r != nil; r = r.next {
-			a.st.EvictedConns += uint64(r.conns)
+			a.st.EvictedConns += r.conns
 			p.samples.total -= len(r.samples)
 			p.samples.clients -= len(r.clients)
 		}
@@ -245,7 +245,7 @@ func (a *Aggregator) Rewind(start int64) {
 		if s > start {
 			for _, r := range p.rows {
 				for ; r != nil; r = r.next {
-					a.st.SetBack += uint64(r.conns)
+					a.st.SetBack += r.conns
 				}
 			}
 			a.drop(p)
@@ -282,7 +282,7 @@ func (a *Aggregator) rowless(start int64, prefix record.Prefix, r *row) bool {
 		if r.eligible > 0 {
 			return false
 		}
-		conns += uint64(r.conns)
+		conns += r.conns
 	}
 	if planned(a.armNow(start, prefix)) {
 		return false

@@ -146,7 +146,7 @@ func (x *scratch) weigh(r *row, known func(sample) bool) {
 	x.sizes = x.sizes[:0]
 	for _, s := range r.samples {
 		if known(s) {
-			x.conns[s.client()]++
+			x.conns[s.client()] += float64(s.times)
 		}
 	}
 	for _, s := range r.samples { // weight holds the number until most is known
@@ -163,12 +163,17 @@ func (x *scratch) weigh(r *row, known func(sample) bool) {
 	}
 }
 
-// weighted is a value with its client's weight.
-type weighted struct{ v, w float64 }
+// weighted is a value, how many connections it stands for, and their weight by client.
+type weighted struct{ v, times, w float64 }
+
+func compareWeighted(a, b weighted) int {
+	return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.w, b.w), cmp.Compare(a.times, b.times))
+}
 
 // column is one known value of each sample, in order.
 type column struct {
 	values  []float64
+	times   []float64 // how many connections each stands for; nil: all the same
 	running []float64 // sums of weights; nil: all weigh the same
 	n       float64   // as many equal observations as the weights are worth
 }
@@ -179,17 +184,25 @@ func (x *scratch) columnOf(r *row, get func(sample) float64) (c column) {
 	x.column, x.values = x.column[:0], x.values[:0]
 	for _, s := range r.samples {
 		if v := get(s); v > 0 && v != math.MaxUint32 {
-			x.column = append(x.column, weighted{v, x.weight[s.client()]})
+			n := float64(s.times)
+			x.column = append(x.column, weighted{v, n, n * x.weight[s.client()]})
 		}
 	}
-	slices.SortFunc(x.column, func(a, b weighted) int { return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.w, b.w)) })
-	var sum, squares float64
+	slices.SortFunc(x.column, compareWeighted)
+	var sum, squares, times float64
+	mixed := false
 	for _, y := range x.column {
 		x.values = append(x.values, y.v)
-		sum, squares = sum+y.w, squares+y.w*y.w
+		sum, squares, times = sum+y.w, squares+y.w*y.w, times+y.times
+		mixed = mixed || y.times != x.column[0].times
 	}
 	c.values = x.values
-	if sum < float64(len(x.column)) {
+	if mixed {
+		for _, y := range x.column {
+			c.times = append(c.times, y.times)
+		}
+	}
+	if mixed || sum < times {
 		c.n, c.running = sum*sum/squares, make([]float64, len(x.column))
 		sum = 0
 		for i, y := range x.column {
@@ -206,6 +219,9 @@ func (c column) logMoments() (mean, variance float64) {
 	for i, v := range c.values {
 		c.values[i] = math.Log(v)
 	}
+	if c.times != nil {
+		return stat.WeightedMoments(c.values, c.times)
+	}
 	return stat.Moments(c.values)
 }
 
@@ -218,4 +234,20 @@ func (c column) quantile(q float64) float64 {
 		return stat.Sorted(c.values, q)
 	}
 	return stat.Weighted(c.values, c.running, c.n, q)
+}
+
+// worth is how many connections, all kept with one probability, would tell as much as the row's count of those that are
+// known (Kish, Survey Sampling, 1965): (sum w)^2 / sum w^2, which is their number where none or all are thinned alike.
+// Noise is known by it.
+func (r *row) worth(count uint32, known func(sample) bool) uint32 {
+	var n, sum, squares float64
+	for _, s := range r.samples {
+		if t := float64(s.times); known(s) {
+			n, sum, squares = n+1, sum+t, squares+t*t
+		}
+	}
+	if n*squares == sum*sum { // whole numbers below 2^53
+		return count
+	}
+	return uint32(max(1, math.Round(float64(count)*sum*sum/(n*squares))))
 }

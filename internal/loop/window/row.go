@@ -1,6 +1,8 @@
 package window
 
 import (
+	"math"
+
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -15,9 +17,9 @@ type row struct {
 
 	control, washout bool // set when the window ends
 
-	big                                   bool // a connection reached the threshold: sums are over those only, by client
-	conns, eligible, rateMeans, lateConns uint32
-	bytes, episodes                       uint64
+	big                            bool   // a connection reached the threshold: sums are over those only, by client
+	eligible, rateMeans, lateConns uint32 // records; all other numbers stand for what was thinned out too
+	conns, bytes, episodes         uint64
 
 	clients                       []clientSums // by client; all in one before a connection reached the threshold
 	eligibleSent, eligibleRetrans uint64
@@ -33,8 +35,9 @@ type sums struct {
 // are pooled (sum over sum, so that a connection weighs by what it moved) over the connections that
 // reached the threshold, and over all as long as none has.
 func (r *row) add(c *record.Conn, minBytes uint64, mask uint8) (more int) {
-	r.conns++
-	r.bytes += c.WinBytesAcked
+	n := c.Times()
+	r.conns += n
+	r.bytes += n * c.WinBytesAcked
 	isBig := c.WinBytesAcked >= minBytes
 	if isBig && !r.big {
 		more, r.big, r.clients = -len(r.clients), true, nil
@@ -49,8 +52,8 @@ func (r *row) add(c *record.Conn, minBytes uint64, mask uint8) (more int) {
 	if fresh {
 		more++
 	}
-	s.join(&sums{sent: c.WinBytesSent, retrans: c.WinBytesRetrans, busyUs: c.WinBusyUs, rwndUs: c.WinRwndLimitedUs,
-		elapsedUs: c.WinElapsedUs, limited: uint64(c.WinLimitedSamples), rateSamples: uint64(c.WinRateSamples)})
+	s.join(&sums{sent: n * c.WinBytesSent, retrans: n * c.WinBytesRetrans, busyUs: n * c.WinBusyUs, rwndUs: n * c.WinRwndLimitedUs,
+		elapsedUs: n * c.WinElapsedUs, limited: n * uint64(c.WinLimitedSamples), rateSamples: n * uint64(c.WinRateSamples)})
 	return more
 }
 
@@ -98,28 +101,32 @@ func (r *row) join(o *row) {
 }
 
 func (r *row) addEligible(c *record.Conn) {
+	n := c.Times()
 	r.eligible++
-	r.episodes += uint64(c.WinEpisodes)
+	r.episodes += n * uint64(c.WinEpisodes)
 	if hasLate(c) {
 		r.lateConns++
 	}
 	if c.RateSource != record.RateMean { // nothing followed it: the whole window stands for what counts
-		r.eligibleSent += c.WinBytesSent
-		r.eligibleRetrans += c.WinBytesRetrans
+		r.eligibleSent += n * c.WinBytesSent
+		r.eligibleRetrans += n * c.WinBytesRetrans
 		return
 	}
 	r.rateMeans++
-	r.eligibleSent += c.WinCountedBytesSent
-	r.eligibleRetrans += c.WinCountedBytesRetrans
+	r.eligibleSent += n * c.WinCountedBytesSent
+	r.eligibleRetrans += n * c.WinCountedBytesRetrans
 }
 
 // finish computes the row's figures.
 func (x *scratch) finish(p *pane, prefix record.Prefix, r *row) record.Window {
 	w := record.Window{
 		Start: p.start, Prefix: prefix, Arm: r.arm, Cong: r.cong, Control: r.control, Carryover: r.carryover, Washout: r.washout, Capped: r.capped,
-		Conns: r.conns, Eligible: r.eligible, RateMeans: r.rateMeans, Bytes: r.bytes,
-		EligibleSentBytes: r.eligibleSent, EligibleRetransBytes: r.eligibleRetrans, Episodes: r.episodes, LateConns: r.lateConns,
+		Conns: uint32(min(r.conns, math.MaxUint32)), Bytes: r.bytes,
+		EligibleSentBytes: r.eligibleSent, EligibleRetransBytes: r.eligibleRetrans, Episodes: r.episodes,
 	}
+	w.Eligible = r.worth(r.eligible, func(sample) bool { return true })
+	w.RateMeans = min(r.worth(r.rateMeans, func(s sample) bool { return s.goodput > 0 }), w.Eligible)
+	w.LateConns = min(r.worth(r.lateConns, func(s sample) bool { return s.late > 0 }), w.Eligible)
 	x.shares(&w, r)
 	x.weigh(r, func(sample) bool { return true })
 	rates := x.columnOf(r, func(s sample) float64 { return float64(s.rate) })

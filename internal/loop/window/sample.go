@@ -15,29 +15,30 @@ import (
 
 const (
 	// rowCap: with 4,096 values the rank error of p5 has a standard deviation of
-	// sqrt(0.05*0.95/4096) = 0.34 points, below that of the window itself; 96 kB.
+	// sqrt(0.05*0.95/4096) = 0.34 points, below that of the window itself; 112 kB.
 	rowCap = 4096
-	// totalCap, over all rows of a window: 12 MB, at most 24 before they are thinned. Above it,
+	// totalCap, over all rows of a window: 14 MB, at most 28 before they are thinned. Above it,
 	// every row's cap is halved: 524,288 large responses in one window are at least 52 GB, 1.4
 	// Gbit/s of nothing but the smallest that count.
 	totalCap = 1 << 19
-	// minRowCap: below it a p5 is only the minimum. 200,000 full rows of it are 77 MB,
+	// minRowCap: below it a p5 is only the minimum. 200,000 full rows of it are 90 MB,
 	// which takes 3.2 million large responses in one window.
 	minRowCap = 16
 )
 
-// sample is what an eligible connection adds to its row, 24 bytes. A float32 holds a rate to
+// sample is what an eligible connection adds to its row, 28 bytes. A float32 holds a rate to
 // 6e-8 of its value.
 type sample struct {
 	hash                uint32  // its last byte is the client's number
 	rate, goodput, late float32 // the last two are 0 where they are not known
 	minRttUs, srttUs    uint32
+	times               uint32 // how many connections it stands for
 }
 
 func sampleOf(c *record.Conn, mask uint8) sample {
 	s := sample{
 		hash: stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window))&^0xff | uint32(clientOf(c)&mask),
-		rate: float32(c.RateBytesPerS), minRttUs: c.Info.MinRttUs, srttUs: c.Info.RttUs,
+		rate: float32(c.RateBytesPerS), minRttUs: c.Info.MinRttUs, srttUs: c.Info.RttUs, times: uint32(c.Times()),
 	}
 	if c.RateSource == record.RateMean && c.WinCountedBusyUs > 0 {
 		s.goodput = float32(float64(c.WinCountedBytesAcked) / (float64(c.WinCountedBusyUs) / 1e6))
@@ -58,7 +59,7 @@ func (s sample) client() uint8 { return uint8(s.hash) }
 // matter.
 func compareSamples(a, b sample) int {
 	return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.rate, b.rate), cmp.Compare(a.goodput, b.goodput), cmp.Compare(a.late, b.late),
-		cmp.Compare(a.minRttUs, b.minRttUs), cmp.Compare(a.srttUs, b.srttUs))
+		cmp.Compare(a.minRttUs, b.minRttUs), cmp.Compare(a.srttUs, b.srttUs), cmp.Compare(a.times, b.times))
 }
 
 // sampler holds the caps over all rows of one window.

@@ -111,10 +111,26 @@ type Conn struct {
 	LateBytesPerS          float64 // about the median of those of one response, LateSamples or more; 0 if none had so many
 	Capped                 bool    // what counts ran under a pacing cap, or its application's own where one was due
 
+	// Weight is 1/probability with which a sender that thins its records kept this one: it stands for so
+	// many. 0 means 1. Sums ask Times instead.
+	Weight float64
+
 	// Info is the kernel's tcp_info at AtNs (lifetime counters, kernel names). A close record
 	// fills only the fields that eBPF carries: see InfoFromClose.
 	Info          inetdiag.TCPInfo
 	BBR           inetdiag.BBRInfo
 	HasBBR        bool
 	InfoFromClose bool
+}
+
+// MaxWeight bounds how many connections one record may stand for, whatever its sender says.
+const MaxWeight = 1024
+
+// Times is how many connections the record stands for: its Weight, rounded, 1 to MaxWeight. Whole, so that
+// sums stay exact and do not depend on the order of their terms.
+func (c *Conn) Times() uint64 {
+	if !(c.Weight > 1) { // NaN too
+		return 1
+	}
+	return uint64(min(c.Weight, MaxWeight) + 0.5)
 }

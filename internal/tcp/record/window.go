@@ -38,7 +38,7 @@ type Window struct {
 	Washout   bool // the first window of a block: in no estimate
 	Capped    bool // what counts ran under a pacing cap (SO_MAX_PACING_RATE), or its application's own where one was due
 
-	Conns     uint32 // client-facing connections seen
+	Conns     uint32 // client-facing connections seen; of thinned records as many as they stand for
 	Eligible  uint32 // of them: passive, >= the byte threshold in this window, path-limited rate
 	RateMeans uint32 // of the eligible: followed by eBPF, so that the rate is a mean of samples (the others: the last sample)
 	Bytes     uint64 // acknowledged in this window, all connections of the row

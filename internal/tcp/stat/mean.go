@@ -42,3 +42,19 @@ func Moments(x []float64) (mean, variance float64) {
 	}
 	return mean, variance
 }
+
+// WeightedMoments returns mean and variance (by the sum of the weights) of values that each stand for w of them.
+func WeightedMoments(x, w []float64) (mean, variance float64) {
+	sum := 0.0
+	for _, v := range w {
+		sum += v
+	}
+	for i, v := range x {
+		mean += v * (w[i] / sum)
+	}
+	for i, v := range x {
+		d := v - mean
+		variance += d * d * (w[i] / sum)
+	}
+	return mean, variance
+}

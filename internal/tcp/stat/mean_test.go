@@ -48,3 +48,20 @@ func TestMeanOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestWeightedMoments: a weight of k is k equal values.
+func TestWeightedMoments(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	var x, w, repeated []float64
+	for range 200 {
+		v, k := rng.NormFloat64(), 1+rng.IntN(5)
+		x, w = append(x, v), append(w, float64(k))
+		for range k {
+			repeated = append(repeated, v)
+		}
+	}
+	mean, variance := WeightedMoments(x, w)
+	if m, v := Moments(repeated); math.Abs(mean-m) > 1e-12 || math.Abs(variance-v) > 1e-12 {
+		t.Errorf("%v and %v, repeated %v and %v", mean, variance, m, v)
+	}
+}

@@ -2,7 +2,6 @@ package link
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -35,11 +34,10 @@ func NewClient(base string, dial Dial, timeout time.Duration) *Client {
 		connect.WithAcceptCompression(zstdName, newDecoder, newEncoder), connect.WithSendCompression(zstdName))}
 }
 
-// Send pushes one batch, without its length. An [ErrRefused] means that it must not be sent again.
-func (c *Client) Send(ctx context.Context, batch []byte) error {
+// Send pushes one batch behind its length. An [ErrRefused] means that it must not be sent again.
+func (c *Client) Send(ctx context.Context, frame []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	frame := append(binary.AppendUvarint(make([]byte, 0, len(batch)+binary.MaxVarintLen32), uint64(len(batch))), batch...)
 	_, err := c.rpc.Push(ctx, &fleetv1.PushRequest{Frames: frame})
 	return said("push batch", err)
 }

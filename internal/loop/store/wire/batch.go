@@ -16,7 +16,7 @@ import (
 type Header struct {
 	Boot           record.BootID
 	Host, PoP      string
-	Sequence       uint64 // 1, 2, 3 … since the sender's start
+	Sequence       uint64 // rises by 1 from batch to batch; with Boot it names the batch for ever
 	CongctlVersion string
 	Ends           []WindowEnd
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// The idea: record.Conn and its message have the same fields, 110 of them, and
-// two hand-written lists of 110 lines would drift. So the list is made once, at
+// The idea: record.Conn and its message have the same fields, 111 of them, and
+// two hand-written lists of 111 lines would drift. So the list is made once, at
 // start, from the two types themselves: for each scalar field of the struct the
 // message's field of the same name. A field without its partner cannot start.
 //

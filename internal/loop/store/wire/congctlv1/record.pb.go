@@ -276,7 +276,7 @@ type Batch struct {
 	BootId         []byte                 `protobuf:"bytes,1,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`                         // 16 bytes: the host's boot id; cookies are unique within it
 	Host           string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`                                           // the sender's host name
 	Pop            string                 `protobuf:"bytes,3,opt,name=pop,proto3" json:"pop,omitempty"`                                             // point of presence
-	Sequence       uint64                 `protobuf:"varint,4,opt,name=sequence,proto3" json:"sequence,omitempty"`                                  // 1, 2, 3 ... since the agent's start
+	Sequence       uint64                 `protobuf:"varint,4,opt,name=sequence,proto3" json:"sequence,omitempty"`                                  // rises by 1 from batch to batch; a later start of the agent in this boot begins higher
 	CongctlVersion string                 `protobuf:"bytes,5,opt,name=congctl_version,json=congctlVersion,proto3" json:"congctl_version,omitempty"` // of the sender
 	Conns          []*Conn                `protobuf:"bytes,6,rep,name=conns,proto3" json:"conns,omitempty"`
 	WindowEnds     []*WindowEnd           `protobuf:"bytes,7,rep,name=window_ends,json=windowEnds,proto3" json:"window_ends,omitempty"`
@@ -483,6 +483,7 @@ type Conn struct {
 	WinLateSamples         uint32  `protobuf:"varint,45,opt,name=win_late_samples,json=winLateSamples,proto3" json:"win_late_samples,omitempty"` // path-limited rate samples from 300,000 bytes after the crossing on, not of what its application paces
 	LateBytesPerS          float64 `protobuf:"fixed64,46,opt,name=late_bytes_per_s,json=lateBytesPerS,proto3" json:"late_bytes_per_s,omitempty"` // about the median of those of one response; 0 if none had enough
 	Capped                 bool    `protobuf:"varint,47,opt,name=capped,proto3" json:"capped,omitempty"`                                         // what counts ran under a pacing cap, or its application's own where one was due
+	Weight                 float64 `protobuf:"fixed64,48,opt,name=weight,proto3" json:"weight,omitempty"`                                        // 1/probability with which a sender that thins its records kept this one; 0 means 1
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache
 }
@@ -844,6 +845,13 @@ func (x *Conn) GetCapped() bool {
 		return x.Capped
 	}
 	return false
+}
+
+func (x *Conn) GetWeight() float64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
 }
 
 // TcpInfo is struct tcp_info as of Linux 6.18. A kernel that sends a shorter
@@ -1540,7 +1548,7 @@ const file_congctl_v1_record_proto_rawDesc = "" +
 	"\x05start\x18\x01 \x01(\x03R\x05start\x12\x18\n" +
 	"\aunknown\x18\x02 \x01(\tR\aunknown\x12\x18\n" +
 	"\astarved\x18\x03 \x01(\tR\astarved\x12#\n" +
-	"\rdefault_congs\x18\x04 \x03(\tR\fdefaultCongs\"\x91\r\n" +
+	"\rdefault_congs\x18\x04 \x03(\tR\fdefaultCongs\"\xa9\r\n" +
 	"\x04Conn\x12\x14\n" +
 	"\x05netns\x18\x01 \x01(\x04R\x05netns\x12\x16\n" +
 	"\x06cookie\x18\x02 \x01(\x04R\x06cookie\x12\x16\n" +
@@ -1594,7 +1602,8 @@ const file_congctl_v1_record_proto_rawDesc = "" +
 	"\fwin_episodes\x18, \x01(\rR\vwinEpisodes\x12(\n" +
 	"\x10win_late_samples\x18- \x01(\rR\x0ewinLateSamples\x12'\n" +
 	"\x10late_bytes_per_s\x18. \x01(\x01R\rlateBytesPerS\x12\x16\n" +
-	"\x06capped\x18/ \x01(\bR\x06capped\"\xd1\x14\n" +
+	"\x06capped\x18/ \x01(\bR\x06capped\x12\x16\n" +
+	"\x06weight\x180 \x01(\x01R\x06weight\"\xd1\x14\n" +
 	"\aTcpInfo\x12\x1b\n" +
 	"\tlen_bytes\x18\x01 \x01(\rR\blenBytes\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\rR\x05state\x12\x19\n" +

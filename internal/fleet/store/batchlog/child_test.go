@@ -1,0 +1,200 @@
+package batchlog
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The tests' binary is also the child that is killed, or that fills a disk.
+const childVar, dirVar = "BATCHLOG_CHILD", "BATCHLOG_DIR"
+
+func TestMain(m *testing.M) {
+	children := map[string]func(string) error{"append": appendForEver, "deliver": deliverForEver, "full": fillDisk}
+	if child := children[os.Getenv(childVar)]; child != nil {
+		if err := child(os.Getenv(dirVar)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func childOf(t *testing.T, name, dir string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), childVar+"="+name, dirVar+"="+dir)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+func childOptions(dir string) Options {
+	return Options{Dir: dir, MaxBytes: 64 << 20, SegmentBytes: 64 << 10, DropOldest: true}
+}
+
+func appendForEver(dir string) error {
+	l, err := Open(childOptions(dir))
+	if err != nil {
+		return err
+	}
+	for n := uint64(1); n < 50_000; n++ { // bounded, should nobody kill it
+		if err := l.Append(frameOf(n, 5, int(n%1000))); err != nil {
+			return err
+		}
+		fmt.Println(n)
+	}
+	return nil
+}
+
+// deliverForEver tells what it sends before it sends it: what it did not tell is not delivered.
+func deliverForEver(dir string) error {
+	l, err := Open(childOptions(dir))
+	if err != nil {
+		return err
+	}
+	for {
+		frame, err := l.Next()
+		if err != nil || frame == nil {
+			return err
+		}
+		fmt.Println(sequenceOf(body(frame)))
+		if err := l.Delivered(); err != nil {
+			return err
+		}
+	}
+}
+
+// killed runs the child until it has told lines, kills it, and returns all that it told.
+func killed(t *testing.T, name, dir string, lines int) (told []uint64) {
+	t.Helper()
+	cmd := childOf(t, name, dir)
+	out, err := cmd.StdoutPipe()
+	check(t, err)
+	check(t, cmd.Start())
+	limit := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer limit.Stop()
+	for in := bufio.NewScanner(out); in.Scan(); {
+		n, err := strconv.ParseUint(in.Text(), 10, 64)
+		if err != nil {
+			break // torn by the kill
+		}
+		if told = append(told, n); len(told) == lines {
+			check(t, cmd.Process.Kill())
+		}
+	}
+	if err := cmd.Wait(); err == nil || len(told) < lines {
+		t.Fatalf("the child told %d of %d and ended: %v", len(told), lines, err)
+	}
+	return told
+}
+
+// TestKillNine: what was appended is there, once and in order; what was told to be sent and not delivered comes again.
+func TestKillNine(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "spool")
+	told := killed(t, "append", dir, 700)
+	l := opened(t, childOptions(dir))
+	var kept []uint64
+	check(t, l.Each(func(b []byte) error { kept = append(kept, sequenceOf(b)); return nil }))
+	check(t, l.Close())
+	if len(kept) < len(told) || !slices.Equal(kept[:len(told)], told) {
+		t.Fatalf("%d batches were appended, %d are there", len(told), len(kept))
+	}
+	last := uint64(0)
+	for round := range 3 {
+		sent := killed(t, "deliver", dir, 100)
+		// The child may have delivered one more than it could tell, or one less.
+		if first := sent[0]; first < last || first > last+2 || round == 0 && first != 1 {
+			t.Fatalf("after %d comes %d", last, first)
+		}
+		last = sent[len(sent)-1]
+		for i := range sent[1:] {
+			if sent[i+1] != sent[i]+1 {
+				t.Fatalf("after %d comes %d", sent[i], sent[i+1])
+			}
+		}
+	}
+	l = opened(t, childOptions(dir))
+	left := rest(t, l)
+	if len(left) == 0 || left[0] < last || left[0] > last+2 || left[len(left)-1] != kept[len(kept)-1] {
+		t.Errorf("after %d come %v…%v of %d", last, left[:1], left[len(left)-1:], kept[len(kept)-1])
+	}
+	if c := l.Counts(); c.Damaged != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestFullDisk: in a mount namespace of the child's own, on a tmpfs of 1 MB.
+func TestFullDisk(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root: mounts a tmpfs in a mount namespace of its own; minimum kernel 2.6.16")
+	}
+	cmd := childOf(t, "full", t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "went on") {
+		t.Fatalf("%s: %v", out, err)
+	}
+	t.Logf("%s", out)
+}
+
+func fillDisk(dir string) error {
+	if err := unix.Mount("none", dir, "tmpfs", 0, "size=1m"); err != nil {
+		return err
+	}
+	l, err := Open(Options{Dir: filepath.Join(dir, "spool"), MaxBytes: 64 << 20, SegmentBytes: 200 << 10, DropOldest: true})
+	if err != nil {
+		return err
+	}
+	taken, refused := uint64(0), uint64(0)
+	for n := range uint64(100) {
+		switch err := l.Append(frameOf(n+1, 10, 30_000)); {
+		case err == nil:
+			taken++
+		case errors.Is(err, unix.ENOSPC):
+			refused++
+		default:
+			return fmt.Errorf("append to a full disk: %w", err)
+		}
+	}
+	if batches, records := l.Dropped(); taken < 20 || refused < 50 || batches != refused || records != 10*refused {
+		return fmt.Errorf("%d taken, %d refused, %d and %d counted", taken, refused, batches, records)
+	}
+	// What was taken is whole, delivering it makes room, and the log goes on.
+	for n := range taken {
+		frame, err := l.Next()
+		if err != nil || sequenceOf(body(frame)) != n+1 {
+			return fmt.Errorf("batch %d: %w", n+1, err)
+		}
+		if err := l.Delivered(); err != nil {
+			return fmt.Errorf("deliver on a full disk: %w", err)
+		}
+	}
+	if err := l.Append(frameOf(500, 10, 30_000)); err != nil {
+		return err
+	}
+	if err := l.Close(); err != nil {
+		return err
+	}
+	l, err = Open(childOptions(filepath.Join(dir, "spool")))
+	if err != nil {
+		return err
+	}
+	frame, err := l.Next()
+	if err != nil || sequenceOf(body(frame)) != 500 || l.Counts().TornBytes != 0 {
+		return fmt.Errorf("after a restart %+v: %w", l.Counts(), err)
+	}
+	fmt.Printf("%d taken, %d refused, and it went on\n", taken, refused)
+	return nil
+}
