@@ -85,7 +85,7 @@ func TestFarAwayForAMinute(t *testing.T) {
 		if b.far.records() != 6000 || s.Records != 6000 || s.SentBatches != s.Batches || s.DroppedBatches+s.LostBatches+s.RefusedBatches != 0 {
 			t.Errorf("%d of 6000 records came; %+v", b.far.records(), s)
 		}
-		if s.ResentBatches < 3 || s.ResentBatches > 200 {
+		if s.ResentBatches < 3 || s.ResentBatches > 40 {
 			t.Errorf("sent again %d times in a minute", s.ResentBatches)
 		}
 		for i, m := range b.far.all() {
@@ -225,6 +225,19 @@ func TestEndKeepsWhatIsOpen(t *testing.T) {
 		b.stop()
 		if n, _, _ := b.spool.Waiting(); n != 2 || b.far.records() != 0 {
 			t.Errorf("%d batches in the spool", n)
+		}
+	})
+}
+
+// TestEndDuringSend: that the uplink ends is not the far side's fault.
+func TestEndDuringSend(t *testing.T) {
+	within(t, Options{}, &memorySpool{}, func(b *bench) {
+		b.far.answers = func(ctx context.Context, _ message) error { <-ctx.Done(); return ctx.Err() }
+		b.add(1000, 0)
+		b.after(time.Second)
+		b.stop()
+		if told := b.lines(); len(told) != 0 || b.spool.len() != 1 {
+			t.Errorf("told %q, %d in the spool", told, b.spool.len())
 		}
 	})
 }

@@ -107,6 +107,34 @@ func TestWeightIsRepetition(t *testing.T) {
 	}
 }
 
+// TestOneClientOfThinnedRecords: a client's share is of what its records stand for. This one's are 30 % of the records,
+// 77 % of the connections, and ten times as fast.
+func TestOneClientOfThinnedRecords(t *testing.T) {
+	weighed := population(rand.New(rand.NewPCG(6, 6)), 1000, 13)
+	var repeated []record.Conn
+	for i := range weighed {
+		c := &weighed[i]
+		if i < 300 {
+			c.Remote = netip.MustParseAddrPort("203.0.113.251:0")
+			c.RateBytesPerS *= 10
+			c.Weight = 8
+		}
+		for range c.Times() {
+			repeated = append(repeated, *c)
+			repeated[len(repeated)-1].Weight = 0
+		}
+	}
+	got, want := rowOf(t, weighed), rowOf(t, repeated)
+	for i := range got.RateBytesPerS {
+		if ratio := got.RateBytesPerS[i] / want.RateBytesPerS[i]; math.Abs(ratio-1) > 0.05 {
+			t.Errorf("quantile %v: %v of that of repeated records", record.RateQuantiles[i], ratio)
+		}
+	}
+	if got.RwndShare != want.RwndShare || got.RetransShare != want.RetransShare {
+		t.Errorf("shares %v and %v, repeated %v and %v", got.RwndShare, got.RetransShare, want.RwndShare, want.RetransShare)
+	}
+}
+
 // tally is an estimate over many samples.
 type tally struct{ sum, squares, n float64 }
 

@@ -91,7 +91,7 @@ func (l *Log) Delivered() error {
 	done := l.taken
 	l.taken = taken{}
 	i := slices.IndexFunc(l.segments, func(s *segment) bool { return s.number == done.at.Segment })
-	if done.end == (position{}) || done.at != l.head || i < 0 {
+	if done.end == (position{}) || i < 0 {
 		return nil // its segment was dropped on the way, and it is counted there
 	}
 	s := l.segments[i]
