@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/congctl/congctl/internal/fleet/store/batchlog"
+	"github.com/congctl/congctl/internal/fleet/store/kafka"
 	"github.com/congctl/congctl/internal/fleet/store/link"
 	"github.com/congctl/congctl/internal/fleet/uplink"
 	"github.com/congctl/congctl/internal/linux/clock"
@@ -32,13 +33,33 @@ func (u *fleetAgent) openUplink() error {
 		FirstSequence: uint64(boot), Boot: u.boot, Addresses: u.cfg.Store.Addresses, Window: u.cfg.Window,
 		BudgetBytes: u.cfg.Fleet.Budget, SpoolBytes: u.cfg.Fleet.SpoolBytes, SendTimeout: sendWait, FlushEvery: u.cfg.Poll,
 	}
+	sink, err := u.sink()
+	if err != nil {
+		return err
+	}
 	_, _ = rand.Read(o.Key[:]) // never fails (crypto/rand)
 	u.uplink = uplink.New(o, uplink.Deps{
 		Coder: &uplinkBatch{head: wire.Header{Boot: u.boot, Host: u.self.Name, PoP: u.self.PoP, CongctlVersion: version}},
-		Spool: spool, Sink: u.client, Refused: func(err error) bool { return errors.Is(err, link.ErrRefused) },
+		Spool: spool, Sink: sink, Refused: func(err error) bool { return errors.Is(err, link.ErrRefused) },
 		Tell: func(line string) { u.log.Warn("uplink: " + line) },
 	})
 	return nil
+}
+
+// sink is where the records go.
+func (u *fleetAgent) sink() (uplink.Sink, error) {
+	if u.cfg.Fleet.Kafka == "" {
+		return u.client, nil
+	}
+	topic, err := kafka.ParseAddress(u.cfg.Fleet.Kafka)
+	if err != nil {
+		return nil, usage(err)
+	}
+	p, err := kafka.NewProducer(topic, u.self.PoP)
+	if err == nil {
+		u.later(func() error { p.Close(); return nil })
+	}
+	return p, err
 }
 
 // deliver runs beside the agent, which it outlives by the records of the last windows.

@@ -124,7 +124,7 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 		})
 	}
 	for _, p := range o.pops {
-		beside(func() error { return p.Run(ctx) })
+		beside(func() error { p.Run(ctx); return nil })
 	}
 	beside(func() error {
 		if err := s.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
@@ -161,6 +161,9 @@ func (o *office) Push(_ context.Context, from mtls.Identity, frames []byte) erro
 	p, err := o.of(from)
 	if err != nil {
 		return err
+	}
+	if p.inbox == nil {
+		return fmt.Errorf("%w: this controller reads records from fleet.clickhouse: set fleet.kafka on the agents", link.ErrRefused)
 	}
 	err = p.inbox.Take(from.Name, frames, time.Now().Unix())
 	if errors.Is(err, inbox.ErrRefused) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/congctl/congctl/internal/fleet/pop"
+	"github.com/congctl/congctl/internal/fleet/store/clickhouse"
 	"github.com/congctl/congctl/internal/fleet/store/inbox"
 	"github.com/congctl/congctl/internal/fleet/store/link"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
@@ -32,7 +33,8 @@ type popOffice struct {
 	cfg        config.Config // of this PoP
 	log        *slog.Logger
 	store      *sqlite.Store
-	inbox      *inbox.Inbox
+	inbox      *inbox.Inbox // nil with fleet.clickhouse
+	source     pop.Inbox
 	controller *controller.Controller
 	queries    *control.Handler
 	close      []func() error
@@ -67,19 +69,41 @@ func (p *popOffice) open(ctx context.Context, rules policy.Rules) (err error) {
 	if err != nil {
 		return err
 	}
-	seconds := int64(p.cfg.Window / time.Second)
-	p.inbox, err = inbox.Open(inbox.Options{Dir: filepath.Join(p.cfg.StateDir, "inbox"), PoP: p.cfg.PoP, WindowSeconds: seconds, MaxBytes: p.cfg.Fleet.SpoolBytes}, last)
+	if err := p.openSource(ctx, last); err != nil {
+		return err
+	}
+	return p.openPoP(ctx, last)
+}
+
+// openSource opens where the hosts' records come from.
+func (p *popOffice) openSource(ctx context.Context, last int64) (err error) {
+	if address := p.cfg.Fleet.ClickHouse; address != "" {
+		store, err := clickhouse.Open(ctx, address)
+		if err != nil {
+			return storeError(address, err)
+		}
+		p.close = append(p.close, store.Close)
+		p.source = &warehouse{store: store, pop: p.cfg.PoP, closed: last}
+		return store.Check(ctx)
+	}
+	p.inbox, err = inbox.Open(inbox.Options{Dir: filepath.Join(p.cfg.StateDir, "inbox"), PoP: p.cfg.PoP, WindowSeconds: int64(p.cfg.Window / time.Second), MaxBytes: p.cfg.Fleet.SpoolBytes}, last)
 	if err != nil {
 		return err
 	}
 	p.close = append(p.close, p.inbox.Shut)
+	p.source = windows{p.inbox}
 	if n := p.inbox.Counts(); n.Damaged > 0 {
 		p.log.Error(fmt.Sprintf("%d files of the inbox are damaged and set aside: their records are missing", n.Damaged))
 	}
-	return p.openPoP(ctx, last+seconds)
+	return nil
 }
 
-func (p *popOffice) openPoP(ctx context.Context, next int64) error {
+// openPoP makes the PoP, whose store has the windows up to last.
+func (p *popOffice) openPoP(ctx context.Context, last int64) error {
+	next := int64(0)
+	if last != 0 {
+		next = last + int64(p.cfg.Window/time.Second)
+	}
 	salt, _, err1 := p.store.Setting(ctx, journal.SettingSalt)
 	roll, _, err2 := p.store.Setting(ctx, pop.SettingRollout)
 	if err := errors.Join(err1, err2); err != nil {
@@ -89,7 +113,7 @@ func (p *popOffice) openPoP(ctx context.Context, next int64) error {
 	made, err := pop.New(pop.Options{
 		Name: p.cfg.PoP, Key: salt, Lateness: p.cfg.Fleet.Lateness, Window: p.cfg.Window, Block: e.Block, Washout: e.Washout,
 		MinBytes: p.cfg.Treatment.MinBytes, MaxPrefixes: p.cfg.MaxPrefixes,
-	}, windows{p.inbox}, p, signed{p}, pop.Past{Next: next, Rollout: roll}, p.log, time.Now)
+	}, p.source, p, signed{p}, pop.Past{Next: next, Rollout: roll}, p.log, time.Now)
 	if err != nil {
 		return err
 	}
@@ -148,6 +172,8 @@ func (s signed) Remember(ctx context.Context, key string, value []byte) error {
 
 // windows adapts the inbox to its PoP.
 type windows struct{ *inbox.Inbox }
+
+func (w windows) Oldest() (int64, error) { return w.Inbox.Oldest(), nil }
 
 func (w windows) Ends(start int64) (out []pop.End, err error) {
 	for _, e := range w.Inbox.Ends(start) {

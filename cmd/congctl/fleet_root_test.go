@@ -16,17 +16,25 @@ import (
 
 // fleet is a controller of PoP chi on loopback, and the authority of its hosts.
 type fleet struct {
-	*edge     // of the controller
-	authority *mtlstest.Authority
-	url, key  string
+	*edge      // of the controller
+	authority  *mtlstest.Authority
+	url, key   string
+	agentsMore string // of the section fleet of agents
+}
+
+// lateness is a third of the window.
+func (c settings) lateness() string {
+	w, _ := time.ParseDuration(c.Window)
+	return (w / 3).String()
 }
 
 // section is that of the configuration file.
-func section(f mtls.Files, keys string) string {
-	return fmt.Sprintf("fleet: {cert: %s, key: %s, ca: %s, lateness: 1s, %s}", f.Cert, f.Key, f.CA, keys)
+func section(f mtls.Files, lateness, keys string) string {
+	return fmt.Sprintf("fleet: {cert: %s, key: %s, ca: %s, lateness: %s, %s}", f.Cert, f.Key, f.CA, lateness, keys)
 }
 
-func newFleetOf(t *testing.T, cfg settings) *fleet {
+// newFleetOf starts a controller; more are further keys of its section, each behind a comma.
+func newFleetOf(t *testing.T, cfg settings, more string) *fleet {
 	t.Helper()
 	f := &fleet{edge: newEdge(t, cfg), authority: mtlstest.New(t)}
 	f.as = "controller"
@@ -36,7 +44,7 @@ func newFleetOf(t *testing.T, cfg settings) *fleet {
 	check(t, l.Close())
 	f.url = "https://" + addr
 	own := f.authority.Issue(mtls.Identity{Role: mtls.Controller, Name: "main"})
-	f.cfg.More = section(own, fmt.Sprintf("listen: %q, pops: [chi]", addr))
+	f.cfg.More = section(own, cfg.lateness(), fmt.Sprintf("listen: %q, pops: [chi]%s", addr, more))
 	f.writeConfig()
 	f.launchUntil()
 	f.key = regexp.MustCompile(`pop chi: plan key ([0-9a-f]{64})`).FindStringSubmatch(f.log.String())[1]
@@ -56,7 +64,7 @@ func (f *fleet) agent(name string, cfg settings) *edge {
 	e := newEdge(f.t, cfg)
 	e.as = "agent"
 	own := f.authority.Issue(mtls.Identity{Role: mtls.Agent, PoP: "chi", Name: name})
-	e.cfg.More = section(own, fmt.Sprintf("controller: %q, plan_keys: [%s]", f.url, f.key))
+	e.cfg.More = section(own, cfg.lateness(), fmt.Sprintf("controller: %q, plan_keys: [%s]%s", f.url, f.key, f.agentsMore))
 	e.writeConfig()
 	return e
 }
@@ -65,7 +73,7 @@ func (f *fleet) agent(name string, cfg settings) *edge {
 func (f *fleet) operator(role mtls.Role) *edge {
 	f.t.Helper()
 	e := newEdge(f.t, quickSettings())
-	e.cfg.More = section(f.authority.Issue(mtls.Identity{Role: role, Name: "ann"}), fmt.Sprintf("controller: %q", f.url))
+	e.cfg.More = section(f.authority.Issue(mtls.Identity{Role: role, Name: "ann"}), "1s", fmt.Sprintf("controller: %q", f.url))
 	e.writeConfig()
 	return e
 }
@@ -83,7 +91,7 @@ func TestFleet(t *testing.T) {
 	cfg := quickSettings()
 	central := cfg
 	central.Lists = fmt.Sprintf(`, always: [%s satellite link], control: "off"`, prefixOf(t, treated))
-	f := newFleetOf(t, central)
+	f := newFleetOf(t, central, "")
 	ann := f.operator(mtls.Operator)
 	host := f.agent("edge-1", cfg)
 	host.start()
@@ -132,6 +140,8 @@ func TestFleet(t *testing.T) {
 	f.stop()
 }
 
+func (f *fleet) logHas(text string) bool { return strings.Contains(f.log.String(), text) }
+
 // conns counts a network's connections in the windows of the controller's store.
 func (f *fleet) conns(p record.Prefix) (n int) {
 	for _, w := range f.rowsOf(f.dir + "/state/pops/chi/congctl.db") {
@@ -144,7 +154,7 @@ func (f *fleet) conns(p record.Prefix) (n int) {
 
 // TestFleetRoles: a viewer sees and does not act; an agent does neither.
 func TestFleetRoles(t *testing.T) {
-	f := newFleetOf(t, quickSettings())
+	f := newFleetOf(t, quickSettings(), "")
 	bob := f.operator(mtls.Viewer)
 	bob.must("events", "--pop", "chi")
 	for _, c := range []struct {

@@ -95,7 +95,7 @@ func (p *pipeline) start() *exec.Cmd {
 }
 
 func (p *pipeline) conns(pop string, window int64) (conns []record.Conn) {
-	if err := p.store.Conns(p.tb.Context(), pop, window, func(c *record.Conn) error {
+	if err := p.store.Conns(p.tb.Context(), pop, window, func(_ string, c *record.Conn) error {
 		conns = append(conns, *c)
 		return nil
 	}); err != nil {

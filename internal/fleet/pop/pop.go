@@ -42,8 +42,8 @@ type End struct {
 
 // Inbox holds the windows that are not closed yet, on disk.
 type Inbox interface {
-	// Oldest returns the start of the oldest window that has something; 0 for none.
-	Oldest() int64
+	// Oldest returns the start of the oldest window that has something and is not closed; 0 for none.
+	Oldest() (int64, error)
 	// Ends lists the hosts that have sent all of a window.
 	Ends(start int64) ([]End, error)
 	// Conns calls row for each record of a window, by boot, sequence and place in its batch: the
@@ -77,6 +77,7 @@ type PoP struct {
 	started time.Time
 	were    []string      // hosts that were connected when the controller before this one ended
 	wake    chan struct{} // something came
+	faults  bool          // the last window could not be read
 
 	mu      sync.Mutex // guards all below
 	next    int64      // window to close next, Unix seconds
@@ -139,21 +140,42 @@ func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 // tickEvery is how often time passes for a roll-out.
 const tickEvery = time.Second
 
+// again is how long to wait after a window could not be read: a database may be away for a while.
+const again = 5 * time.Second
+
+// faulty reports whether err is a fault, and logs when one begins.
+func (p *PoP) faulty(err error) bool {
+	if err != nil && !p.faults {
+		p.log.Error("windows wait, and are decided when this is over", "err", err)
+	}
+	p.faults = p.faults || err != nil
+	return err != nil
+}
+
+// recover is for an inbox that can be read again. What was sent meanwhile is still on its way there,
+// as after a start.
+func (p *PoP) recover() {
+	if p.faults {
+		p.faults, p.started = false, p.now()
+		p.log.Info("windows can be read again")
+	}
+}
+
 // Run closes windows and rolls out until ctx ends. A window ends when all hosts that are there have
 // sent it, or when its lateness is over.
-func (p *PoP) Run(ctx context.Context) error {
+func (p *PoP) Run(ctx context.Context) {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	for {
 		wait, err := p.closeDue(ctx)
-		if err != nil {
-			return err
+		if p.faulty(err) {
+			wait = again
 		}
 		due := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			due.Stop()
-			return nil
+			return
 		case <-p.wake:
 		case <-due.C:
 		case <-tick.C:
@@ -179,7 +201,10 @@ func (p *PoP) doLater() {
 // closeDue closes all windows that are due and returns the time until the next one.
 func (p *PoP) closeDue(ctx context.Context) (time.Duration, error) {
 	for ctx.Err() == nil {
-		start := p.open()
+		start, err := p.open()
+		if err != nil {
+			return 0, fmt.Errorf("close window of %s: %w", p.opt.Name, err)
+		}
 		end := time.Unix(start+p.seconds(), 0)
 		if wait := end.Sub(p.now()); wait > 0 {
 			return wait, nil
@@ -202,12 +227,16 @@ func (p *PoP) closeDue(ctx context.Context) (time.Duration, error) {
 // open returns the window to close next. After a time without a controller that is the oldest one
 // of which something is there, or comes while hosts are expected back; windows of which there is
 // nothing are left out, as those of a host that was down.
-func (p *PoP) open() int64 {
+func (p *PoP) open() (int64, error) {
+	oldest, err := p.in.Oldest()
+	if err != nil {
+		return 0, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.recover()
 	now := p.now()
 	present := now.Unix() - now.Unix()%p.seconds()
-	oldest := p.in.Oldest()
 	switch {
 	case p.next == 0 || p.next > present: // an empty store, or a clock that was set back
 		p.next = present
@@ -216,7 +245,7 @@ func (p *PoP) open() int64 {
 	case now.Sub(p.started) > returns:
 		p.next = max(p.next, present-p.seconds())
 	}
-	return p.next
+	return p.next, nil
 }
 
 // returns is how long a controller that has just started waits for hosts: their back-off is at

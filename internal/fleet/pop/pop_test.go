@@ -3,6 +3,7 @@ package pop
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -34,9 +35,10 @@ type paper struct {
 	plans    map[record.PlanID][]byte
 	rewrites []record.PlanID
 	kept     []byte
+	fault    error // of the inbox
 }
 
-func (f *paper) Oldest() (start int64) {
+func (f *paper) Oldest() (start int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for s := range f.conns {
@@ -44,7 +46,7 @@ func (f *paper) Oldest() (start int64) {
 			start = s
 		}
 	}
-	return start
+	return start, f.fault
 }
 func (f *paper) Ends(start int64) ([]End, error) {
 	f.mu.Lock()
@@ -152,11 +154,7 @@ func start(t *testing.T, f *paper, was Past) *PoP {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		if err := p.Run(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	go p.Run(t.Context())
 	return p
 }
 
@@ -342,5 +340,31 @@ func TestRollout(t *testing.T) {
 			moved <- n
 		}()
 		<-moved
+	})
+}
+
+// TestAway: an inbox that cannot be read ends nothing, and its windows are decided afterwards.
+func TestAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPaper()
+		first := present()
+		p := start(t, f, Past{})
+		join(t, p, "a", accept)
+		f.mu.Lock()
+		f.fault = errors.New("away")
+		f.mu.Unlock()
+		f.send(first, "a", End{})
+		f.send(first+w, "a", End{})
+		pass(2*w*time.Second + 10*time.Second)
+		if n := len(f.decided()); n != 0 {
+			t.Fatalf("%d windows decided", n)
+		}
+		f.mu.Lock()
+		f.fault = nil
+		f.mu.Unlock()
+		pass(10 * time.Second)
+		if d := f.decided(); len(d) != 2 || d[0].Start != first || d[1].Start != first+w {
+			t.Errorf("decided %+v", d)
+		}
 	})
 }

@@ -21,6 +21,8 @@ type Fleet struct {
 	Cert       string        `yaml:"cert"`                 // PEM, as key and ca
 	Key        string        `yaml:"key"`                  //
 	CA         string        `yaml:"ca"`                   //
+	Kafka      string        `yaml:"kafka"`                // where agents send records; "": to the controller
+	ClickHouse string        `yaml:"clickhouse"`           // where the controller reads them; "": its agents send them
 	Lateness   time.Duration `yaml:"lateness" scale:"yes"` // after a window's end
 	Budget     int64         `yaml:"budget"`               // bytes per second of records; 0: no limit
 	SpoolBytes int64         `yaml:"spool_bytes"`          // of an agent's undelivered records, and of each PoP's at the controller
@@ -51,6 +53,12 @@ func (c Config) checkFleet(fs *strict.Faults) {
 	f := c.Fleet
 	if u, err := url.Parse(f.Controller); f.Controller != "" && (err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "") {
 		fs.Add("fleet.controller", f.Controller, "not the URL of a controller", "write https://NAME:PORT")
+	}
+	if !strings.HasPrefix(f.Kafka, "kafka://") && f.Kafka != "" {
+		fs.Add("fleet.kafka", f.Kafka, "not the address of a topic", "write kafka://host:9092/topic")
+	}
+	if !strings.HasPrefix(f.ClickHouse, "clickhouse://") && f.ClickHouse != "" {
+		fs.Add("fleet.clickhouse", "...", "not the address of a database", "write clickhouse://user:password@host:9000/database")
 	}
 	if _, port, err := net.SplitHostPort(f.Listen); err != nil || port == "" {
 		fs.Add("fleet.listen", f.Listen, "not an address with a port", "write :9477 for all addresses, or 192.0.2.1:9477")

@@ -51,7 +51,7 @@ func BenchmarkConns(b *testing.B) {
 	check(b, w.Insert(b.Context()))
 	rows := 0
 	for b.Loop() {
-		check(b, s.Conns(b.Context(), "fra", windowStart, func(*record.Conn) error { rows++; return nil }))
+		check(b, s.Conns(b.Context(), "fra", windowStart, func(string, *record.Conn) error { rows++; return nil }))
 	}
 	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "records/s")
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // Conns calls fn for each record of a PoP and window (its start, Unix seconds), in the order of
-// (boot id, sequence, index in the batch), each once. The Conn is used again for the next one.
-// It returns errors of fn unchanged.
-func (s *Store) Conns(ctx context.Context, pop string, window int64, fn func(*record.Conn) error) error {
+// (boot id, sequence, index in the batch), each once, with its host. The Conn is used again for
+// the next one. It returns errors of fn unchanged.
+func (s *Store) Conns(ctx context.Context, pop string, window int64, fn func(host string, c *record.Conn) error) error {
 	r := newRow()
 	var last recordName
 	return s.read(ctx, "conns", "pop = ? AND window = ? ORDER BY boot_id, sequence, in_batch", r.columns, func() error {
@@ -20,7 +20,7 @@ func (s *Store) Conns(ctx context.Context, pop string, window int64, fn func(*re
 			return nil // a repeat that is not merged yet; see the package's comment
 		}
 		last = name
-		return fn(&r.conn)
+		return fn(r.name.host, &r.conn)
 	}, pop, window)
 }
 

@@ -70,7 +70,7 @@ func insert(t testing.TB, s *Store, batches ...batchtest.Batch) {
 
 func read(t testing.TB, s *Store, pop string, window int64) (conns []record.Conn) {
 	t.Helper()
-	check(t, s.Conns(t.Context(), pop, window, func(c *record.Conn) error {
+	check(t, s.Conns(t.Context(), pop, window, func(_ string, c *record.Conn) error {
 		conns = append(conns, *c)
 		return nil
 	}))

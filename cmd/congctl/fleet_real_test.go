@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/congctl/congctl/internal/fleet/store/mtls"
+)
+
+// TestFleetThroughClickHouse: agent, Kafka, ingest, ClickHouse, controller, plan, kernel, all of them
+// real, with ClickHouse and the ingest away in the middle: each transfer is in the controller's store once.
+func TestFleetThroughClickHouse(t *testing.T) {
+	p := newPipeline(t)
+	treated := client(0, 7)
+	cfg := quickSettings()
+	cfg.Window = "6s" // Kafka and the ingest take a second
+	p.cfg.BatchWait = 200 * time.Millisecond
+	central := cfg
+	central.Lists = fmt.Sprintf(`, always: [%s satellite link], control: "off"`, prefixOf(t, treated))
+	f := newFleetOf(t, central, fmt.Sprintf(", clickhouse: %q", p.cfg.ClickHouse))
+	f.agentsMore = fmt.Sprintf(", kafka: %q", p.cfg.Kafka)
+	p.start()
+	host := f.agent("edge-1", cfg)
+	host.start()
+	s := newServer(t)
+	host.awaitStatus("the plan in force", inForce(1))
+	ann := f.operator(mtls.Operator)
+	counted := func() int { return f.conns(prefixOf(t, treated)) }
+	for range 3 {
+		s.visit(t, treated, "bbr")
+	}
+	eventually(t, "three transfers in the controller's store", wholeTime, func() bool { return counted() == 3 })
+	p.server.Kill()
+	for range 3 {
+		s.visit(t, treated, "bbr")
+	}
+	eventually(t, "the controller says what is away", wholeTime, func() bool { return f.logHas("fleet.clickhouse") })
+	p.server.Start()
+	eventually(t, "what was sent meanwhile, each once", wholeTime, func() bool { return counted() == 6 })
+	if st := ann.fleetStatus(); len(st.Hosts) != 1 || !st.Hosts[0].Connected || st.Hosts[0].InForce != 1 {
+		t.Errorf("%+v", st)
+	}
+	host.stop()
+	f.stop()
+}
