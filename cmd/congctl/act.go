@@ -55,9 +55,9 @@ func (g *global) carryOut(ctx context.Context, cfg config.Config, live func(*con
 	return true, err
 }
 
-// Done is the answer of stop, resume, plan freeze and plan unfreeze.
+// Done is the answer of stop, resume, plan freeze, plan unfreeze and plan rollback.
 type Done struct {
-	Done    string `json:"done"`    // the verb: stop, resume, freeze, unfreeze
+	Done    string `json:"done"`    // the verb: stop, resume, freeze, unfreeze, rollback
 	Text    string `json:"text"`    // what holds now
 	Running bool   `json:"running"` // false: nothing runs, and it holds from the next start on
 	Undo    string `json:"undo"`    // the command that takes it back

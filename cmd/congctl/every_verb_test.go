@@ -32,7 +32,7 @@ var elsewhere = map[string]reflect.Type{
 	"change forget": reflect.TypeFor[ChangeForgotten](), "shape confirm": reflect.TypeFor[ShapeSet](), "lab run": reflect.TypeFor[outcome.Summary](), "lab report": reflect.TypeFor[outcome.Summary](),
 	"lab compare": reflect.TypeFor[report.Comparison](), "lab pop": reflect.TypeFor[popday.Report](), "lab pop-report": reflect.TypeFor[popday.Report](),
 	"store init": reflect.TypeFor[StoreChange](), "store migrate": reflect.TypeFor[StoreChange](), "store check": reflect.TypeFor[StoreChange](),
-	"lab verify-kernel": reflect.TypeFor[proof.Report](), "lab kernel build": reflect.TypeFor[builtKernel](), "fleet status": reflect.TypeFor[FleetStatus](),
+	"lab verify-kernel": reflect.TypeFor[proof.Report](), "lab kernel build": reflect.TypeFor[builtKernel](), "fleet status": reflect.TypeFor[FleetStatus](), "plan rollback": reflect.TypeFor[Done](),
 }
 
 // silent are verbs that have no answer: some run until they are ended, the others print text

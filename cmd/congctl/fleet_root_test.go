@@ -114,7 +114,11 @@ func TestFleet(t *testing.T) {
 		return false
 	})
 
-	ann.must("stop", "--pop", "chi")
+	settled := ann.fleetStatus().Plan
+	ann.must("plan", "rollback", fmt.Sprint(settled), "--pop", "chi")
+	host.awaitStatus("its content under a later serial", func(s control.Status) bool { return s.Agent.Plan > uint64(settled) && s.Agent.InForce == 1 })
+
+	ann.must("stop", "--evict", "--pop", "chi")
 	host.awaitStatus("stopped", func(s control.Status) bool { return s.Stopped && s.StoppedNext })
 	s.visit(t, treated, "cubic")
 	host.kill()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os/user"
 	"strconv"
+
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Action is what a person can do to a running congctl; by names the person, for the
@@ -17,6 +19,9 @@ type Action interface {
 	// Freeze keeps the plan as it is: rounds go on but add and release nothing.
 	Freeze(ctx context.Context, by string) error
 	Unfreeze(ctx context.Context, by string) error
+	// RollBack puts the content of an earlier plan in force, under a new serial, and freezes.
+	// [NotFound] if there is no such plan, [Conflict] if the host refuses it.
+	RollBack(ctx context.Context, serial record.PlanID, by string) error
 }
 
 type stopRequest struct {
@@ -29,12 +34,16 @@ var (
 	resumeQuery   = Query[None, None]{Name: "resume", Acts: true}
 	freezeQuery   = Query[None, None]{Name: "freeze", Acts: true}
 	unfreezeQuery = Query[None, None]{Name: "unfreeze", Acts: true}
+	rollBackQuery = Query[planRequest, None]{Name: "rollback", Acts: true}
 )
 
 // HandleActions makes h act through a, in the name of its requester.
 func HandleActions(h *Handler, a Action) {
 	Handle(h, stopQuery, func(ctx context.Context, q stopRequest) (None, error) {
 		return None{}, a.Stop(ctx, q.Evict, h.requester(ctx))
+	})
+	Handle(h, rollBackQuery, func(ctx context.Context, q planRequest) (None, error) {
+		return None{}, a.RollBack(ctx, q.Serial, h.requester(ctx))
 	})
 	for q, fn := range map[Query[None, None]]func(context.Context, string) error{resumeQuery: a.Resume, freezeQuery: a.Freeze, unfreezeQuery: a.Unfreeze} {
 		Handle(h, q, func(ctx context.Context, _ None) (None, error) { return None{}, fn(ctx, h.requester(ctx)) })
@@ -54,11 +63,16 @@ func requester(ctx context.Context) string {
 	return fmt.Sprintf("uid %s (pid %d)", uid, p.PID)
 }
 
-// Stop, Resume, Freeze and Unfreeze make Client an [Action]. It ignores
+// Stop, Resume, Freeze, Unfreeze and RollBack make Client an [Action]. It ignores
 // by: the server asks the kernel who is calling.
 
 func (c *Client) Stop(ctx context.Context, evict bool, _ string) error {
 	_, err := Ask(ctx, c, stopQuery, stopRequest{evict})
+	return err
+}
+
+func (c *Client) RollBack(ctx context.Context, serial record.PlanID, _ string) error {
+	_, err := Ask(ctx, c, rollBackQuery, planRequest{serial})
 	return err
 }
 

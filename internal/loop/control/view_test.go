@@ -87,7 +87,10 @@ func (f *fake) act(name, by string) error {
 func (f *fake) Stop(_ context.Context, evict bool, by string) error {
 	return f.act(fmt.Sprint("stop ", evict), by)
 }
-func (f *fake) Resume(_ context.Context, by string) error   { return f.act("resume", by) }
+func (f *fake) Resume(_ context.Context, by string) error { return f.act("resume", by) }
+func (f *fake) RollBack(_ context.Context, serial record.PlanID, by string) error {
+	return f.act(fmt.Sprint("rollback ", serial), by)
+}
 func (f *fake) Freeze(_ context.Context, by string) error   { return f.act("freeze", by) }
 func (f *fake) Unfreeze(_ context.Context, by string) error { return f.act("unfreeze", by) }
 
@@ -141,11 +144,11 @@ func TestActionsOverTheSocket(t *testing.T) {
 	path := start(t, Options{}, func(s *Server) { HandleActions(s.Handler, f) })
 	var a Action = NewClient(path)
 	ctx := t.Context()
-	err := errors.Join(a.Stop(ctx, true, "ignored"), a.Stop(ctx, false, ""), a.Resume(ctx, ""), a.Freeze(ctx, ""), a.Unfreeze(ctx, ""))
+	err := errors.Join(a.Stop(ctx, true, "ignored"), a.Stop(ctx, false, ""), a.Resume(ctx, ""), a.Freeze(ctx, ""), a.Unfreeze(ctx, ""), a.RollBack(ctx, 7, ""))
 	if err != nil {
 		t.Error(err)
 	}
-	if got := strings.Join(f.asked, ", "); got != "stop true, stop false, resume, freeze, unfreeze" {
+	if got := strings.Join(f.asked, ", "); got != "stop true, stop false, resume, freeze, unfreeze, rollback 7" {
 		t.Errorf("asked %s", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/journal"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -72,6 +73,22 @@ func (c *Controller) setFrozen(ctx context.Context, f Flag, by string) error {
 	return nil
 }
 
+// RollBack puts the content of an earlier plan in force again and freezes it, for an operator.
+func (c *Controller) RollBack(ctx context.Context, serial record.PlanID, by string) error {
+	if serial == 0 {
+		return &control.Error{Code: control.BadRequest, Text: "roll back to plan 0: name a plan by its serial", Hint: "congctl events"}
+	}
+	if err := c.Rewrite(ctx, serial, by); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plan == nil || c.plan.Serial != c.serial {
+		return &control.Error{Code: control.Conflict, Text: fmt.Sprintf("plan %d, with the content of plan %d, was refused: the plan before it stays, frozen", c.serial, serial), Hint: "congctl events"}
+	}
+	return nil
+}
+
 // Rewrite signs the content of an earlier plan anew, for serial 0 a plan without entries, and puts
 // it in force: a host refuses a serial older than what it has. Unless treatment is stopped it freezes
 // as well, since the next round would select again what has just failed.
@@ -82,8 +99,10 @@ func (c *Controller) Rewrite(ctx context.Context, serial record.PlanID, by strin
 	next := c.draft(now.Unix())
 	if serial != 0 {
 		f, ok, err := c.store.Plan(ctx, serial)
-		if err != nil || !ok {
-			return errors.Join(fmt.Errorf("rewrite plan %d: it is not in the store", serial), err)
+		if err != nil {
+			return fmt.Errorf("rewrite plan %d: %w", serial, err)
+		} else if !ok {
+			return &control.Error{Code: control.NotFound, Text: fmt.Sprintf("plan %d is not in the store", serial), Hint: "congctl events"}
 		}
 		was, err := c.open(f)
 		if err != nil {

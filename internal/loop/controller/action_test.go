@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/journal"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -88,7 +89,17 @@ func TestRewrite(t *testing.T) {
 			t.Errorf("rewritten %d: serial %d, %d entries, frozen %v", serial, next.Serial, len(next.Entries), b.frozen)
 		}
 	}
-	if err := b.Rewrite(t.Context(), 999, "test"); err == nil {
-		t.Error("a plan that is not in the store was rewritten")
+	var said *control.Error
+	for serial, code := range map[record.PlanID]control.Code{999: control.NotFound, 0: control.BadRequest} {
+		if err := b.RollBack(t.Context(), serial, "test"); !errors.As(err, &said) || said.Code != code {
+			t.Errorf("roll back to %d: %v", serial, err)
+		}
+	}
+	if err := b.RollBack(t.Context(), first.Serial, "test"); err != nil {
+		t.Error(err)
+	}
+	m.refuse = errors.New("no")
+	if err := b.RollBack(t.Context(), first.Serial, "test"); !errors.As(err, &said) || said.Code != control.Conflict {
+		t.Errorf("refused: %v", err)
 	}
 }
