@@ -34,7 +34,7 @@ func section(f mtls.Files, lateness, keys string) string {
 }
 
 // newFleetOf starts a controller; more are further keys of its section, each behind a comma.
-func newFleetOf(t *testing.T, cfg settings, more string) *fleet {
+func newFleetOf(t testing.TB, cfg settings, more string) *fleet {
 	t.Helper()
 	f := &fleet{edge: newEdge(t, cfg), authority: mtlstest.New(t)}
 	f.as = "controller"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -21,19 +22,24 @@ func benchSockets() int {
 	return n
 }
 
-// BenchmarkUpRSS reports the memory of `up` beside a crowd of followed sockets:
-// after six polls and a window's end (rss), its peak, and the live heap.
+// BenchmarkUpRSS reports the memory of `up`, and of `agent`, beside a crowd of followed sockets:
+// after six polls and a window's end (rss), its peak, and the live heap; and the CPU of a poll.
 func BenchmarkUpRSS(b *testing.B) {
 	cfg := quickSettings()
 	cfg.Window, cfg.Poll, cfg.Expiry = "12s", "2s", "36s"
-	e := newEdge(b, cfg)
+	b.Run("up", func(b *testing.B) { benchMemory(b, newEdge(b, cfg)) })
+	b.Run("agent", func(b *testing.B) { benchMemory(b, newFleetOf(b, cfg, "").agent("edge-1", cfg)) })
+}
+
+func benchMemory(b *testing.B, e *edge) {
 	n := benchSockets()
 	for b.Loop() {
 		e.start("GODEBUG=gctrace=1")
 		idle, _ := e.memory()
 		startCrowd(b, n)
 		first := e.awaitStatus("crowd seen", func(s control.Status) bool { return s.Agent.Ledger.Live >= n })
-		e.awaitStatus("six polls and a window", func(s control.Status) bool {
+		before := e.cpu()
+		last := e.awaitStatus("six polls and a window", func(s control.Status) bool {
 			return s.Agent.Polls >= first.Agent.Polls+7 && s.Agent.Ledger.Emitted[0] > 0
 		})
 		now, peak := e.memory()
@@ -42,8 +48,25 @@ func BenchmarkUpRSS(b *testing.B) {
 		b.ReportMetric(now, "rss-MB")
 		b.ReportMetric(peak, "peak-MB")
 		b.ReportMetric(e.liveHeap(), "heap-MB")
+		b.ReportMetric(1000*(e.cpu()-before)/float64(last.Agent.Polls-first.Agent.Polls), "cpu-ms/poll")
 		e.stop()
 	}
+}
+
+// ticks a second of /proc/PID/stat, on every architecture of Linux (USER_HZ).
+const ticks = 100
+
+// cpu returns the seconds of CPU that the process has used.
+func (e *edge) cpu() float64 {
+	e.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", e.cmd.Process.Pid))
+	check(e.t, err)
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	user, err1 := strconv.Atoi(fields[11])
+	system, err2 := strconv.Atoi(fields[12])
+	check(e.t, errors.Join(err1, err2))
+	return float64(user+system) / ticks
 }
 
 // memory returns resident set and its peak in MB of a million bytes.
