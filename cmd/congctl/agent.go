@@ -67,6 +67,7 @@ type fleetAgent struct {
 
 	started time.Time
 	hash    string        // of the plan in force
+	entries int           // in it
 	prev    bool          // the kill switch as it is on disk
 	sent    uplink.Status // as watchUplink saw it last
 }
@@ -130,7 +131,7 @@ func (u *fleetAgent) take(text []byte) error {
 	}
 	p, _, err := plan.Parse(text)
 	if err == nil {
-		u.hash = p.Hash()
+		u.hash, u.entries = p.Hash(), len(p.Entries)
 	}
 	return err
 }
@@ -176,6 +177,9 @@ func (u *fleetAgent) obey(ctx context.Context, o link.Order) {
 	if r.Refusal == "" {
 		s := u.agent.Status()
 		r.Plan, r.Hash, r.InForce = record.PlanID(s.Plan), u.hash, s.InForce
+		if u.follower == nil && u.router == nil {
+			r.InForce = u.entries // this kernel treats nothing, so there is nothing to read back
+		}
 	}
 	if err := u.client.Report(ctx, r); err != nil && ctx.Err() == nil {
 		u.log.Warn("the controller does not know what became of its order", "err", err)
