@@ -65,9 +65,14 @@ func TestEpisodes(t *testing.T) {
 		}
 		before := recoveries(t)
 		k := r.talk(clientC)
-		k.ask()
-		k.send(large)
-		n := recoveries(t) - before
+		n := 0
+		for range 20 { // one response can have a single recovery, and that before it crosses
+			k.ask()
+			k.send(large)
+			if n = recoveries(t) - before; n >= 6 || !lossy {
+				break
+			}
+		}
 		m, _ := k.state()
 		t.Logf("losses %v: %d episodes, %d of the kernel", lossy, m.Episodes, n)
 		if int(m.Episodes) > n || int(m.Episodes) < n/3 || (m.Episodes > 0) != lossy {
@@ -81,19 +86,24 @@ func TestCrossingInRecovery(t *testing.T) {
 	r := newRig(t)
 	r.standard()
 	bottleneck(t, 2_500_000, 400_000)
-	dropEarly(t)
-	k := r.talk(clientC)
-	k.ask()
-	k.send(large)
-	m, now := k.state()
-	again := m.Counted(m.CountedRetrans, now.Bytes_retrans)
-	t.Logf("%d bytes resent, %d of them after the crossing, %d episodes", now.Bytes_retrans, again, m.Episodes)
-	if again == 0 || again == now.Bytes_retrans {
-		t.Fatal("the crossing was not in the recovery")
+	seen := dropEarly(t)
+	for range 10 {
+		check(t, seen.Put(uint32(0), uint64(0)))
+		k := r.talk(clientC)
+		k.ask()
+		k.send(large)
+		m, now := k.state()
+		again := m.Counted(m.CountedRetrans, now.Bytes_retrans)
+		t.Logf("%d bytes resent, %d of them after the crossing, %d episodes", now.Bytes_retrans, again, m.Episodes)
+		if again == 0 || again == now.Bytes_retrans {
+			continue // a sender that is kept from the CPU has all in flight that it wrote, and crosses before the first loss shows
+		}
+		if m.Episodes == 0 {
+			t.Error("no episode")
+		}
+		return
 	}
-	if m.Episodes == 0 {
-		t.Error("no episode")
-	}
+	t.Fatal("the crossing was never in the recovery")
 }
 
 // dropSome loses one in 64 of the packets with data.
@@ -106,7 +116,8 @@ func dropSome(t *testing.T) {
 }
 
 // dropEarly loses every other packet with data from the 20th to the 200th.
-func dropEarly(t *testing.T) {
+// It returns how many it has seen.
+func dropEarly(t *testing.T) *ebpf.Map {
 	seen, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	check(t, err)
 	t.Cleanup(func() { seen.Close() })
@@ -126,6 +137,7 @@ func dropEarly(t *testing.T) {
 		asm.And.Imm(asm.R0, 1),
 		asm.JEq.Imm(asm.R0, 0, "out"),
 	})
+	return seen
 }
 
 // drop loses the packets with data for which the instructions reach "out" with 0, where they arrive: a queue of
