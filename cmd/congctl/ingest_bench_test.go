@@ -35,6 +35,7 @@ func (c *counted) Insert(ctx context.Context) error {
 // rows with clickhouse-go when their columns are made already.
 func BenchmarkIngest(b *testing.B) {
 	p := newPipeline(b)
+	p.cfg.BatchWait = 500 * time.Millisecond // else it waits 5 s for more at the end
 	const records = 4 * 100_000
 	batches := batchtest.Clients(b, rand.New(rand.NewPCG(1, 1)), "fra", time.Now().Unix()/300*300, 10, 40, 1000)
 	var whole, direct time.Duration
