@@ -13,7 +13,7 @@ type Source interface {
 	// Poll waits at most wait for messages and hands each to take; one that take refuses is set
 	// aside with the reason, for good. An error is of the source alone.
 	Poll(ctx context.Context, wait time.Duration, take func(message []byte) error) error
-	// Commit says that all messages so far are done. After an error some may come again.
+	// Commit marks all messages so far as done. After an error some may be delivered again.
 	Commit(ctx context.Context) error
 }
 

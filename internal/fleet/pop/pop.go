@@ -115,7 +115,7 @@ func New(o Options, in Inbox, r Rounds, plans Plans, was Past, log *slog.Logger,
 	return p, p.step(context.Background(), rollout.Restart{})
 }
 
-// Came tells that something came for the PoP.
+// Came wakes Run: a batch has arrived for the PoP.
 func (p *PoP) Came() {
 	select {
 	case p.wake <- struct{}{}:

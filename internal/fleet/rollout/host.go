@@ -117,7 +117,7 @@ func (a Ack) apply(r *Rollout) {
 	what := ""
 	switch {
 	case a.Serial > s.top():
-		what = fmt.Sprintf("acknowledges plan %d, which nobody sent", a.Serial)
+		what = fmt.Sprintf("acknowledges plan %d, which was never sent", a.Serial)
 	case h.Hash != p.Hash:
 		what = fmt.Sprintf("has another plan with serial %d", p.Serial)
 	case a.Prefixes != p.Prefixes:

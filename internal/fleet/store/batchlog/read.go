@@ -83,7 +83,7 @@ func (l *Log) skip(s *segment, cause error) {
 	l.trim()
 }
 
-// Delivered says that the frame that Next returned is at its receiver. An error means that a restart delivers it
+// Delivered marks the frame that Next returned as received. An error means that a restart delivers it
 // again; this process goes on with the next one.
 func (l *Log) Delivered() error {
 	l.mu.Lock()

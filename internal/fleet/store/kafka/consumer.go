@@ -89,7 +89,7 @@ func (c *Consumer) errorsOf(fetches kgo.Fetches) (err error) {
 	return err
 }
 
-// Commit says that all that Poll has handed out is done. After an error it may come again.
+// Commit marks everything that Poll has returned as done. After an error it may be delivered again.
 func (c *Consumer) Commit(ctx context.Context) error {
 	if err := c.bury(ctx); err != nil {
 		return err

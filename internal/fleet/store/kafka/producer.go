@@ -40,5 +40,5 @@ func (p *Producer) Send(ctx context.Context, frame []byte) error {
 	return nil
 }
 
-// Close gives up what is not acknowledged.
+// Close closes the connections. Batches without an acknowledgement are dropped.
 func (p *Producer) Close() { p.client.Close() }

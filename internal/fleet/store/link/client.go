@@ -42,7 +42,7 @@ func (c *Client) Send(ctx context.Context, frame []byte) error {
 	return said("push batch", err)
 }
 
-// Report tells what became of an order.
+// Report sends the outcome of an order to the controller.
 func (c *Client) Report(ctx context.Context, r Report) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
