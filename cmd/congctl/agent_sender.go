@@ -21,7 +21,7 @@ import (
 // those of one start are above those of the one before.
 func (u *fleetAgent) openUplink() error {
 	spool, err := batchlog.Open(batchlog.Options{
-		Dir: filepath.Join(u.cfg.StateDir, "spool"), MaxBytes: u.cfg.Fleet.SpoolBytes, DropOldest: true,
+		Dir: filepath.Join(u.cfg.StateDir, "spool"), MaxBytes: u.cfg.Fleet.SpoolBytes,
 		Report: func(d *batchlog.Damage) { u.log.Error("records are lost", "err", d) },
 	})
 	if err != nil {

@@ -90,7 +90,7 @@ func uplinkOf(o uplink.Options, spool uplink.Spool, sink uplink.Sink) *uplink.Up
 
 func spoolOf(t testing.TB, dir string) *batchlog.Log {
 	t.Helper()
-	l, err := batchlog.Open(batchlog.Options{Dir: dir, MaxBytes: 256 << 20, DropOldest: true})
+	l, err := batchlog.Open(batchlog.Options{Dir: dir, MaxBytes: 256 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

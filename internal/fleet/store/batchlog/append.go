@@ -11,7 +11,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/store/wire"
 )
 
-// ErrFull is a log at its bound.
+// ErrFull is a batch larger than the whole log.
 var ErrFull = errors.New("the log of batches is full")
 
 // Append adds a frame (a batch behind its length). After an error the frame is not in the log, and counted as
@@ -50,9 +50,6 @@ func (l *Log) makeRoom(n int64) error {
 		return fmt.Errorf("%w: %d bytes; at most %d in all", ErrFull, n, l.opt.MaxBytes)
 	}
 	for l.bytes+n > l.opt.MaxBytes && len(l.segments) > 0 {
-		if !l.opt.DropOldest {
-			return fmt.Errorf("%w: %d of %d bytes", ErrFull, l.bytes, l.opt.MaxBytes)
-		}
 		if err := l.dropOldest(); err != nil {
 			return err
 		}

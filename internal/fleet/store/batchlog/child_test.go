@@ -41,7 +41,7 @@ func childOf(t *testing.T, name, dir string) *exec.Cmd {
 }
 
 func childOptions(dir string) Options {
-	return Options{Dir: dir, MaxBytes: 64 << 20, SegmentBytes: 64 << 10, DropOldest: true}
+	return Options{Dir: dir, MaxBytes: 64 << 20, SegmentBytes: 64 << 10}
 }
 
 func appendForEver(dir string) error {
@@ -153,7 +153,7 @@ func fillDisk(dir string) error {
 	if err := unix.Mount("none", dir, "tmpfs", 0, "size=1m"); err != nil {
 		return err
 	}
-	l, err := Open(Options{Dir: filepath.Join(dir, "spool"), MaxBytes: 64 << 20, SegmentBytes: 200 << 10, DropOldest: true})
+	l, err := Open(Options{Dir: filepath.Join(dir, "spool"), MaxBytes: 64 << 20, SegmentBytes: 200 << 10})
 	if err != nil {
 		return err
 	}

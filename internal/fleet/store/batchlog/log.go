@@ -15,9 +15,8 @@ import (
 // Options of a log.
 type Options struct {
 	Dir          string
-	MaxBytes     int64 // of all segments
+	MaxBytes     int64 // of all segments; at it the oldest segment goes
 	SegmentBytes int64 // a segment ends before it grows beyond; 0 is a sixteenth of MaxBytes, at most 8 MiB
-	DropOldest   bool  // at MaxBytes: the oldest segment goes. Else Append returns ErrFull
 	// Report takes each damage that was found, nil for nobody. It must not call the log.
 	Report func(*Damage)
 }
@@ -123,25 +122,6 @@ func (l *Log) Close() error {
 		l.cursor = nil
 	}
 	return err
-}
-
-// Remove closes it and removes its segments and its directory, if nothing else is in that.
-func (l *Log) Remove() error {
-	err := l.Close()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, s := range l.segments {
-		err = errors.Join(err, os.Remove(l.path(s.number)))
-	}
-	l.segments, l.bytes = nil, 0
-	if cerr := os.Remove(filepath.Join(l.opt.Dir, cursorName)); !errors.Is(cerr, os.ErrNotExist) {
-		err = errors.Join(err, cerr)
-	}
-	err = errors.Join(err, os.Remove(l.opt.Dir), syncDir(filepath.Dir(l.opt.Dir)))
-	if err != nil {
-		return fmt.Errorf("remove log of batches: %w", err)
-	}
-	return nil
 }
 
 // trim removes the segments that are delivered, but for the one that is being written.

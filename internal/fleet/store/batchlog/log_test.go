@@ -76,7 +76,7 @@ func rest(t testing.TB, l *Log) (all []uint64) {
 
 func TestSpool(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
-	o := Options{Dir: dir, MaxBytes: 1 << 20, DropOldest: true}
+	o := Options{Dir: dir, MaxBytes: 1 << 20}
 	l := opened(t, o)
 	for n := range uint64(5) {
 		check(t, l.Append(frameOf(n+1, 3, 0)))
@@ -122,41 +122,9 @@ func modes(t *testing.T, dir string) {
 	}))
 }
 
-func TestInbox(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "inbox", "300")
-	one := frameOf(1, 2, 0)
-	o := Options{Dir: dir, MaxBytes: 3 * int64(len(one))}
-	l := opened(t, o)
-	for n := range uint64(3) {
-		check(t, l.Append(frameOf(n+1, 2, 0)))
-		check(t, l.Sync())
-	}
-	if err := l.Append(frameOf(4, 2, 0)); !errors.Is(err, ErrFull) {
-		t.Errorf("beyond the bound: %v", err)
-	}
-	check(t, l.Close())
-	l = opened(t, o)
-	for range 2 { // reading changes nothing
-		var got []uint64
-		check(t, l.Each(func(b []byte) error { got = append(got, sequenceOf(b)); return nil }))
-		if !slices.Equal(got, []uint64{1, 2, 3}) {
-			t.Errorf("the inbox has %v", got)
-		}
-	}
-	stop := errors.New("stop")
-	if err := l.Each(func([]byte) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("an error of the caller: %v", err)
-	}
-	modes(t, dir)
-	check(t, l.Remove())
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("after Remove: %v", err)
-	}
-}
-
 func TestOldestIsDropped(t *testing.T) {
 	one := int64(len(frameOf(1, 1, 10)))
-	l := opened(t, Options{Dir: t.TempDir(), MaxBytes: 6 * one, SegmentBytes: 2 * one, DropOldest: true})
+	l := opened(t, Options{Dir: t.TempDir(), MaxBytes: 6 * one, SegmentBytes: 2 * one})
 	for n := range uint64(8) {
 		check(t, l.Append(frameOf(n+1, 1, 10)))
 	}

@@ -92,7 +92,7 @@ func TestLogAgainstTheObviousOne(t *testing.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
 		check(t, err)
 		m := &slow{max: rapid.Int64Range(300, 2000).Draw(rt, "max"), segment: rapid.Int64Range(60, 600).Draw(rt, "segment")}
-		o := Options{Dir: dir, MaxBytes: m.max, SegmentBytes: m.segment, DropOldest: true}
+		o := Options{Dir: dir, MaxBytes: m.max, SegmentBytes: m.segment}
 		l := opened(t, o)
 		sequence := uint64(0)
 		reopen := func() {
