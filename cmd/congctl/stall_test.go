@@ -42,3 +42,10 @@ func (m *stallMeter) longest() time.Duration {
 	defer m.mu.Unlock()
 	return m.most
 }
+
+// forget begins again.
+func (m *stallMeter) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.most = 0
+}
