@@ -1,19 +1,16 @@
 package enforce
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/netip"
 	"os"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/linux/netns/wan"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -22,7 +19,7 @@ import (
 func TestCapBehindShortBuffer(t *testing.T) {
 	r := newRig(t)
 	const rate, rtt = 1_250_000, 40 * time.Millisecond
-	far := behindPath(t, path{bytesPerS: rate, bufferBytes: rate * rtt.Seconds() / 4, delay: rtt / 2})
+	far := behindPath(t, wan.Path{BytesPerS: rate, BufferBytes: rate * rtt.Seconds() / 4, Delay: rtt / 2})
 	r.standard()
 	const conns, size = 3, 3_000_000
 	measure := func(name string) (late uint32, share, goodput float64) {
@@ -59,51 +56,8 @@ type far struct {
 	addr netip.Addr
 }
 
-// path is what lies between two namespaces: a rate, a buffer before it, and a delay. It is made of two TUN links and this process, since a
-// queue of the sender's own host tells the sender of what it drops, and few kernels of test machines have a delay.
-type path struct {
-	bytesPerS, bufferBytes float64 // 0: none
-	delay                  time.Duration
-}
-
-// onItsWay is a packet and when it arrives.
-type onItsWay struct {
-	due    time.Time
-	packet []byte
-}
-
-// carry takes packets from one end to the other until the first is closed.
-func (p path) carry(from io.Reader, to io.Writer) {
-	line := make(chan onItsWay, 10_000)
-	go func() {
-		for x := range line {
-			time.Sleep(time.Until(x.due))
-			_, _ = to.Write(x.packet)
-		}
-	}()
-	defer close(line)
-	free := time.Now() // when all that waits has left
-	for buf := make([]byte, 64<<10); ; {
-		n, err := from.Read(buf)
-		if err != nil {
-			return
-		}
-		now := time.Now()
-		if free.Before(now) {
-			free = now
-		}
-		if p.bytesPerS > 0 {
-			if free.Sub(now).Seconds()*p.bytesPerS+float64(n) > p.bufferBytes {
-				continue // lost
-			}
-			free = free.Add(time.Duration(float64(n) / p.bytesPerS * float64(time.Second)))
-		}
-		line <- onItsWay{free.Add(p.delay), bytes.Clone(buf[:n])}
-	}
-}
-
 // behindPath puts a client behind a path.
-func behindPath(t *testing.T, down path) far {
+func behindPath(t *testing.T, down wan.Path) far {
 	t.Helper()
 	edge, err := netns.Current()
 	check(t, err)
@@ -115,28 +69,24 @@ func behindPath(t *testing.T, down path) far {
 	near, home := tun(t, edge, "path"), tun(t, client, "home")
 	check(t, errors.Join(client.AddAddr("home", netip.PrefixFrom(f.addr, 32)), edge.Up("path"), client.Up("home"),
 		edge.AddRoute("path", netns.Route{To: netip.PrefixFrom(f.addr, 32)}), client.AddRoute("home", netns.Route{To: netip.PrefixFrom(edge4, 32)})))
-	go down.carry(near, home)
-	go path{delay: down.delay}.carry(home, near)
+	for _, way := range []struct {
+		wan.Path
+		from, to *os.File
+	}{{down, near, home}, {wan.Path{Delay: down.Delay}, home, near}} {
+		line := wan.NewLine(way.Path, way.to, 1)
+		go func() {
+			defer line.Close()
+			wan.Each(way.from, line.Send)
+		}()
+	}
 	return f
 }
 
 // tun makes a link whose other end is the file.
-func tun(t *testing.T, ns *netns.NS, name string) (end *os.File) {
+func tun(t *testing.T, ns *netns.NS, name string) *os.File {
 	t.Helper()
-	check(t, ns.Do(func() error {
-		fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-		if err != nil {
-			return err
-		}
-		ifr, err := unix.NewIfreq(name)
-		if err != nil {
-			return err
-		}
-		ifr.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
-		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr)
-		end = os.NewFile(uintptr(fd), name) // now: what is not attached cannot be polled
-		return err
-	}))
+	end, err := wan.Link(ns, name)
+	check(t, err)
 	t.Cleanup(func() { end.Close() })
 	return end
 }
