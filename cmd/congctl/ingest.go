@@ -60,7 +60,7 @@ func runIngest(cmd *cobra.Command, cfg ingest.Config) (err error) {
 		return storeError(cfg.ClickHouse, err)
 	}
 	if err := kafka.Check(ctx, from); err != nil {
-		return storeError(cfg.Kafka, err)
+		return storeError(from.String(), err)
 	}
 	source, err := kafka.NewConsumer(from, cfg.Group)
 	if err != nil {
@@ -68,7 +68,7 @@ func runIngest(cmd *cobra.Command, cfg ingest.Config) (err error) {
 	}
 	defer source.Close()
 	log := newLog(config.Default().Log, cmd.ErrOrStderr())
-	log.Info(fmt.Sprintf("ingest: %s to %s, group %s", cfg.Kafka, to, cfg.Group))
+	log.Info(fmt.Sprintf("ingest: %s to %s, group %s", from, to, cfg.Group))
 	ingest.New(cfg, source, shelf{store.NewWriter(cfg.Retention), store}, log).Run(ctx)
 	log.Info("down")
 	return nil

@@ -26,7 +26,7 @@ brings older tables to this version, and checks both.`,
 
 const (
 	clickhouseScheme = "clickhouse://"
-	kafkaScheme      = "kafka://"
+	kafkaScheme      = "kafka" // and +tls
 )
 
 // StoreChange is the answer of store init, migrate and check.
@@ -116,6 +116,7 @@ func (g *global) atStore(cmd *cobra.Command, address string, inClickHouse func(c
 		if wrong != nil {
 			return usage(wrong)
 		}
+		shown = a.String()
 		did, err = inKafka(cmd.Context(), a)
 	case strings.HasPrefix(address, clickhouseScheme):
 		if shown, err = clickhouse.Shown(address); err != nil {
@@ -126,7 +127,7 @@ func (g *global) atStore(cmd *cobra.Command, address string, inClickHouse func(c
 		return wrongUse(cmd, fmt.Errorf("%s %q: no address that it takes; write clickhouse://host:9000/database", nameOf(cmd), address))
 	}
 	if err != nil {
-		return storeError(address, err)
+		return storeError(shown, err)
 	}
 	text := shown + ": " + strings.Join(did, ", ") + "\n"
 	if len(did) == 0 {
@@ -137,7 +138,7 @@ func (g *global) atStore(cmd *cobra.Command, address string, inClickHouse func(c
 
 // storeError adds the next command.
 func storeError(address string, err error) error {
-	shown, _ := clickhouse.Shown(address)
+	shown, _ := clickhouse.Shown(address) // as it was shown already, or with its password
 	switch {
 	case errors.Is(err, clickhouse.ErrBehind):
 		return &coded{exitRefused, "congctl store migrate " + shown, err}

@@ -54,8 +54,8 @@ func (c Config) checkFleet(fs *strict.Faults) {
 	if u, err := url.Parse(f.Controller); f.Controller != "" && (err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "") {
 		fs.Add("fleet.controller", f.Controller, "not the URL of a controller", "write https://NAME:PORT")
 	}
-	if !strings.HasPrefix(f.Kafka, "kafka://") && f.Kafka != "" {
-		fs.Add("fleet.kafka", f.Kafka, "not the address of a topic", "write kafka://host:9092/topic")
+	if !strings.HasPrefix(f.Kafka, "kafka://") && !strings.HasPrefix(f.Kafka, "kafka+tls://") && f.Kafka != "" {
+		fs.Add("fleet.kafka", "...", "not the address of a topic", "write kafka://host:9092/topic or kafka+tls://user:password@host:9093/topic")
 	}
 	if !strings.HasPrefix(f.ClickHouse, "clickhouse://") && f.ClickHouse != "" {
 		fs.Add("fleet.clickhouse", "...", "not the address of a database", "write clickhouse://user:password@host:9000/database")

@@ -34,7 +34,7 @@ func fake(t testing.TB) Address {
 	c, err := kfake.NewCluster(kfake.NumBrokers(1))
 	check(t, err)
 	t.Cleanup(c.Close)
-	return made(t, Address{c.ListenAddrs(), "records"})
+	return made(t, Address{Brokers: c.ListenAddrs(), Topic: "records"})
 }
 
 func made(t testing.TB, a Address) Address {
@@ -216,7 +216,7 @@ func TestInit(t *testing.T) {
 	if err != nil || len(did) > 0 {
 		t.Errorf("the second init did %q, %v", did, err)
 	}
-	if err := Check(t.Context(), Address{a.Brokers, "others"}); !errors.Is(err, ErrNoTopic) {
+	if err := Check(t.Context(), Address{Brokers: a.Brokers, Topic: "others"}); !errors.Is(err, ErrNoTopic) {
 		t.Error("topics that are not there are in order")
 	}
 	admin, err := a.admin()
@@ -256,7 +256,7 @@ func TestParseAddress(t *testing.T) {
 }
 
 func TestSendRefusesTornFrames(t *testing.T) {
-	p := producer(t, Address{[]string{"127.0.0.1:1"}, "records"}, "fra")
+	p := producer(t, Address{Brokers: []string{"127.0.0.1:1"}, Topic: "records"}, "fra")
 	for _, f := range [][]byte{nil, framed("abc")[:3], append(framed("abc"), 1)} {
 		if err := p.Send(t.Context(), f); err == nil || !strings.Contains(err.Error(), "length") {
 			t.Errorf("%q: %v", f, err)
@@ -268,10 +268,10 @@ func TestSendRefusesTornFrames(t *testing.T) {
 // acknowledged comes, and none twice but those that were not committed.
 func TestRealBroker(t *testing.T) {
 	server := kafkatest.Start(t)
-	a := made(t, Address{[]string{server.Broker()}, "records"})
+	a := made(t, Address{Brokers: []string{server.Broker()}, Topic: "records"})
 	commitOnlyWhenTold(t, a)
 
-	a = made(t, Address{[]string{server.Broker()}, "killed"})
+	a = made(t, Address{Brokers: []string{server.Broker()}, Topic: "killed"})
 	const each = 2000
 	sent := make(chan error)
 	for _, pop := range []string{"fra", "chi"} {

@@ -18,8 +18,8 @@ type Topics struct {
 	Retention  time.Duration // of both: how long an ingest may be away without a loss
 }
 
-// Init makes the topic and the dead-letter topic where they are missing, and returns what it made.
-// It changes none that is there.
+// Init makes the topic and the dead-letter topic where they are missing, and returns what it made
+// when the brokers tell of it. It changes none that is there.
 func Init(ctx context.Context, a Address, t Topics) (did []string, err error) {
 	admin, err := a.admin()
 	if err != nil {
@@ -41,7 +41,22 @@ func Init(ctx context.Context, a Address, t Topics) (did []string, err error) {
 			did = append(did, fmt.Sprintf("topic %s, %d partitions", topic.name, topic.partitions))
 		}
 	}
-	return did, nil
+	return did, known(ctx, a)
+}
+
+// known waits for what was made: a broker may not tell of a topic that another one has just made.
+func known(ctx context.Context, a Address) error {
+	for {
+		err := Check(ctx, a)
+		if !errors.Is(err, ErrNoTopic) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // settings: with three copies a write waits for two of them, so that one broker may be away and

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// Server is one broker with a folder and ports of its own, on loopback.
+// Server is one broker with a folder and ports of its own.
 type Server struct {
 	tb      testing.TB
 	dir     string
-	port    int
+	broker  string // its host:port
 	process *exec.Cmd
 	ended   chan struct{}
 }
@@ -27,20 +27,43 @@ type Server struct {
 // startTime is how long a broker may take to listen; it takes three seconds on an idle machine.
 const startTime = 90 * time.Second
 
-// Start starts a broker that ends with the test. CONGCTL_KAFKA_CACHE is a folder that tools/kafka.sh
+// Start starts a broker on loopback that ends with the test. CONGCTL_KAFKA_CACHE is a folder that tools/kafka.sh
 // filled; java must be on the PATH.
 func Start(tb testing.TB) *Server {
+	tb.Helper()
+	return StartAt(tb, "127.0.0.1")
+}
+
+// StartAt is Start at another address of this host, for clients in other namespaces.
+func StartAt(tb testing.TB, host string) *Server {
+	tb.Helper()
+	return start(tb, fmt.Sprintf("%s:%d", host, freePort(tb)), "PLAINTEXT://")
+}
+
+// StartSecure is Start with TLS, by a PEM file of key and certificate, and with SCRAM-SHA-512 for one user.
+func StartSecure(tb testing.TB, pem, user, password string) *Server {
+	tb.Helper()
+	own := fmt.Sprintf("PLAINTEXT://127.0.0.1:%d,SASL_SSL://", freePort(tb))
+	return start(tb, fmt.Sprintf("127.0.0.1:%d", freePort(tb)), own, fmt.Sprintf(secure, pem), fmt.Sprintf("SCRAM-SHA-512=[name=%s,password=%s]", user, password))
+}
+
+// start takes the settings of a secure one and its user.
+func start(tb testing.TB, broker, listeners string, more ...string) *Server {
 	tb.Helper()
 	if os.Getenv("CONGCTL_KAFKA_CACHE") == "" {
 		tb.Skip("needs Kafka's broker: CONGCTL_KAFKA_CACHE names a folder that tools/kafka.sh has filled; any kernel")
 	}
-	s := &Server{tb: tb, dir: tb.TempDir(), port: freePort(tb)}
-	text := fmt.Sprintf(properties, s.port, freePort(tb), filepath.Join(s.dir, "log"))
+	s := &Server{tb: tb, dir: tb.TempDir(), broker: broker}
+	text := fmt.Sprintf(properties, listeners+broker, freePort(tb), filepath.Join(s.dir, "log"))
+	format := []string{"kafka.tools.StorageTool", "format", "-t", "Y29uZ2N0bC10ZXN0LTEyMw", "-c", s.settings()}
+	if len(more) > 0 {
+		text += more[0]
+		format = append(format, "--add-scram", more[1])
+	}
 	if err := os.WriteFile(s.settings(), []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	format := java("kafka.tools.StorageTool", "format", "-t", "Y29uZ2N0bC10ZXN0LTEyMw", "-c", s.settings())
-	if out, err := format.CombinedOutput(); err != nil {
+	if out, err := java(format...).CombinedOutput(); err != nil {
 		tb.Fatalf("format Kafka's storage: %v\n%s", err, out)
 	}
 	tb.Cleanup(s.Kill)
@@ -50,7 +73,7 @@ func Start(tb testing.TB) *Server {
 
 const properties = `process.roles=broker,controller
 node.id=1
-listeners=PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d
+listeners=%s,CONTROLLER://127.0.0.1:%d
 controller.listener.names=CONTROLLER
 controller.quorum.voters=1@127.0.0.1:%[2]d
 log.dirs=%[3]s
@@ -62,6 +85,14 @@ group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
 `
 
+const secure = `listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL
+inter.broker.listener.name=PLAINTEXT
+sasl.enabled.mechanisms=SCRAM-SHA-512
+listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.sasl_ssl.ssl.keystore.type=PEM
+listener.name.sasl_ssl.ssl.keystore.location=%s
+`
+
 func java(args ...string) *exec.Cmd {
 	jars := filepath.Join(os.Getenv("CONGCTL_KAFKA_CACHE"), "jars", "*")
 	return exec.Command("java", append([]string{"-Xms128m", "-Xmx512m", "-cp", jars}, args...)...)
@@ -70,7 +101,7 @@ func java(args ...string) *exec.Cmd {
 func (s *Server) settings() string { return filepath.Join(s.dir, "server.properties") }
 
 // Broker is its host:port.
-func (s *Server) Broker() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+func (s *Server) Broker() string { return s.broker }
 
 // Start starts it again after Kill, with the messages that it had.
 func (s *Server) Start() {
