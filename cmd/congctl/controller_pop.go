@@ -17,6 +17,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/inbox"
 	"github.com/congctl/congctl/internal/fleet/store/link"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
+	"github.com/congctl/congctl/internal/goodput/effects"
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/control"
@@ -126,6 +127,9 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	control.HandleView(p.queries, live)
 	control.HandleActions(p.queries, live)
 	control.Handle(p.queries, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return p.status(), nil })
+	control.Handle(p.queries, effectOfPoP, func(ctx context.Context, q effectQuery) (*effects.View, error) {
+		return effectOf(ctx, p.cfg, q, time.Now())
+	})
 	return p.controller.Attach(ctx, made)
 }
 

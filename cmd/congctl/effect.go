@@ -17,12 +17,16 @@ import (
 	"github.com/congctl/congctl/internal/goodput/store/responses"
 	"github.com/congctl/congctl/internal/host/advise"
 	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/journal"
 	"github.com/congctl/congctl/internal/loop/store/sqlite"
 )
 
 // effectQuery holds the flags of effect.
-type effectQuery struct{ since, by, label string }
+type effectQuery struct{ Since, By, Label string }
+
+// effectOfPoP is behind effect at a fleet's controller.
+var effectOfPoP = control.Query[effectQuery, *effects.View]{Name: "effect"}
 
 // The values of --by.
 var effectGroupings = []string{"network", "tenant", "class"}
@@ -44,27 +48,41 @@ congctl. That is confounded with everything else that changed, and the output sa
 			if err != nil {
 				return err
 			}
-			v, err := effectOf(cmd.Context(), cfg, q, time.Now())
+			var v *effects.View
+			if g.pop != "" {
+				v, err = control.Ask(cmd.Context(), g.client(cfg), effectOfPoP, q)
+			} else {
+				v, err = effectHere(cmd.Context(), cfg, q)
+			}
 			if err != nil {
 				return err
 			}
 			return g.print(cmd, v, func(w io.Writer) error { return v.Text(w, width(w)) })
 		},
 	}
-	cmd.Flags().StringVar(&q.since, "since", "24h", "a duration back from now (24h, 7d), or a time (2026-11-20T12:00:00Z)")
-	cmd.Flags().StringVar(&q.by, "by", "", "break down by network, tenant or class (path class: round trip and loss)")
-	cmd.Flags().StringVar(&q.label, "label", "", "name of another change, made at --since: compare before with after (not evidence)")
+	cmd.Flags().StringVar(&q.Since, "since", "24h", "a duration back from now (24h, 7d), or a time (2026-11-20T12:00:00Z)")
+	cmd.Flags().StringVar(&q.By, "by", "", "break down by network, tenant or class (path class: round trip and loss)")
+	cmd.Flags().StringVar(&q.Label, "label", "", "name of another change, made at --since: compare before with after (not evidence)")
 	complete(cmd, "by", effectGroupings)
 	return cmd
 }
 
+func effectHere(ctx context.Context, cfg config.Config, q effectQuery) (*effects.View, error) {
+	v, err := effectOf(ctx, cfg, q, time.Now())
+	if f := metricsFinding(); err == nil && f != nil {
+		v.Findings = append(v.Findings, *f)
+	}
+	return v, err
+}
+
+// effectOf reads the store of cfg.
 func effectOf(ctx context.Context, cfg config.Config, q effectQuery, now time.Time) (v *effects.View, err error) {
-	since, err := config.ParseSince(q.since, now)
+	since, err := config.ParseSince(q.Since, now)
 	if err != nil {
 		return nil, usage(fmt.Errorf("--since %w", err))
 	}
-	if q.by != "" && !slices.Contains(effectGroupings, q.by) {
-		return nil, usage(fmt.Errorf("--by %q: use %s", q.by, strings.Join(effectGroupings, ", ")))
+	if q.By != "" && !slices.Contains(effectGroupings, q.By) {
+		return nil, usage(fmt.Errorf("--by %q: use %s", q.By, strings.Join(effectGroupings, ", ")))
 	}
 	none := notFound("sudo congctl up", errors.New("there is no store in "+cfg.StateDir))
 	err = withStore(ctx, cfg, none, func(s *sqlite.Store) error {
@@ -81,7 +99,7 @@ func effectFrom(ctx context.Context, cfg config.Config, q effectQuery, s *sqlite
 	}
 	c := effects.ConfigOf(cfg, salt)
 	c.From, c.To = since.Unix(), now.Unix()
-	if q.label != "" {
+	if q.Label != "" {
 		c.ChangeAt = c.From
 		c.From = 2*c.ChangeAt - c.To // as long before as after
 	}
@@ -89,16 +107,13 @@ func effectFrom(ctx context.Context, cfg config.Config, q effectQuery, s *sqlite
 	if err != nil {
 		return nil, err
 	}
-	by, done, err := groupingOf(cfg, q.by, b)
+	by, done, err := groupingOf(cfg, q.By, b)
 	if err != nil {
 		return nil, err
 	}
-	v := &effects.View{PoP: cfg.PoP, Treatment: cfg.Treatment.Cong, From: c.From, To: c.To, Label: q.label, ChangeAt: c.ChangeAt}
-	v.Fill(b.Report(by, effectSeed), q.by)
+	v := &effects.View{PoP: cfg.PoP, Treatment: cfg.Treatment.Cong, From: c.From, To: c.To, Label: q.Label, ChangeAt: c.ChangeAt}
+	v.Fill(b.Report(by, effectSeed), q.By)
 	v.FillLog(log)
-	if f := metricsFinding(); f != nil {
-		v.Findings = append(v.Findings, *f)
-	}
 	return v, done()
 }
 
