@@ -5,7 +5,7 @@ COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)'
 SHELL := /bin/bash
 
-.PHONY: help build cross demo lab-kernel test check test-root test-vm bench generate fmt lint clean
+.PHONY: help build cross demo demo-fleet lab-kernel test check test-root test-vm bench generate fmt lint clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,9 @@ demo: ## a PoP's day on CUBIC, with congctl, and on BBR, in virtual time, five m
 	@$(MAKE) --no-print-directory build
 	@rm -rf bin/demo
 	bin/congctl lab pop demo --world auto --policy cubic,loop,bbr --out bin/demo --cache "$${CONGCTL_LAB_CACHE:-.cache/lab}"
+
+demo-fleet: ## two PoPs, five agents, Kafka, ClickHouse and two controllers on this machine, five minutes, as root (docs/fleet.md)
+	@tools/demo-fleet.sh
 
 lab-kernel: ## the kernel of --world uml, in which the lab runs some ten times faster: five minutes, no root (docs/verb/lab.md)
 	@tools/need.sh gcc:gcc make:make flex:flex bison:bison bc:bc patch:patch xz-utils:xz dwarves:pahole libelf-dev:/usr/include/libelf.h

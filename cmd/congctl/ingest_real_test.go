@@ -44,12 +44,18 @@ const wholeTime = 2 * time.Minute
 
 func newPipeline(tb testing.TB) *pipeline {
 	tb.Helper()
+	return newPipelineAt(tb, "127.0.0.1")
+}
+
+// newPipelineAt has Kafka at an address that agents in other namespaces reach.
+func newPipelineAt(tb testing.TB, host string) *pipeline {
+	tb.Helper()
 	if os.Getenv(cgroupEnv) != "" { // root's tests have a network namespace of their own
 		lo, err := netlink.LinkByName("lo")
 		check(tb, err)
 		check(tb, netlink.LinkSetUp(lo))
 	}
-	p := &pipeline{tb: tb, broker: kafkatest.Start(tb), server: clickhousetest.Start(tb), cfg: ingest.Default()}
+	p := &pipeline{tb: tb, broker: kafkatest.StartAt(tb, host), server: clickhousetest.Start(tb), cfg: ingest.Default()}
 	p.cfg.Kafka, p.cfg.ClickHouse = "kafka://"+p.broker.Broker()+"/congctl.records", p.server.Address()
 	for _, address := range []string{p.cfg.ClickHouse, p.cfg.Kafka} {
 		var out, errs bytes.Buffer
