@@ -27,7 +27,7 @@ type Address struct {
 func (a Address) Dead() string { return a.Topic + ".dead" }
 
 var (
-	plainTopic  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,240}$`) // Kafka's own rule, with room for ".dead"
+	plainTopic  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,230}$`) // Kafka's own rule, with room for the other topics
 	plainBroker = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}$`)
 )
 

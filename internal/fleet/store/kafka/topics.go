@@ -13,12 +13,16 @@ import (
 
 // Topics is how the topics are made.
 type Topics struct {
-	Partitions int           // of the topic; the dead-letter topic has one
+	Partitions int           // of the topic and the topic of commits; the dead-letter topic has one
 	Replicas   int           // copies of each, on as many brokers
-	Retention  time.Duration // of both: how long an ingest may be away without a loss
+	Retention  time.Duration // of all but the commits: how long an ingest may be away without a loss
 }
 
-// Init makes the topic and the dead-letter topic where they are missing, and returns what it made
+// keepCommits is how long the log has what a controller without any of it needs: policies look back
+// some days. Each closed window repeats the settings, so those of a PoP that is decided for stay.
+const keepCommits = 30 * 24 * time.Hour
+
+// Init makes the topics where they are missing, and returns what it made
 // when the brokers tell of it. It changes none that is there.
 func Init(ctx context.Context, a Address, t Topics) (did []string, err error) {
 	admin, err := a.admin()
@@ -31,8 +35,9 @@ func Init(ctx context.Context, a Address, t Topics) (did []string, err error) {
 	for _, topic := range []struct {
 		name       string
 		partitions int
-	}{{a.Topic, t.Partitions}, {a.Dead(), 1}} {
-		_, err := admin.CreateTopic(ctx, int32(topic.partitions), int16(t.Replicas), t.settings(), topic.name)
+		keep       time.Duration
+	}{{a.Topic, t.Partitions, t.Retention}, {a.Dead(), 1, t.Retention}, {a.Commits(), t.Partitions, max(t.Retention, keepCommits)}} {
+		_, err := admin.CreateTopic(ctx, int32(topic.partitions), int16(t.Replicas), t.settings(topic.keep), topic.name)
 		switch {
 		case errors.Is(err, kerr.TopicAlreadyExists):
 		case err != nil:
@@ -61,9 +66,9 @@ func known(ctx context.Context, a Address) error {
 
 // settings: with three copies a write waits for two of them, so that one broker may be away and
 // another be lost without losing what was acknowledged.
-func (t Topics) settings() map[string]*string {
+func (t Topics) settings(keep time.Duration) map[string]*string {
 	set := map[string]string{
-		"retention.ms":        strconv.FormatInt(t.Retention.Milliseconds(), 10),
+		"retention.ms":        strconv.FormatInt(keep.Milliseconds(), 10),
 		"max.message.bytes":   strconv.Itoa(MaxMessageBytes + 1024), // and its batch's header
 		"min.insync.replicas": strconv.Itoa(max(1, t.Replicas-1)),
 	}
@@ -74,7 +79,7 @@ func (t Topics) settings() map[string]*string {
 	return out
 }
 
-// Check returns an error unless both topics are there: [ErrNoTopic], or one of Kafka.
+// Check returns an error unless the topics that an ingest needs are there: [ErrNoTopic], or one of Kafka.
 func Check(ctx context.Context, a Address) error {
 	admin, err := a.admin()
 	if err != nil {

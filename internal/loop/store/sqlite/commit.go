@@ -20,6 +20,12 @@ const rowsPerInsert = 8
 // or a key that occurs twice, is [ErrExists]; a full disk is [ErrFull]. After an error
 // nothing of c is in the store.
 func (s *Store) CommitRound(ctx context.Context, c *Commit) error {
+	return s.CommitAfter(ctx, c, func() error { return nil })
+}
+
+// CommitAfter is CommitRound once first, which it calls when c can be written, has returned nil. After an
+// error of the disk in the very last step c is not in the store, though first has returned nil.
+func (s *Store) CommitAfter(ctx context.Context, c *Commit, first func() error) error {
 	if s.write == nil {
 		return s.refuseWrite("commit round")
 	}
@@ -31,6 +37,9 @@ func (s *Store) CommitRound(ctx context.Context, c *Commit) error {
 		err = s.inTx(ctx, func(tx *sql.Tx) (err error) {
 			if err = apply(ctx, c, tx); err == nil {
 				end, err = putLink(ctx, tx, c)
+			}
+			if err == nil {
+				err = first()
 			}
 			return err
 		})

@@ -19,6 +19,16 @@ func (s *Store) Setting(ctx context.Context, key string) (value []byte, ok bool,
 	return value, ok, explain(s.path, "read setting "+key, err)
 }
 
+// Settings returns all that were set.
+func (s *Store) Settings(ctx context.Context) (map[string][]byte, error) {
+	all := map[string][]byte{}
+	err := each(ctx, s.read, "settings", "WHERE key != ?", []any{settingChain}, func(r []any) error {
+		all[r[0].(string)] = r[1].([]byte)
+		return nil
+	})
+	return all, explain(s.path, "read settings", err)
+}
+
 // SetSetting writes one value; it is on disk when this returns. nil deletes it.
 func (s *Store) SetSetting(ctx context.Context, key string, value []byte) error {
 	return s.CommitRound(ctx, &Commit{Settings: map[string][]byte{key: value}})

@@ -1,0 +1,81 @@
+package mtls
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// purpose comes before what is signed, so that a signature made for it is none of TLS.
+const purpose = "congctl commit\n"
+
+// Sign signs a message with the certificate's key, for who cannot ask over a connection. chain is the certificate with
+// those that lead to the authority.
+func (c *Credentials) Sign(message []byte) (signature []byte, chain [][]byte, err error) {
+	cert, _ := c.now()
+	key, ok := cert.PrivateKey.(crypto.Signer)
+	if !ok {
+		return nil, nil, fmt.Errorf("sign: a key of type %T cannot", cert.PrivateKey)
+	}
+	digest, hash := digestOf(key.Public(), message)
+	signature, err = key.Sign(rand.Reader, digest, hash)
+	if err != nil {
+		return nil, nil, fmt.Errorf("sign: %w", err)
+	}
+	return signature, cert.Certificate, nil
+}
+
+// digestOf is what a key of this type signs; Ed25519 takes the message itself.
+func digestOf(key crypto.PublicKey, message []byte) ([]byte, crypto.Hash) {
+	whole := append([]byte(purpose), message...)
+	if _, ok := key.(ed25519.PublicKey); ok {
+		return whole, 0
+	}
+	sum := sha256.Sum256(whole)
+	return sum[:], crypto.SHA256
+}
+
+// Verify returns who signed a message, by a certificate of the authority that was valid at that time.
+func (c *Credentials) Verify(message, signature []byte, chain [][]byte, at time.Time) (Identity, error) {
+	certs := make([]*x509.Certificate, len(chain))
+	between := x509.NewCertPool()
+	for i, der := range chain {
+		var err error
+		if certs[i], err = x509.ParseCertificate(der); err != nil {
+			return Identity{}, fmt.Errorf("verify signature: %w", err)
+		}
+		between.AddCert(certs[i])
+	}
+	if len(certs) == 0 {
+		return Identity{}, errors.New("verify signature: no certificate")
+	}
+	_, pool := c.now()
+	o := x509.VerifyOptions{Roots: pool, Intermediates: between, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
+	if _, err := certs[0].Verify(o); err != nil {
+		return Identity{}, fmt.Errorf("verify signature: %w", err)
+	}
+	if !signedBy(certs[0].PublicKey, message, signature) {
+		return Identity{}, errors.New("verify signature: it is not of this message and certificate")
+	}
+	return IdentityOf(certs[0])
+}
+
+func signedBy(key crypto.PublicKey, message, signature []byte) bool {
+	digest, _ := digestOf(key, message)
+	switch k := key.(type) {
+	case ed25519.PublicKey:
+		return ed25519.Verify(k, digest, signature)
+	case *ecdsa.PublicKey:
+		return ecdsa.VerifyASN1(k, digest, signature)
+	case *rsa.PublicKey:
+		return rsa.VerifyPKCS1v15(k, crypto.SHA256, digest, signature) == nil
+	}
+	return false
+}
