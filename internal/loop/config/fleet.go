@@ -14,14 +14,14 @@ import (
 
 // Fleet is for hosts that share a controller: the verbs agent and controller.
 type Fleet struct {
-	Controller string        `yaml:"controller"`           // its URL, for agents
+	Controller []string      `yaml:"controller"`           // URLs, for agents and verbs: several controllers share the PoPs
 	PlanKeys   []PlanKey     `yaml:"plan_keys"`            // whose plans an agent takes
 	Listen     string        `yaml:"listen"`               // address and port of the controller
 	PoPs       []string      `yaml:"pops"`                 // that the controller decides for
 	Cert       string        `yaml:"cert"`                 // PEM, as key and ca
 	Key        string        `yaml:"key"`                  //
 	CA         string        `yaml:"ca"`                   //
-	Kafka      string        `yaml:"kafka"`                // where agents send records; "": to the controller
+	Kafka      string        `yaml:"kafka"`                // where agents send records, and by which controllers share PoPs; "": neither
 	ClickHouse string        `yaml:"clickhouse"`           // where the controller reads them; "": its agents send them
 	Lateness   time.Duration `yaml:"lateness" scale:"yes"` // after a window's end
 	Budget     int64         `yaml:"budget"`               // bytes per second of records; 0: no limit
@@ -51,8 +51,10 @@ func (k PlanKey) Public() ed25519.PublicKey {
 
 func (c Config) checkFleet(fs *strict.Faults) {
 	f := c.Fleet
-	if u, err := url.Parse(f.Controller); f.Controller != "" && (err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "") {
-		fs.Add("fleet.controller", f.Controller, "not the URL of a controller", "write https://NAME:PORT")
+	for _, at := range f.Controller {
+		if u, err := url.Parse(at); err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" {
+			fs.Add("fleet.controller", at, "not the URL of a controller", "write https://NAME:PORT")
+		}
 	}
 	if !strings.HasPrefix(f.Kafka, "kafka://") && !strings.HasPrefix(f.Kafka, "kafka+tls://") && f.Kafka != "" {
 		fs.Add("fleet.kafka", "...", "not the address of a topic", "write kafka://host:9092/topic or kafka+tls://user:password@host:9093/topic")

@@ -28,6 +28,8 @@ type Options struct {
 	Treatment                   string
 	MinBytes                    uint64
 	Networks                    policy.Networks // names to pool trials by; nil for none
+	// Shared: the store also has plans that other controllers signed, and proved before they came there.
+	Shared bool
 }
 
 // planLife is how many windows a plan lives. A dead controller leaves a treatment in

@@ -100,6 +100,9 @@ func (c *Controller) forceLatest(ctx context.Context, f journal.PlanFile) error 
 
 func (c *Controller) open(f journal.PlanFile) (*plan.Plan, error) {
 	p, err := plan.Open(f.Text, c.PublicKey())
+	if err != nil && c.opt.Shared {
+		p, _, err = plan.Parse(f.Text)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read plan %d of the store: %w", f.Serial, err)
 	}

@@ -42,11 +42,13 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		_ = e.journal()
-		again, err := e.signed(anyone{})
-		if err != nil {
-			return // numbers that only a text can have, such as a prefix that is none
+		for _, w := range e.journal().Rows {
+			if !w.Prefix.Valid() {
+				return // the store refuses it
+			}
 		}
+		again, err := e.signed(anyone{})
+		check(t, err)
 		second, err := decode(again, "chi", anyone{})
 		check(t, err)
 		third, err := second.signed(anyone{})

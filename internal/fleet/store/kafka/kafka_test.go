@@ -229,8 +229,10 @@ func TestInit(t *testing.T) {
 	}
 	set, err := admin.DescribeTopicConfigs(t.Context(), a.Topic)
 	check(t, err)
-	if got := setting(set, "retention.ms"); got != "3600000" {
-		t.Errorf("retention.ms is %s", got)
+	commits, err := admin.DescribeTopicConfigs(t.Context(), a.Commits())
+	check(t, err)
+	if got, week := setting(set, "retention.ms"), setting(commits, "retention.ms"); got != "3600000" || week != "604800000" {
+		t.Errorf("retention.ms is %s, of the commits %s", got, week)
 	}
 }
 
@@ -270,6 +272,8 @@ func TestRealBroker(t *testing.T) {
 	server := kafkatest.Start(t)
 	a := made(t, Address{Brokers: []string{server.Broker()}, Topic: "records"})
 	commitOnlyWhenTold(t, a)
+	logOfOne(t, a)
+	sharesOfTwo(t, a)
 
 	a = made(t, Address{Brokers: []string{server.Broker()}, Topic: "killed"})
 	const each = 2000

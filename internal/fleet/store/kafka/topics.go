@@ -18,9 +18,9 @@ type Topics struct {
 	Retention  time.Duration // of all but the commits: how long an ingest may be away without a loss
 }
 
-// keepCommits is how long the log has what a controller without any of it needs: policies look back
-// some days. Each closed window repeats the settings, so those of a PoP that is decided for stay.
-const keepCommits = 30 * 24 * time.Hour
+// keepCommits is how long the log has what a controller without any of it needs: as long as store.keep_windows, and
+// policies look back less. Each closed window repeats the settings, so those of a PoP that is decided for stay.
+const keepCommits = 7 * 24 * time.Hour
 
 // Init makes the topics where they are missing, and returns what it made
 // when the brokers tell of it. It changes none that is there.
