@@ -49,7 +49,7 @@ plan until that expires. Its PoP and its name are in its certificate.`,
 
 func forAgent(f config.Fleet) error {
 	switch {
-	case f.Controller == "":
+	case len(f.Controller) == 0:
 		return usage(errors.New("fleet.controller is empty: write the URL of the controller"))
 	case len(f.PlanKeys) == 0:
 		return usage(errors.New("fleet.plan_keys is empty, so no plan could be trusted: write the key of the PoP, which the controller logs at its start"))

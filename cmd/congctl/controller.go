@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +24,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/link"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/policy"
 )
 
@@ -68,8 +71,11 @@ type office struct {
 	cfg   config.Config
 	rules policy.Rules
 	log   *slog.Logger
-	pops  map[string]*popOffice
+	share *sharing // nil for a controller alone
 	close []func() error
+
+	mu   sync.Mutex // guards pops
+	pops map[string]*popOffice
 }
 
 func runController(ctx context.Context, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
@@ -88,20 +94,43 @@ func runController(ctx context.Context, cfg config.Config, rules policy.Rules, s
 	if err != nil {
 		return usage(err)
 	}
-	if self, err := creds.Self(); err != nil || self.Role != mtls.Controller {
+	self, err := creds.Self()
+	if err != nil || self.Role != mtls.Controller {
 		return usage(errors.Join(fmt.Errorf("fleet.cert %s is not a controller's: it needs the name congctl://controller/NAME", cfg.Fleet.Cert), err))
 	}
-	for _, name := range cfg.Fleet.PoPs {
-		if err := o.open(ctx, name); err != nil {
-			return err
-		}
+	if err := o.openPoPs(ctx, creds, self); err != nil {
+		return err
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Fleet.Listen)
 	if err != nil {
 		return failed("another port as fleet.listen", fmt.Errorf("listen on fleet.listen: %w", err))
 	}
-	o.log.Info(fmt.Sprintf("up: %d PoPs, window %s, agents at %s", len(o.pops), config.FormatDuration(cfg.Window), listener.Addr()))
+	o.log.Info(fmt.Sprintf("up: %d PoPs, window %s, agents at %s", len(cfg.Fleet.PoPs), config.FormatDuration(cfg.Window), listener.Addr()))
 	return o.run(ctx, listener, creds)
+}
+
+// openPoPs opens all PoPs, or of those that are shared what is needed to take one over.
+func (o *office) openPoPs(ctx context.Context, creds *mtls.Credentials, self mtls.Identity) error {
+	if o.cfg.Fleet.Kafka != "" && o.cfg.Fleet.ClickHouse != "" {
+		return o.openShares(ctx, creds, self)
+	}
+	for _, name := range o.cfg.Fleet.PoPs {
+		p, err := o.prepare(name)
+		if err != nil {
+			return err
+		}
+		if err := p.open(ctx, o.rules); err != nil {
+			return errors.Join(fmt.Errorf("open pop %s: %w", name, err), p.shut())
+		}
+		o.pops[name] = p
+		o.close = append(o.close, p.shut)
+		o.logKey(name, p.controller.PublicKey())
+	}
+	return nil
+}
+
+func (o *office) logKey(name string, key []byte) {
+	o.log.Info(fmt.Sprintf("pop %s: plan key %x", name, key))
 }
 
 // run serves and decides until ctx ends or a PoP cannot go on.
@@ -132,6 +161,9 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 		}
 		return nil
 	})
+	if o.share != nil {
+		beside(func() error { return o.share.run(ctx) })
+	}
 	<-ctx.Done()
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutWait)
 	defer cancel()
@@ -150,18 +182,33 @@ const (
 func (o *office) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(link.NewHandler(o))
-	for name, p := range o.pops {
-		mux.Handle(popPath(name)+"/", http.StripPrefix(popPath(name), permitted(p.queries)))
-	}
+	mux.HandleFunc(popPath(""), o.query)
 	return mux
 }
 
+// query answers a verb.
+func (o *office) query(w http.ResponseWriter, r *http.Request) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, popPath("")), "/")
+	p, err := o.of(r.Context(), name)
+	var elsewhere *control.Error
+	switch {
+	case errors.As(err, &elsewhere):
+		control.Refuse(w, elsewhere)
+	case err != nil:
+		http.NotFound(w, r)
+	default:
+		defer p.users.Done()
+		http.StripPrefix(popPath(name), permitted(p.queries)).ServeHTTP(w, r)
+	}
+}
+
 // Push implements link.Handler.
-func (o *office) Push(_ context.Context, from mtls.Identity, frames []byte) error {
-	p, err := o.of(from)
+func (o *office) Push(ctx context.Context, from mtls.Identity, frames []byte) error {
+	p, err := o.of(ctx, from.PoP)
 	if err != nil {
 		return err
 	}
+	defer p.users.Done()
 	if p.inbox == nil {
 		return fmt.Errorf("%w: this controller reads records from fleet.clickhouse: set fleet.kafka on the agents", link.ErrRefused)
 	}
@@ -176,50 +223,57 @@ func (o *office) Push(_ context.Context, from mtls.Identity, frames []byte) erro
 
 // Follow implements link.Handler.
 func (o *office) Follow(ctx context.Context, from mtls.Identity, h link.Have, send func(link.Order) error) error {
-	p, err := o.of(from)
+	p, err := o.of(ctx, from.PoP)
 	if err != nil {
 		return err
 	}
+	defer p.users.Done()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(p.held, stop)()
 	c := rollout.Connect{Host: from.Name, Boot: pop.BootText(h.Boot), Version: h.Version, Serial: h.Plan, Hash: h.Hash}
 	return p.Follow(ctx, c, func(o pop.Order) error { return send(link.Order(o)) })
 }
 
 // Report implements link.Handler.
 func (o *office) Report(ctx context.Context, from mtls.Identity, r link.Report) error {
-	p, err := o.of(from)
+	p, err := o.of(ctx, from.PoP)
 	if err != nil {
 		return err
 	}
+	defer p.users.Done()
 	p.Report(ctx, from.Name, pop.Report{Plan: r.Plan, Hash: r.Hash, InForce: r.InForce, Refusal: r.Refusal, Stopped: r.Stopped, Evict: r.Evict, Evicted: r.Evicted})
 	return nil
 }
 
-// of returns an agent's PoP. One that is not here may be at the next start, so the agent asks again.
-func (o *office) of(from mtls.Identity) (*popOffice, error) {
-	p := o.pops[from.PoP]
-	if p == nil {
-		return nil, fmt.Errorf("pop %q is not in fleet.pops of this controller", from.PoP)
+// of returns a PoP, whose users the caller leaves. One that is not here may be at the next start, or in a moment, so an
+// agent asks again.
+func (o *office) of(ctx context.Context, name string) (*popOffice, error) {
+	o.mu.Lock()
+	p := o.pops[name]
+	if p != nil {
+		p.users.Add(1)
 	}
-	return p, nil
+	o.mu.Unlock()
+	switch {
+	case p != nil:
+		return p, nil
+	case o.share != nil && slices.Contains(o.cfg.Fleet.PoPs, name):
+		return nil, o.share.elsewhere(ctx, name)
+	}
+	return nil, fmt.Errorf("pop %q is not in fleet.pops of this controller", name)
 }
 
 func (o *office) popDir(name string) string { return filepath.Join(o.cfg.StateDir, "pops", name) }
 
-// open opens a PoP's store and inbox, and what decides for it.
-func (o *office) open(ctx context.Context, name string) error {
+// prepare makes a PoP that is not open yet.
+func (o *office) prepare(name string) (*popOffice, error) {
 	cfg := o.cfg
 	cfg.PoP, cfg.StateDir = name, o.popDir(name)
 	if err := os.MkdirAll(cfg.StateDir, 0o700); err != nil {
-		return fmt.Errorf("open pop %s: %w", name, err)
+		return nil, fmt.Errorf("open pop %s: %w", name, err)
 	}
-	p := &popOffice{cfg: cfg, log: o.log.With("pop", name)}
-	if err := p.open(ctx, o.rules); err != nil {
-		return errors.Join(fmt.Errorf("open pop %s: %w", name, err), p.shut())
-	}
-	o.pops[name] = p
-	o.close = append(o.close, p.shut)
-	o.log.Info(fmt.Sprintf("pop %s: plan key %x", name, []byte(p.controller.PublicKey())))
-	return nil
+	return &popOffice{cfg: cfg, log: o.log.With("pop", name), held: context.Background()}, nil
 }
 
 // lastWindow returns the start of the last window of a store; 0 for none.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/congctl/congctl/internal/fleet/pop"
@@ -34,7 +35,11 @@ type popOffice struct {
 	cfg        config.Config // of this PoP
 	log        *slog.Logger
 	store      *sqlite.Store
-	inbox      *inbox.Inbox // nil with fleet.clickhouse
+	kept       controller.Store                                               // what is decided goes here: store, or with others the log before it
+	follow     func(context.Context, *sqlite.Store) (controller.Store, error) // makes kept; nil alone
+	held       context.Context                                                // ends when the PoP is another controller's
+	users      sync.WaitGroup                                                 // requests
+	inbox      *inbox.Inbox                                                   // nil with fleet.clickhouse
 	source     pop.Inbox
 	controller *controller.Controller
 	queries    *control.Handler
@@ -58,12 +63,18 @@ func (p *popOffice) open(ctx context.Context, rules policy.Rules) (err error) {
 		return err
 	}
 	p.close = append(p.close, p.store.Close)
+	if p.kept = p.store; p.follow != nil {
+		if p.kept, err = p.follow(ctx, p.store); err != nil {
+			return err
+		}
+	}
 	o, done, err := withNames(optionsOf(p.cfg, rules), p.cfg)
 	if err != nil {
 		return err
 	}
 	p.close = append(p.close, done)
-	if p.controller, err = controller.New(ctx, o, p.store, p.log, time.Now); err != nil {
+	o.Shared = p.follow != nil
+	if p.controller, err = controller.New(ctx, o, p.kept, p.log, time.Now); err != nil {
 		return err
 	}
 	last, err := lastWindow(ctx, p.store)
@@ -171,7 +182,7 @@ func (s signed) Rewrite(ctx context.Context, serial record.PlanID, by string) er
 }
 
 func (s signed) Remember(ctx context.Context, key string, value []byte) error {
-	return s.store.SetSetting(ctx, key, value)
+	return s.kept.SetSetting(ctx, key, value)
 }
 
 // windows adapts the inbox to its PoP.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -38,10 +37,21 @@ func (g *global) config() (config.Config, error) {
 	if g.cgroup != "" {
 		c.Cgroup = g.cgroup
 	}
-	if g.pop != "" && err == nil && cmp.Or(g.controller, c.Fleet.Controller) == "" {
-		err = usage(errors.New("--pop asks a controller: name it with --controller, or as fleet.controller in the configuration"))
+	if err == nil {
+		err = g.reaches(&c)
 	}
 	return c, err
+}
+
+// reaches sets the controllers that --pop asks.
+func (g *global) reaches(c *config.Config) error {
+	if g.controller != "" {
+		c.Fleet.Controller = []string{g.controller}
+	}
+	if g.pop != "" && len(c.Fleet.Controller) == 0 {
+		return usage(errors.New("--pop asks a controller: name it with --controller, or as fleet.controller in the configuration"))
+	}
+	return nil
 }
 
 // partConfig is config for stop, which a fault in the file must not prevent: the fault
@@ -51,7 +61,10 @@ func (g *global) partConfig(stderr io.Writer) (c config.Config, whole bool, err 
 	var faults strict.Faults
 	if errors.As(err, &faults) {
 		fmt.Fprintf(stderr, "congctl: %v\ncongctl: warning: the configuration is wrong; stop uses socket %s and state_dir %s\n", err, c.Socket, c.StateDir)
-		return c, false, nil
+		return c, false, g.reaches(&c)
+	}
+	if err == nil {
+		err = g.reaches(&c)
 	}
 	return c, true, err
 }
@@ -104,7 +117,11 @@ func (g *global) valid() error {
 func (g *global) client(cfg config.Config) *control.Client {
 	c := control.NewClient(cfg.Socket)
 	if g.pop != "" {
-		c = control.NewRemote(cmp.Or(g.controller, cfg.Fleet.Controller)+popPath(g.pop), dialLate(cfg.Fleet))
+		var urls []string
+		for _, base := range cfg.Fleet.Controller {
+			urls = append(urls, strings.TrimSuffix(base, "/")+popPath(g.pop))
+		}
+		c = control.NewRemote(urls, dialLate(cfg.Fleet))
 	}
 	c.Timeout = g.timeout
 	return c

@@ -21,16 +21,16 @@ import (
 type Client struct {
 	// Timeout is how long the server may take to answer; 0: [DefaultTimeout].
 	Timeout time.Duration
-	path    string // of the socket, or the URL
-	base    string
-	remote  bool // another host's: its clock is not ours, so an action has no deadline there
+	path    string   // of the socket
+	bases   []string // URLs, asked in this order until one answers
+	remote  bool     // another host's: its clock is not ours, so an action has no deadline there
 	http    *http.Client
 	server  atomic.Int32 // pid of the process that listens
 }
 
 // NewClient makes a client; it dials nothing before the first request.
 func NewClient(path string) *Client {
-	c := &Client{path: path, base: "http://congctl"}
+	c := &Client{path: path, bases: []string{"http://congctl"}}
 	c.http = &http.Client{Transport: &http.Transport{
 		DialContext:           c.dial,
 		DisableKeepAlives:     true,          // a connection that the server has closed since must not fail an action
@@ -39,9 +39,10 @@ func NewClient(path string) *Client {
 	return c
 }
 
-// NewRemote makes a client of a handler at a URL of another host, over connections that dial makes.
-func NewRemote(url string, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Client {
-	return &Client{path: url, base: url, remote: true, http: &http.Client{Transport: &http.Transport{
+// NewRemote makes a client of a handler at URLs of other hosts, over connections that dial makes. It asks the next one
+// where one is away or says that it is [Elsewhere].
+func NewRemote(urls []string, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Client {
+	return &Client{bases: urls, remote: true, http: &http.Client{Transport: &http.Transport{
 		DialTLSContext: dial, ForceAttemptHTTP2: true, DisableKeepAlives: true, ExpectContinueTimeout: math.MaxInt64,
 	}}}
 }
@@ -67,12 +68,26 @@ func (c *Client) call(ctx context.Context, name string, acts bool, in, out any) 
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", name, err)
 	}
+	var away []error
+	for _, base := range c.bases {
+		next, err := c.callAt(ctx, base, name, acts, body, out)
+		if !next || len(c.bases) == 1 || ctx.Err() != nil {
+			return err
+		}
+		away = append(away, fmt.Errorf("%s: %w", base, err))
+	}
+	return &Error{Text: errors.Join(away...).Error(), Code: Unavailable}
+}
+
+// callAt asks one server. next reports that it does not answer for this, and has not acted and never will, so that
+// another may be asked.
+func (c *Client) callAt(ctx context.Context, base, name string, acts bool, body []byte, out any) (next bool, err error) {
 	until, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	word := &consent{body: bytes.NewReader(body)}
-	req, err := http.NewRequestWithContext(until, http.MethodPost, c.base+pathHead+name, word)
+	req, err := http.NewRequestWithContext(until, http.MethodPost, base+pathHead+name, word)
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", name, err)
+		return false, fmt.Errorf("ask %s: %w", name, err)
 	}
 	req.ContentLength = int64(len(body))
 	defer c.limit(req, word, acts, cancel)()
@@ -81,10 +96,13 @@ func (c *Client) call(ctx context.Context, name string, acts bool, in, out any) 
 		// Unknown fields pass: an answer of a newer server stays readable.
 		err = json.Unmarshal(answer, out)
 	}
-	if err != nil {
-		return c.explain(err, until, acts, acts && !word.withdraw())
+	if err == nil {
+		return false, nil
 	}
-	return nil
+	taken := acts && !word.withdraw()
+	var said *Error
+	answered := errors.As(err, &said) && said.Code != Elsewhere
+	return !taken && !answered, c.explain(err, base, until, acts, taken)
 }
 
 // limit gives req its deadline. The caller calls the result when it has the answer.
@@ -124,7 +142,7 @@ func (c *Client) answer(req *http.Request) ([]byte, error) {
 }
 
 // explain says what an error means here.
-func (c *Client) explain(err error, until context.Context, acts, taken bool) error {
+func (c *Client) explain(err error, base string, until context.Context, acts, taken bool) error {
 	var said *Error
 	switch {
 	case errors.As(err, &said) && said.Code == TooLate:
@@ -132,7 +150,7 @@ func (c *Client) explain(err error, until context.Context, acts, taken bool) err
 	case errors.As(err, &said):
 		return said
 	case c.remote && context.Cause(until) == nil:
-		return &Error{Text: fmt.Sprintf("ask controller at %s: %v", c.path, err), Code: Unavailable}
+		return &Error{Text: fmt.Sprintf("ask controller at %s: %v", base, err), Code: Unavailable}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("connect to %s: %w", c.path, ErrNotRunning)
 	case errors.Is(err, fs.ErrPermission):

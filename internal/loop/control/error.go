@@ -27,13 +27,14 @@ const (
 	Forbidden   Code = "forbidden"   // not with this certificate
 	TooLate     Code = "too-late"    // the deadline has passed: nothing was changed
 	Unavailable Code = "unavailable" // not yet or no longer: starting, draining
+	Elsewhere   Code = "elsewhere"   // not of this process: another controller decides
 	Internal    Code = "internal"
 )
 
 var statuses = map[Code]int{
 	BadRequest: http.StatusBadRequest, NotFound: http.StatusNotFound, Conflict: http.StatusConflict,
 	TooLarge: http.StatusRequestEntityTooLarge, BadMethod: http.StatusMethodNotAllowed, Forbidden: http.StatusForbidden,
-	TooLate: http.StatusRequestTimeout, Unavailable: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
+	TooLate: http.StatusRequestTimeout, Unavailable: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError, Elsewhere: http.StatusMisdirectedRequest,
 }
 
 // asError makes any error fit for the socket.

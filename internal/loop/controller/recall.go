@@ -25,13 +25,11 @@ const (
 )
 
 // recall reads the settings, and draws what is missing.
-func (c *Controller) recall(ctx context.Context) error {
-	seed, err := c.draw(ctx, journal.SettingSigningKey, ed25519.SeedSize)
-	if err != nil {
+func (c *Controller) recall(ctx context.Context) (err error) {
+	if c.key, err = Key(ctx, c.store); err != nil {
 		return err
 	}
-	c.key = ed25519.NewKeyFromSeed(seed)
-	if c.salt, err = c.draw(ctx, journal.SettingSalt, 16); err != nil {
+	if c.salt, err = draw(ctx, c.store, journal.SettingSalt, 16); err != nil {
 		return err
 	}
 	if c.killed, err = flag(ctx, c.store, journal.SettingKilled); err != nil {
@@ -140,9 +138,24 @@ func serialOf(ctx context.Context, s Store, key string) (record.PlanID, error) {
 
 func serialText(serial record.PlanID) []byte { return strconv.AppendUint(nil, uint64(serial), 10) }
 
+// Key returns the key that signs the plans of a store's controller.
+func Key(ctx context.Context, s Settings) (ed25519.PrivateKey, error) {
+	seed, err := draw(ctx, s, journal.SettingSigningKey, ed25519.SeedSize)
+	if err != nil {
+		return nil, err
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+// Settings is the part of a store that has single values.
+type Settings interface {
+	SetSetting(ctx context.Context, key string, value []byte) error
+	Setting(ctx context.Context, key string) ([]byte, bool, error)
+}
+
 // draw reads a secret of n bytes, or makes and stores one.
-func (c *Controller) draw(ctx context.Context, key string, n int) ([]byte, error) {
-	v, ok, err := c.store.Setting(ctx, key)
+func draw(ctx context.Context, s Settings, key string, n int) ([]byte, error) {
+	v, ok, err := s.Setting(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +167,7 @@ func (c *Controller) draw(ctx context.Context, key string, n int) ([]byte, error
 	}
 	v = make([]byte, n)
 	_, _ = rand.Read(v) // never fails (crypto/rand)
-	return v, c.store.SetSetting(ctx, key, v)
+	return v, s.SetSetting(ctx, key, v)
 }
 
 func flag(ctx context.Context, s Store, key string) (bool, error) {

@@ -17,8 +17,7 @@ type Store interface {
 	journal.Recorded
 	Rounds(ctx context.Context, n int) ([]journal.Round, error)
 	CommitRound(context.Context, *journal.Commit) error
-	SetSetting(ctx context.Context, key string, value []byte) error
-	Setting(ctx context.Context, key string) ([]byte, bool, error)
+	Settings
 	LatestPlan(context.Context) (journal.PlanFile, bool, error)
 	Plan(ctx context.Context, serial record.PlanID) (journal.PlanFile, bool, error)
 	Events(ctx context.Context, p record.Prefix, n int) ([]journal.Event, error)

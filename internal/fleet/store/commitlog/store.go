@@ -83,6 +83,7 @@ func (s *Store) CommitRound(ctx context.Context, c *journal.Commit) error {
 	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // a request that is given up halfway would leave it unknown whether the log has c
 	next := position{sequence: e.Sequence, offset: s.at.offset, partitions: s.log.Partitions()}
 	appended, asked := int64(0), false
 	err = s.CommitAfter(ctx, here(e.journal(), next), func() error {

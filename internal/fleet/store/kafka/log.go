@@ -35,6 +35,9 @@ const (
 	// transactionTime is how long a transaction of a controller that was killed holds up the readers of its
 	// partition, unless another takes the PoP before.
 	transactionTime = 20 * time.Second
+	// appendTime is how long brokers may be away without a controller giving up its PoP; others count it as dead
+	// after deadAfter.
+	appendTime = 10 * time.Second
 )
 
 // Headers of a message: which piece of its commit it is, from 0 on, and whether it is the last.
@@ -77,7 +80,7 @@ func (l *Log) Partitions() int { return l.partitions }
 // message when all replicas that are in step have it. After an error it may be there or not, and
 // the log must be taken anew.
 func (l *Log) Append(ctx context.Context, body []byte) (offset int64, err error) {
-	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
+	ctx, done := context.WithTimeout(ctx, appendTime)
 	defer done()
 	if err = l.client.BeginTransaction(); err == nil {
 		results := l.client.ProduceSync(ctx, l.pieces(body)...)

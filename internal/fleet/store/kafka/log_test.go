@@ -94,7 +94,7 @@ func TestShares(t *testing.T) { sharesOfTwo(t, fake(t)) }
 func sharesOfTwo(t *testing.T, a Address) {
 	pops := []string{"ams", "chi", "fra", "lon", "nyc", "par", "syd", "tok"}
 	join := func(name string) *Shares {
-		s, err := JoinShares(t.Context(), a, name, func() {})
+		s, err := JoinShares(t.Context(), a, name, func(func(string) bool) {})
 		check(t, err)
 		t.Cleanup(s.Close)
 		return s
@@ -180,7 +180,7 @@ func TestNoCommits(t *testing.T) {
 	a := fake(t)
 	a.Topic = "others"
 	_, err1 := TakeLog(t.Context(), a, "chi")
-	_, err2 := JoinShares(context.Background(), a, "one", func() {})
+	_, err2 := JoinShares(context.Background(), a, "one", func(func(string) bool) {})
 	if !errors.Is(err1, ErrNoTopic) || !errors.Is(err2, ErrNoTopic) {
 		t.Errorf("%v; %v", err1, err2)
 	}

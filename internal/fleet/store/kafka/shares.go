@@ -19,7 +19,7 @@ import (
 type Shares struct {
 	a          Address
 	partitions int
-	changed    func()
+	changed    func(mine func(pop string) bool)
 	client     *kgo.Client
 
 	mu   sync.Mutex // guards mine
@@ -38,7 +38,7 @@ func (a Address) group() string { return a.Commits() + ".controllers" }
 
 // JoinShares joins under a name. changed is called after each change of what is this member's; a
 // PoP goes to another member only after it has returned, unless this one counts as dead.
-func JoinShares(ctx context.Context, a Address, name string, changed func()) (*Shares, error) {
+func JoinShares(ctx context.Context, a Address, name string, changed func(mine func(pop string) bool)) (*Shares, error) {
 	n, err := partitionsOf(ctx, a, a.Commits())
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Shares) set(to func([]int32) []int32) {
 	s.mu.Lock()
 	s.mine = to(s.mine)
 	s.mu.Unlock()
-	s.changed()
+	s.changed(s.Mine)
 }
 
 // Mine reports whether a PoP is this member's.

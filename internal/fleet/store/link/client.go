@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -15,30 +17,48 @@ import (
 
 // Client is an agent's side. Several goroutines may use it.
 type Client struct {
-	rpc     fleetv1.FleetClient
+	peers   []peer
+	at      atomic.Int32 // the peer that answered last
 	timeout time.Duration
+}
+
+// peer is one controller.
+type peer struct {
+	base string
+	rpc  fleetv1.FleetClient
 }
 
 // Dial makes a connection, as [mtls.Credentials.Dial] does.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// NewClient makes a client of a controller at base, as https://controller:9477. Each request ends
-// within timeout; following has no end, but a controller that is silent for three times timeout is
-// asked whether it is there.
-func NewClient(base string, dial Dial, timeout time.Duration) *Client {
+// NewClient makes a client of controllers at bases, as https://controller:9477, of which one answers for this host's
+// PoP. Each request ends within timeout; following has no end, but a controller that is silent for three times
+// timeout is asked whether it is there.
+func NewClient(bases []string, dial Dial, timeout time.Duration) *Client {
 	h := &http.Client{Transport: &http.Transport{
-		DialTLSContext: dial, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, done := context.WithTimeout(ctx, timeout) // a process that is stopped takes connections
+			defer done()
+			return dial(ctx, network, address)
+		},
+		ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 3 * timeout, PingTimeout: timeout},
 	}}
-	return &Client{timeout: timeout, rpc: fleetv1.NewFleetClient(h, base, connect.WithReadMaxBytes(maxOrder),
-		connect.WithAcceptCompression(zstdName, newDecoder, newEncoder), connect.WithSendCompression(zstdName))}
+	c := &Client{timeout: timeout}
+	for _, base := range bases {
+		c.peers = append(c.peers, peer{base, fleetv1.NewFleetClient(h, base, connect.WithReadMaxBytes(maxOrder),
+			connect.WithAcceptCompression(zstdName, newDecoder, newEncoder), connect.WithSendCompression(zstdName))})
+	}
+	return c
 }
+
+func (c *Client) peer() peer { return c.peers[c.at.Load()] }
 
 // Send pushes one batch behind its length. An [ErrRefused] means that it must not be sent again.
 func (c *Client) Send(ctx context.Context, frame []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	_, err := c.rpc.Push(ctx, &fleetv1.PushRequest{Frames: frame})
+	_, err := c.peer().rpc.Push(ctx, &fleetv1.PushRequest{Frames: frame})
 	return said("push batch", err)
 }
 
@@ -46,25 +66,42 @@ func (c *Client) Send(ctx context.Context, frame []byte) error {
 func (c *Client) Report(ctx context.Context, r Report) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	_, err := c.rpc.Report(ctx, r.message())
+	_, err := c.peer().rpc.Report(ctx, r.message())
 	return said("report", err)
 }
 
-// Follow calls each with every order, until ctx ends or the stream does, which is an error.
+// Follow calls each with every order, until ctx ends or the stream does, which is an error. It asks one controller
+// after the other, from the one that answered last on, until one sends orders.
 func (c *Client) Follow(ctx context.Context, h Have, each func(Order)) error {
-	stream, err := c.rpc.Follow(ctx, h.message())
+	var away []string
+	for range c.peers {
+		p := c.peer()
+		began, err := p.follow(ctx, h, each)
+		if began || len(c.peers) == 1 || ctx.Err() != nil {
+			return err
+		}
+		away = append(away, fmt.Sprintf("%s: %s", p.base, err))
+		c.at.Store((c.at.Load() + 1) % int32(len(c.peers)))
+	}
+	return errors.New(strings.Join(away, "; "))
+}
+
+// follow reports whether an order came.
+func (p peer) follow(ctx context.Context, h Have, each func(Order)) (began bool, err error) {
+	stream, err := p.rpc.Follow(ctx, h.message())
 	if err != nil {
-		return said("follow", err)
+		return false, said("follow", err)
 	}
 	defer stream.Close()
 	for stream.Receive() {
 		m := stream.Msg()
+		began = true
 		each(Order{Stopped: m.Stopped, Evict: m.Evict, Plan: m.Plan})
 	}
 	if err := stream.Err(); err != nil {
-		return said("follow", err)
+		return began, said("follow", err)
 	}
-	return errors.New("follow: the controller ended the stream")
+	return began, errors.New("follow: the controller ended the stream")
 }
 
 // said is an error of a request in our words.

@@ -102,7 +102,7 @@ func open(t *testing.T, f mtls.Files) *mtls.Credentials {
 
 func client(t *testing.T, url string, f mtls.Files) *Client {
 	t.Helper()
-	return NewClient(url, open(t, f).Dial, patience)
+	return NewClient([]string{url}, open(t, f).Dial, patience)
 }
 
 // TestLink sends each message once over real TLS.
