@@ -18,7 +18,7 @@ import (
 type fleet struct {
 	*edge      // of the controller
 	authority  *mtlstest.Authority
-	url, key   string
+	url, key   string // of two controllers both, with a comma
 	agentsMore string // of the section fleet of agents
 }
 
@@ -36,14 +36,20 @@ func section(f mtls.Files, lateness, keys string) string {
 // newFleetOf starts a controller; more are further keys of its section, each behind a comma.
 func newFleetOf(t testing.TB, cfg settings, more string) *fleet {
 	t.Helper()
-	f := &fleet{edge: newEdge(t, cfg), authority: mtlstest.New(t)}
+	return controllerOf(t, mtlstest.New(t), "main", cfg, more)
+}
+
+// controllerOf starts one by this name.
+func controllerOf(t testing.TB, a *mtlstest.Authority, name string, cfg settings, more string) *fleet {
+	t.Helper()
+	f := &fleet{edge: newEdge(t, cfg), authority: a}
 	f.as = "controller"
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
 	addr := l.Addr().String()
 	check(t, l.Close())
 	f.url = "https://" + addr
-	own := f.authority.Issue(mtls.Identity{Role: mtls.Controller, Name: "main"})
+	own := f.authority.Issue(mtls.Identity{Role: mtls.Controller, Name: name})
 	f.cfg.More = section(own, cfg.lateness(), fmt.Sprintf("listen: %q, pops: [chi]%s", addr, more))
 	f.writeConfig()
 	f.launchUntil()
@@ -64,7 +70,7 @@ func (f *fleet) agent(name string, cfg settings) *edge {
 	e := newEdge(f.t, cfg)
 	e.as = "agent"
 	own := f.authority.Issue(mtls.Identity{Role: mtls.Agent, PoP: "chi", Name: name})
-	e.cfg.More = section(own, cfg.lateness(), fmt.Sprintf("controller: %q, plan_keys: [%s]%s", f.url, f.key, f.agentsMore))
+	e.cfg.More = section(own, cfg.lateness(), fmt.Sprintf("controller: [%s], plan_keys: [%s]%s", f.url, f.key, f.agentsMore))
 	e.writeConfig()
 	return e
 }
@@ -73,7 +79,7 @@ func (f *fleet) agent(name string, cfg settings) *edge {
 func (f *fleet) operator(role mtls.Role) *edge {
 	f.t.Helper()
 	e := newEdge(f.t, quickSettings())
-	e.cfg.More = section(f.authority.Issue(mtls.Identity{Role: role, Name: "ann"}), "1s", fmt.Sprintf("controller: %q", f.url))
+	e.cfg.More = section(f.authority.Issue(mtls.Identity{Role: role, Name: "ann"}), "1s", fmt.Sprintf("controller: [%s]", f.url))
 	e.writeConfig()
 	return e
 }

@@ -2,14 +2,12 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -100,22 +98,6 @@ func (s *Shares) Close() { s.client.Close() }
 
 // partitionsOf returns how many partitions a topic has.
 func partitionsOf(ctx context.Context, a Address, topic string) (int, error) {
-	admin, err := a.admin()
-	if err != nil {
-		return 0, err
-	}
-	defer admin.Close()
-	ctx, done := context.WithTimeout(ctx, requestTime)
-	defer done()
-	list, err := admin.ListTopics(ctx, topic)
-	if err == nil {
-		err = list.Error()
-	}
-	if errors.Is(err, kerr.UnknownTopicOrPartition) {
-		err = ErrNoTopic
-	}
-	if err != nil {
-		return 0, fmt.Errorf("look for topic %s: %w", topic, err)
-	}
-	return len(list[topic].Partitions), nil
+	list, err := a.list(ctx, topic)
+	return len(list[topic].Partitions), err
 }

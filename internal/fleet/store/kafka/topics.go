@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -52,7 +53,7 @@ func Init(ctx context.Context, a Address, t Topics) (did []string, err error) {
 // known waits for what was made: a broker may not tell of a topic that another one has just made.
 func known(ctx context.Context, a Address) error {
 	for {
-		err := Check(ctx, a)
+		err := a.has(ctx, a.Topic, a.Dead(), a.Commits())
 		if !errors.Is(err, ErrNoTopic) {
 			return err
 		}
@@ -80,15 +81,22 @@ func (t Topics) settings(keep time.Duration) map[string]*string {
 }
 
 // Check returns an error unless the topics that an ingest needs are there: [ErrNoTopic], or one of Kafka.
-func Check(ctx context.Context, a Address) error {
+func Check(ctx context.Context, a Address) error { return a.has(ctx, a.Topic, a.Dead()) }
+
+func (a Address) has(ctx context.Context, topics ...string) error {
+	_, err := a.list(ctx, topics...)
+	return err
+}
+
+func (a Address) list(ctx context.Context, topics ...string) (kadm.TopicDetails, error) {
 	admin, err := a.admin()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer admin.Close()
 	ctx, done := context.WithTimeout(ctx, requestTime)
 	defer done()
-	list, err := admin.ListTopics(ctx, a.Topic, a.Dead())
+	list, err := admin.ListTopics(ctx, topics...)
 	if err == nil {
 		err = list.Error()
 	}
@@ -96,9 +104,9 @@ func Check(ctx context.Context, a Address) error {
 		err = ErrNoTopic
 	}
 	if err != nil {
-		return fmt.Errorf("check topics %s and %s: %w", a.Topic, a.Dead(), err)
+		return nil, fmt.Errorf("check topics %s: %w", strings.Join(topics, ", "), err)
 	}
-	return nil
+	return list, nil
 }
 
 // ErrNoTopic is a topic that Init has not made.

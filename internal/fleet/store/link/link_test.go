@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -32,7 +33,11 @@ type controller struct {
 	report Report
 	say    error
 	orders chan Order
+
+	elsewhere bool // the PoP is another's
 }
+
+var errElsewhere = errors.New("another controller decides")
 
 func (c *controller) Push(_ context.Context, from mtls.Identity, frames []byte) error {
 	c.mu.Lock()
@@ -44,6 +49,9 @@ func (c *controller) Push(_ context.Context, from mtls.Identity, frames []byte) 
 func (c *controller) Follow(ctx context.Context, _ mtls.Identity, h Have, send func(Order) error) error {
 	if h.Hash == "panic" {
 		panic("secret")
+	}
+	if c.elsewhere {
+		return errElsewhere
 	}
 	for {
 		select {
@@ -281,3 +289,44 @@ func TestBomb(t *testing.T) {
 }
 
 var quiet = log.New(io.Discard, "", 0) // the refusals that the tests provoke
+
+// TestFollowElsewhere: of several controllers an agent follows the one that answers for its PoP, and names each if none does.
+func TestFollowElsewhere(t *testing.T) {
+	a := mtlstest.New(t)
+	away, mine := &controller{elsewhere: true}, &controller{orders: make(chan Order, 1)}
+	urls := []string{"https://127.0.0.1:1", serve(t, a, away, a.Issue(self)), serve(t, a, mine, a.Issue(self))}
+	agent := NewClient(urls, open(t, a.Issue(host)).Dial, patience)
+	ctx, stop := context.WithCancel(t.Context())
+	mine.orders <- Order{Stopped: true}
+	if err := agent.Follow(ctx, Have{}, func(Order) { stop() }); err == nil {
+		t.Error("a stream that was ended has no error")
+	}
+	if err := agent.Report(t.Context(), Report{Plan: 7}); err != nil || mine.report.Plan != 7 || away.report.Plan != 0 {
+		t.Errorf("the report went to %+v and %+v: %v", away.report, mine.report, err)
+	}
+	none := NewClient(urls[:2], open(t, a.Issue(host)).Dial, patience)
+	err := none.Follow(t.Context(), Have{}, func(Order) { t.Error("an order") })
+	for _, part := range []string{urls[0] + ": follow: connect to controller", urls[1] + ": follow: " + errElsewhere.Error()} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%v; want %q", err, part)
+		}
+	}
+}
+
+// TestStoppedController: one whose process is stopped takes connections, and holds an agent up no longer than a request may take.
+func TestStoppedController(t *testing.T) {
+	a, mine := mtlstest.New(t), &controller{orders: make(chan Order, 1)}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	agent := NewClient([]string{"https://" + l.Addr().String(), serve(t, a, mine, a.Issue(self))}, open(t, a.Issue(host)).Dial, 300*time.Millisecond)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	mine.orders <- Order{}
+	got := false
+	_ = agent.Follow(ctx, Have{}, func(Order) { got = true; stop() })
+	if !got {
+		t.Error("no order came of the one that runs")
+	}
+}

@@ -6,6 +6,7 @@
 package mtlstest
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -54,8 +55,19 @@ func (a *Authority) Issue(id mtls.Identity, edit ...func(*x509.Certificate)) mtl
 	return a.IssueURI(id.URI(), edit...)
 }
 
+// IssueFor is Issue for a key of the caller's.
+func (a *Authority) IssueFor(key crypto.Signer, id mtls.Identity) mtls.Files {
+	a.t.Helper()
+	return a.issue(key, id.URI())
+}
+
 // IssueURI is Issue for a name that need not be an identity's.
 func (a *Authority) IssueURI(name *url.URL, edit ...func(*x509.Certificate)) mtls.Files {
+	a.t.Helper()
+	return a.issue(newKey(a.t), name, edit...)
+}
+
+func (a *Authority) issue(key crypto.Signer, name *url.URL, edit ...func(*x509.Certificate)) mtls.Files {
 	a.t.Helper()
 	a.n++
 	c := &x509.Certificate{SerialNumber: big.NewInt(1 + a.n), URIs: []*url.URL{name},
@@ -64,16 +76,15 @@ func (a *Authority) IssueURI(name *url.URL, edit ...func(*x509.Certificate)) mtl
 	for _, e := range edit {
 		e(c)
 	}
-	key := newKey(a.t)
 	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, key.Public(), a.key)
 	check(a.t, err)
 	dir, err := os.MkdirTemp(a.dir, "")
 	check(a.t, err)
 	f := mtls.Files{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), CA: a.ca()}
 	write(a.t, f.Cert, "CERTIFICATE", der)
-	raw, err := x509.MarshalECPrivateKey(key)
+	raw, err := x509.MarshalPKCS8PrivateKey(key)
 	check(a.t, err)
-	write(a.t, f.Key, "EC PRIVATE KEY", raw)
+	write(a.t, f.Key, "PRIVATE KEY", raw)
 	return f
 }
 

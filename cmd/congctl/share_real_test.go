@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/congctl/congctl/internal/fleet/store/mtls"
+	"github.com/congctl/congctl/internal/fleet/store/mtls/mtlstest"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/store/sqlite"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// TestTakeOver: two controllers share PoP chi through a real Kafka. The one that decides is killed, later the other is
+// stopped for longer than the group waits, and goes on as a zombie. Each time the other one decides every window, the
+// agent's treatment goes on, and in the end no serial is two plans and each transfer counts once.
+func TestTakeOver(t *testing.T) {
+	p := newPipeline(t)
+	treated := client(0, 7)
+	cfg := quickSettings()
+	cfg.Window = "6s"
+	p.cfg.BatchWait = 200 * time.Millisecond
+	central := cfg
+	central.Lists = fmt.Sprintf(`, always: [%s satellite link], control: "off"`, prefixOf(t, treated))
+	more := fmt.Sprintf(", clickhouse: %q, kafka: %q", p.cfg.ClickHouse, p.cfg.Kafka)
+	authority := mtlstest.New(t)
+	one, two := controllerOf(t, authority, "one", central, more), controllerOf(t, authority, "two", central, more)
+	p.start()
+	both := *one
+	both.url, both.key = one.url+", "+two.url, one.key+", "+two.key
+	both.agentsMore = fmt.Sprintf(", kafka: %q", p.cfg.Kafka)
+	host, ann := both.agent("edge-1", cfg), both.operator(mtls.Operator)
+	host.start()
+	s := newServer(t)
+	host.awaitStatus("the plan in force", inForce(1))
+
+	visits := 0
+	visit := func(of *fleet) {
+		t.Helper()
+		for range 3 {
+			s.visit(t, treated, "bbr")
+		}
+		visits += 3
+		eventually(t, fmt.Sprintf("%d transfers in the store of who decides", visits), wholeTime, func() bool { return of.conns(prefixOf(t, treated)) == visits })
+	}
+	owner, other := one, two
+	if two.took() > 0 {
+		owner, other = two, one
+	}
+	visit(owner)
+
+	owner.kill()
+	was := host.planInForce()
+	eventually(t, "the other takes over", wholeTime, func() bool { return other.took() == 1 })
+	visit(other)
+	eventually(t, "a later plan, of the other", wholeTime, func() bool { return host.planInForce() > was })
+	s.visit(t, treated, "bbr")
+	visits++
+
+	owner.launchUntil()
+	eventually(t, "an answer that names who decides", wholeTime, func() bool {
+		_, errs, code := ann.verb("fleet", "status", "--pop", "chi", "--controller", owner.url)
+		return code != 0 && strings.Contains(errs, "is not decided here, but by controller")
+	})
+	if st := ann.fleetStatus(); len(st.Hosts) != 1 || !st.Hosts[0].Connected {
+		t.Errorf("%+v", st)
+	}
+
+	other.pause()
+	eventually(t, "the first takes the PoP of one that is stopped", wholeTime, func() bool { return owner.took() == 1 })
+	visit(owner)
+	other.signal(syscall.SIGCONT)
+	eventually(t, "the zombie gives up", wholeTime, func() bool {
+		return other.logHas("is not decided here any more") || other.logHas("given up")
+	})
+	visit(owner)
+	host.awaitStatus("the plan in force", inForce(1))
+	eventually(t, "the agent at who decides", wholeTime, func() bool {
+		st := ann.fleetStatus()
+		return len(st.Hosts) == 1 && st.Hosts[0].Connected && st.Hosts[0].InForce == 1
+	})
+	host.stop()
+	owner.stop()
+	other.stop()
+	agree(t, one.kept(), two.kept())
+}
+
+// took counts how often a controller, since its start, took the PoP.
+func (f *fleet) took() int { return strings.Count(f.log.String(), "from now on: generation") }
+
+func (e *edge) planInForce() (serial record.PlanID) {
+	e.t.Helper()
+	e.awaitStatus("a plan", func(s control.Status) bool { serial = s.Plan; return serial > 0 })
+	return serial
+}
+
+// kept is what a controller's store has of its PoP.
+type kept struct {
+	plans map[record.PlanID]string
+	heads []journal.Head
+	rows  map[int64][]record.Window
+}
+
+func (f *fleet) kept() kept {
+	f.t.Helper()
+	ctx := context.Background()
+	s, err := sqlite.Open(ctx, f.dir+"/state/pops/chi/congctl.db", sqlite.Options{ReadOnly: true})
+	check(f.t, err)
+	defer s.Close()
+	k := kept{plans: map[record.PlanID]string{}, rows: map[int64][]record.Window{}}
+	last, _, err := s.LatestPlan(ctx)
+	check(f.t, err)
+	for serial := record.PlanID(1); serial <= last.Serial; serial++ {
+		if p, ok, err := s.Plan(ctx, serial); err != nil || !ok {
+			f.t.Errorf("plan %d of %d: %v", serial, last.Serial, err)
+		} else {
+			k.plans[serial] = string(p.Text)
+		}
+	}
+	k.heads, err = s.Heads(ctx, 0, math.MaxInt64)
+	check(f.t, err)
+	check(f.t, s.Windows(ctx, 0, math.MaxInt64, func(w *record.Window) error {
+		k.rows[w.Start] = append(k.rows[w.Start], *w)
+		return nil
+	}))
+	return k
+}
+
+// agree compares two stores of a PoP: one may lack what came last.
+func agree(t *testing.T, a, b kept) {
+	t.Helper()
+	if len(a.heads) < len(b.heads) {
+		a, b = b, a
+	}
+	t.Logf("%d and %d windows, %d and %d plans", len(a.heads), len(b.heads), len(a.plans), len(b.plans))
+	for serial, text := range b.plans {
+		if a.plans[serial] != text {
+			t.Errorf("serial %d is two plans:\n%s\n%s", serial, a.plans[serial], text)
+		}
+	}
+	for i, h := range b.heads {
+		if a.heads[i] != h {
+			t.Errorf("window %d: %+v and %+v", i, a.heads[i], h)
+		}
+		if d := cmp.Diff(a.rows[h.Start], b.rows[h.Start]); d != "" {
+			t.Errorf("window %d: %s", i, d)
+		}
+	}
+	for i := range a.heads[1:] {
+		if step := a.heads[i+1].Start - a.heads[i].Start; step != 6 {
+			t.Errorf("%d s between windows %d and %d", step, i, i+1)
+		}
+	}
+}
