@@ -171,8 +171,8 @@ func (s *sharing) told(ctx context.Context, p *popOffice, kept *commitlog.Store,
 	if t.Missing > 0 {
 		text += fmt.Sprintf("; %d more are missing, which the topic of commits no longer has", t.Missing)
 	}
-	if t.Refused > 0 {
-		p.log.Error(fmt.Sprintf("%d entries of the log were left out", t.Refused), "err", t.Why)
+	if t.Fenced > 0 {
+		text += fmt.Sprintf("; %d of a controller that had lost the PoP are left out", t.Fenced)
 	}
 	p.log.Info(text)
 	return kept.CommitRound(ctx, eventOf(commitlog.KindTaken, text))

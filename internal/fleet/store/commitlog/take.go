@@ -14,8 +14,7 @@ type Taken struct {
 	Generation int64 // of this owner; all later ones have a higher one
 	Commits    int   // that the local store did not have
 	Missing    int64 // that it did not have and the log has no longer
-	Refused    int   // entries that no controller signed, or a fenced one
-	Why        error // of the last of these
+	Fenced     int   // commits of one that had lost the PoP, left out
 }
 
 // Take makes the local store of a PoP what its last owner's was. The log is this controller's from before: nothing
@@ -78,14 +77,13 @@ type reader struct {
 func (r *reader) entry(offset int64, body []byte) error {
 	e, err := decode(body, r.opt.PoP, r.opt.Signer)
 	switch {
-	case err != nil:
-		r.found.Refused, r.found.Why = r.found.Refused+1, err
-		return nil
+	case err != nil: // left out, it might be another controller's stop
+		return fmt.Errorf("entry at %d: %w; give all controllers the same fleet.ca, or make the topic of commits anew", offset, err)
 	case e.Sequence == 0:
 		r.generation = offset
 		return nil
 	case e.Generation < r.generation:
-		r.found.Refused, r.found.Why = r.found.Refused+1, fmt.Errorf("commit %d of %s: it had lost the PoP", e.Sequence, e.By)
+		r.found.Fenced++
 		return nil
 	case e.Sequence <= r.at.sequence:
 		return nil
@@ -104,7 +102,12 @@ func (r *reader) follow(offset int64, e *entry) error {
 		r.found.Missing += e.Sequence - r.at.sequence - 1
 	}
 	at := position{sequence: e.Sequence, offset: offset, partitions: r.log.Partitions()}
-	if err := r.Store.Store.CommitRound(r.ctx, here(e.journal(), at)); err != nil {
+	c := here(e.journal(), at)
+	err := r.Store.Store.CommitRound(r.ctx, c)
+	if errors.Is(err, journal.ErrExists) && c.Closed { // its owner's store had dropped the window before the clock was set back
+		err = r.Store.Store.CommitRound(r.ctx, &journal.Commit{Notes: c.Notes, Events: c.Events, Plan: c.Plan, Settings: c.Settings})
+	}
+	if err != nil {
 		return fmt.Errorf("follow commit %d of %s: %w", e.Sequence, e.By, err)
 	}
 	r.at = at
