@@ -35,7 +35,8 @@ func newControllerVerb(g *global) *cobra.Command {
 		Long: `controller decides for each PoP of fleet.pops as up does for one host, on what the
 PoP's agents send, and brings the plan to them host by host, until SIGTERM or
 SIGINT. It needs no root. Its log names each PoP's key, for fleet.plan_keys of the
-agents.`,
+agents. With fleet.kafka and fleet.clickhouse it shares the PoPs with other
+controllers, and takes over those of one that dies.`,
 		Example: "  congctl controller -c /etc/congctl/controller.yml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, rules, err := g.checked()

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
+	"net/netip"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,78 +21,99 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// TestTakeOver: two controllers share PoP chi through a real Kafka. The one that decides is killed, later the other is
-// stopped for longer than the group waits, and goes on as a zombie. Each time the other one decides every window, the
-// agent's treatment goes on, and in the end no serial is two plans and each transfer counts once.
-func TestTakeOver(t *testing.T) {
+// sharedPoP is PoP chi with two controllers, on a real Kafka and ClickHouse, and one host.
+type sharedPoP struct {
+	t         *testing.T
+	one, two  *fleet
+	host, ann *edge
+	server    *server
+	treated   netip.Addr
+	visits    int
+}
+
+func newSharedPoP(t *testing.T) *sharedPoP {
 	p := newPipeline(t)
-	treated := client(0, 7)
+	s := &sharedPoP{t: t, treated: client(0, 7)}
 	cfg := quickSettings()
 	cfg.Window = "6s"
 	p.cfg.BatchWait = 200 * time.Millisecond
 	central := cfg
-	central.Lists = fmt.Sprintf(`, always: [%s satellite link], control: "off"`, prefixOf(t, treated))
+	central.Lists = fmt.Sprintf(`, always: [%s satellite link], control: "off"`, prefixOf(t, s.treated))
 	more := fmt.Sprintf(", clickhouse: %q, kafka: %q", p.cfg.ClickHouse, p.cfg.Kafka)
 	authority := mtlstest.New(t)
-	one, two := controllerOf(t, authority, "one", central, more), controllerOf(t, authority, "two", central, more)
+	s.one, s.two = controllerOf(t, authority, "one", central, more), controllerOf(t, authority, "two", central, more)
 	p.start()
-	both := *one
-	both.url, both.key = one.url+", "+two.url, one.key+", "+two.key
+	both := *s.one
+	both.url, both.key = s.one.url+", "+s.two.url, s.one.key+", "+s.two.key
 	both.agentsMore = fmt.Sprintf(", kafka: %q", p.cfg.Kafka)
-	host, ann := both.agent("edge-1", cfg), both.operator(mtls.Operator)
-	host.start()
-	s := newServer(t)
-	host.awaitStatus("the plan in force", inForce(1))
+	s.host, s.ann = both.agent("edge-1", cfg), both.operator(mtls.Operator)
+	s.host.start()
+	s.server = newServer(t)
+	s.host.awaitStatus("the plan in force", inForce(1))
+	return s
+}
 
-	visits := 0
-	visit := func(of *fleet) {
-		t.Helper()
-		for range 3 {
-			s.visit(t, treated, "bbr")
-		}
-		visits += 3
-		eventually(t, fmt.Sprintf("%d transfers in the store of who decides", visits), wholeTime, func() bool { return of.conns(prefixOf(t, treated)) == visits })
+// visit makes three transfers, treated, and waits until the one that decides has all so far, each once.
+func (s *sharedPoP) visit(of *fleet) {
+	s.t.Helper()
+	for range 3 {
+		s.server.visit(s.t, s.treated, "bbr")
 	}
-	owner, other := one, two
-	if two.took() > 0 {
-		owner, other = two, one
+	s.visits += 3
+	eventually(s.t, fmt.Sprintf("%d transfers in the store of who decides", s.visits), wholeTime, func() bool { return of.conns(prefixOf(s.t, s.treated)) == s.visits })
+}
+
+// connected waits for the host at the controller that verbs find.
+func (s *sharedPoP) connected() {
+	s.t.Helper()
+	eventually(s.t, "the agent at who decides", wholeTime, func() bool {
+		out, _, code := s.ann.verb("fleet", "status", "--pop", "chi", "-o", "json")
+		var st FleetStatus
+		return code == 0 && json.Unmarshal([]byte(out), &st) == nil && len(st.Hosts) == 1 && st.Hosts[0].Connected && st.Hosts[0].InForce == 1
+	})
+}
+
+// TestTakeOver: two controllers share PoP chi through a real Kafka. The one that decides is killed, later the other is
+// stopped for longer than the group waits, and goes on as a zombie. Each time the other one decides every window, the
+// agent's treatment goes on, and in the end no serial is two plans and each transfer counts once.
+func TestTakeOver(t *testing.T) {
+	s := newSharedPoP(t)
+	owner, other := s.one, s.two
+	if other.took() > 0 {
+		owner, other = other, owner
 	}
-	visit(owner)
+	s.visit(owner)
 
 	owner.kill()
-	was := host.planInForce()
+	was := s.host.planInForce()
 	eventually(t, "the other takes over", wholeTime, func() bool { return other.took() == 1 })
-	visit(other)
-	eventually(t, "a later plan, of the other", wholeTime, func() bool { return host.planInForce() > was })
-	s.visit(t, treated, "bbr")
-	visits++
+	s.visit(other)
+	eventually(t, "a later plan, of the other", wholeTime, func() bool { return s.host.planInForce() > was })
+	s.visit(other)
 
 	owner.launchUntil()
 	eventually(t, "an answer that names who decides", wholeTime, func() bool {
-		_, errs, code := ann.verb("fleet", "status", "--pop", "chi", "--controller", owner.url)
+		_, errs, code := s.ann.verb("fleet", "status", "--pop", "chi", "--controller", owner.url)
 		return code != 0 && strings.Contains(errs, "is not decided here, but by controller")
 	})
-	if st := ann.fleetStatus(); len(st.Hosts) != 1 || !st.Hosts[0].Connected {
-		t.Errorf("%+v", st)
-	}
+	s.connected()
 
 	other.pause()
 	eventually(t, "the first takes the PoP of one that is stopped", wholeTime, func() bool { return owner.took() == 1 })
-	visit(owner)
+	s.visit(owner)
 	other.signal(syscall.SIGCONT)
 	eventually(t, "the zombie gives up", wholeTime, func() bool {
 		return other.logHas("is not decided here any more") || other.logHas("given up")
 	})
-	visit(owner)
-	host.awaitStatus("the plan in force", inForce(1))
-	eventually(t, "the agent at who decides", wholeTime, func() bool {
-		st := ann.fleetStatus()
-		return len(st.Hosts) == 1 && st.Hosts[0].Connected && st.Hosts[0].InForce == 1
-	})
-	host.stop()
+	s.visit(owner)
+	s.connected()
+	s.host.stop()
 	owner.stop()
 	other.stop()
-	agree(t, one.kept(), two.kept())
+	agree(t, s.one.kept(), s.two.kept())
+	if t.Failed() || testing.Verbose() {
+		t.Logf("log of one:\n%s\nlog of two:\n%s", tail(owner.log.String(), 60), tail(other.log.String(), 60))
+	}
 }
 
 // took counts how often a controller, since its start, took the PoP.

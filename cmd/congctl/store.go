@@ -42,7 +42,8 @@ func newStoreInit(g *global) *cobra.Command {
 		Use:   "init ADDRESS",
 		Short: "Make the database and its tables, or the topics, where they are missing",
 		Long: `init makes what is missing and changes nothing that is there. For ClickHouse that is the
-database and its tables; for Kafka the topic and, for what is refused, one with .dead at its end.`,
+database and its tables; for Kafka the topic and, for what is refused, one with .dead at its end,
+and for what controllers that share PoPs decide one with .commits.`,
 		Example: `  congctl store init clickhouse://127.0.0.1:9000/congctl
   congctl store init kafka://127.0.0.1:9092/congctl.records --partitions 12`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,9 +59,9 @@ database and its tables; for Kafka the topic and, for what is refused, one with 
 			})
 		},
 	}
-	cmd.Flags().Uint64Var(&partitions, "partitions", 12, "Kafka: partitions of the topic, the most that can share the work")
+	cmd.Flags().Uint64Var(&partitions, "partitions", 12, "Kafka: partitions of the topic, the most that can share the work; for good")
 	cmd.Flags().Uint64Var(&replicas, "replicas", 1, "Kafka: brokers that keep each message; 3 where there are three")
-	cmd.Flags().DurationVar(&retention, "retention", 48*time.Hour, "Kafka: how long messages are kept, so how long an ingest may be away")
+	cmd.Flags().DurationVar(&retention, "retention", 48*time.Hour, "Kafka: how long messages are kept, so how long an ingest may be away; commits at least seven days")
 	return cmd
 }
 
