@@ -147,6 +147,9 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 // Round implements pop.Rounds: it decides, and drops what is too old.
 func (p *popOffice) Round(ctx context.Context, w agent.ClosedWindow) error {
 	err := errors.Join(p.store.InPlace(), p.controller.Round(ctx, w))
+	if ctx.Err() != nil { // the PoP is another's
+		return err
+	}
 	now := time.Now().Unix()
 	believed, berr := journal.Believed(ctx, p.store, now, int64(p.cfg.Window/time.Second))
 	if believed {

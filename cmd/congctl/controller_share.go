@@ -80,7 +80,7 @@ func (s *sharing) run(ctx context.Context) error {
 	s.group = group
 	s.mu.Unlock()
 	if err != nil {
-		return storeError(s.office.cfg.Fleet.Kafka, err)
+		return storeError(s.topic.String(), err)
 	}
 	<-ctx.Done()
 	s.settle(func(string) bool { return false }) // first: the others need not fence what is given up

@@ -53,9 +53,11 @@ func newSharedPoP(t *testing.T) *sharedPoP {
 	return s
 }
 
-// visit makes three transfers, treated, and waits until the one that decides has all so far, each once.
+// visit makes three transfers, treated, and waits until the one that decides has all so far, each once. A connection counts in
+// each window in which it lives, so they begin with a window.
 func (s *sharedPoP) visit(of *fleet) {
 	s.t.Helper()
+	time.Sleep(time.Until(time.Now().Truncate(6 * time.Second).Add(6500 * time.Millisecond)))
 	for range 3 {
 		s.server.visit(s.t, s.treated, "bbr")
 	}
