@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"math"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,6 +73,8 @@ type office struct {
 	log   *slog.Logger
 	pops  map[string]*popOffice
 	close []func() error
+
+	told, untold atomic.Int64 // second of the last line about a refusal, and how many had none since
 }
 
 func runController(ctx context.Context, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
@@ -109,8 +114,8 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	// No limit for a response: a stream of orders has no end.
-	s := &http.Server{Handler: link.Authenticated(o.handler()), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
-		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: slog.NewLogLogger(o.log.Handler(), slog.LevelDebug)}
+	s := &http.Server{Handler: link.Watched(link.Authenticated(link.Limited(o.handler(), o.refused)), o.refused), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
+		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(o, "", 0)}
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
@@ -127,7 +132,7 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 		beside(func() error { p.Run(ctx); return nil })
 	}
 	beside(func() error {
-		if err := s.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.ServeTLS(link.Bounded(l, o.refused), "", ""); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve agents: %w", err)
 		}
 		return nil
@@ -140,6 +145,28 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	}
 	all.Wait()
 	return errors.Join(errs...)
+}
+
+// refused logs what a peer was refused, once a second: a flood must not fill the disk with it.
+func (o *office) refused(text string) {
+	if now := time.Now().Unix(); o.told.Swap(now) == now {
+		o.untold.Add(1)
+		return
+	}
+	if n := o.untold.Swap(0); n > 0 {
+		text = fmt.Sprintf("%s (and %d more before)", text, n)
+	}
+	o.log.Warn(text)
+}
+
+// Write takes net/http's lines: strangers that TLS refused, and what closed before it said anything.
+func (o *office) Write(line []byte) (int, error) {
+	if text := strings.TrimSpace(string(line)); strings.HasSuffix(text, "EOF") {
+		o.log.Debug(text)
+	} else {
+		o.refused(text)
+	}
+	return len(line), nil
 }
 
 const (
