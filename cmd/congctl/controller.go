@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,7 +73,9 @@ type office struct {
 	pops  map[string]*popOffice
 	close []func() error
 
-	told, untold atomic.Int64 // second of the last line about a refusal, and how many had none since
+	mu           sync.Mutex // guards all below
+	second       int64      // of the last line about a refusal
+	told, untold int        // in it, and since the last line
 }
 
 func runController(ctx context.Context, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
@@ -147,14 +148,22 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	return errors.Join(errs...)
 }
 
-// refused logs what a peer was refused, once a second: a flood must not fill the disk with it.
+// refusalsPerS is how many refusals of a second have a line in the log: a flood must not fill the disk with them.
+const refusalsPerS = 10
+
 func (o *office) refused(text string) {
-	if now := time.Now().Unix(); o.told.Swap(now) == now {
-		o.untold.Add(1)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now := time.Now().Unix(); now != o.second {
+		o.second, o.told = now, 0
+	}
+	if o.told++; o.told > refusalsPerS {
+		o.untold++
 		return
 	}
-	if n := o.untold.Swap(0); n > 0 {
-		text = fmt.Sprintf("%s (and %d more before)", text, n)
+	if o.untold > 0 {
+		text = fmt.Sprintf("%s (and %d more before)", text, o.untold)
+		o.untold = 0
 	}
 	o.log.Warn(text)
 }
@@ -194,7 +203,7 @@ func (o *office) Push(_ context.Context, from mtls.Identity, frames []byte) erro
 	}
 	err = p.inbox.Take(from.Name, frames, time.Now().Unix())
 	if errors.Is(err, inbox.ErrRefused) {
-		o.log.Warn(fmt.Sprintf("batch of %s refused", from), "err", err)
+		o.refused(fmt.Sprintf("batch of %s refused: %s", from, err))
 		return fmt.Errorf("%w: %w", link.ErrRefused, err)
 	}
 	p.Came()

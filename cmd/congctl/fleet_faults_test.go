@@ -141,7 +141,10 @@ func TestUplinkOnAFullDisk(t *testing.T) {
 		}
 		return
 	}
-	dir := os.Getenv(fullDiskEnv)
+	fillSpool(t, os.Getenv(fullDiskEnv))
+}
+
+func fillSpool(t *testing.T, dir string) {
 	check(t, unix.Mount("none", dir, "tmpfs", 0, "size=2m"))
 	far, away := &uplinkSink{came: map[uint64]int{}}, true
 	far.answer = func(uint64) error {
