@@ -237,7 +237,7 @@ step_debian() {
 test_fleet() {
 	export CONGCTL_KAFKA_CACHE=$1 CONGCTL_CLICKHOUSE_CACHE=$2
 	gotest "Kafka and ClickHouse" -count=1 -timeout 20m -p 1 \
-		-run '^(TestRealBroker|TestSecureBroker|TestRoundTrip|TestSameWindowRows|TestKillBetweenInsertAndCommit|TestEnds|TestSchema|TestRetain|TestIngestLosesNothing|TestFleetThroughClickHouse|TestDemoFleet|TestTakeOver)$' \
+		-run '^(TestRealBroker|TestSecureBroker|TestRoundTrip|TestSameWindowRows|TestKillBetweenInsertAndCommit|TestEnds|TestSchema|TestRetain|TestIngestLosesNothing|TestBrokerKilled|TestFleetThroughClickHouse|TestDemoFleet|TestTakeOver)$' \
 		./internal/fleet/store/kafka ./internal/fleet/store/clickhouse ./cmd/congctl
 }
 step_fleet() {

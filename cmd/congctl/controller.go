@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"math"
 	"net"
@@ -75,8 +76,10 @@ type office struct {
 	share *sharing // nil for a controller alone
 	close []func() error
 
-	mu   sync.Mutex // guards pops
-	pops map[string]*popOffice
+	mu           sync.Mutex // guards all below
+	pops         map[string]*popOffice
+	second       int64 // of the last line about a refusal
+	told, untold int   // in it, and since the last line
 }
 
 func runController(ctx context.Context, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
@@ -139,8 +142,8 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	// No limit for a response: a stream of orders has no end.
-	s := &http.Server{Handler: link.Authenticated(o.handler()), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
-		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: slog.NewLogLogger(o.log.Handler(), slog.LevelDebug)}
+	s := &http.Server{Handler: link.Watched(link.Authenticated(link.Limited(o.handler(), o.refused)), o.refused), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
+		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(o, "", 0)}
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
@@ -157,7 +160,7 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 		beside(func() error { p.Run(ctx); return nil })
 	}
 	beside(func() error {
-		if err := s.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.ServeTLS(link.Bounded(l, o.refused), "", ""); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve agents: %w", err)
 		}
 		return nil
@@ -173,6 +176,36 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	}
 	all.Wait()
 	return errors.Join(errs...)
+}
+
+// refusalsPerS is how many refusals of a second have a line in the log: a flood must not fill the disk with them.
+const refusalsPerS = 10
+
+func (o *office) refused(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now := time.Now().Unix(); now != o.second {
+		o.second, o.told = now, 0
+	}
+	if o.told++; o.told > refusalsPerS {
+		o.untold++
+		return
+	}
+	if o.untold > 0 {
+		text = fmt.Sprintf("%s (and %d more before)", text, o.untold)
+		o.untold = 0
+	}
+	o.log.Warn(text)
+}
+
+// Write takes net/http's lines: strangers that TLS refused, and what closed before it said anything.
+func (o *office) Write(line []byte) (int, error) {
+	if text := strings.TrimSpace(string(line)); strings.HasSuffix(text, "EOF") {
+		o.log.Debug(text)
+	} else {
+		o.refused(text)
+	}
+	return len(line), nil
 }
 
 const (
@@ -215,7 +248,7 @@ func (o *office) Push(ctx context.Context, from mtls.Identity, frames []byte) er
 	}
 	err = p.inbox.Take(from.Name, frames, time.Now().Unix())
 	if errors.Is(err, inbox.ErrRefused) {
-		o.log.Warn(fmt.Sprintf("batch of %s refused", from), "err", err)
+		o.refused(fmt.Sprintf("batch of %s refused: %s", from, err))
 		return fmt.Errorf("%w: %w", link.ErrRefused, err)
 	}
 	p.Came()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,16 +63,31 @@ type FleetHost struct {
 	InForce   int           `json:"prefixes_in_force"` // read back from its kernel
 	Stopped   bool          `json:"stopped"`
 	Astray    bool          `json:"astray"` // it did not take what all must have
+
+	// Of the latest window that closed; docs/fleet.md has the rule.
+	Share     float64 `json:"share"`            // of the PoP's connections, by what the hosts sent
+	Counted   float64 `json:"counted"`          // the share of its own connections that counts
+	Capped    bool    `json:"capped"`           // it outweighs the others, so not all of it counts
+	BytesPerS float64 `json:"rate_bytes_per_s"` // its median; 0: none was measured
+	Ratio     float64 `json:"rate_to_pop"`      // of that to the median of the hosts' medians
 }
 
 func (p *popOffice) status() FleetStatus {
 	s := p.Hosts()
 	f := FleetStatus{PoP: p.cfg.PoP, Stage: string(s.Stage), Plan: s.Base.Serial, Next: s.Next.Serial, Stopped: s.Killed, Hosts: []FleetHost{}}
+	stands := p.Standings()
 	for _, name := range slices.Sorted(maps.Keys(s.Hosts)) {
-		h := s.Hosts[name]
-		f.Hosts = append(f.Hosts, FleetHost{name, h.Connected, h.Version, h.Serial, h.Prefixes, h.Stopped, h.Astray})
+		h, st := s.Hosts[name], stands[name]
+		f.Hosts = append(f.Hosts, FleetHost{Host: name, Connected: h.Connected, Version: h.Version, Plan: h.Serial, InForce: h.Prefixes, Stopped: h.Stopped, Astray: h.Astray,
+			Share: st.Share, Counted: st.Counted, Capped: st.Share > 0 && st.Capped(), BytesPerS: st.BytesPerS, Ratio: st.Ratio})
 	}
+	slices.SortStableFunc(f.Hosts, outOfLine)
 	return f
+}
+
+// outOfLine orders hosts: first what is capped, then by share.
+func outOfLine(a, b FleetHost) int {
+	return cmp.Or(record.CompareBool(b.Capped, a.Capped), cmp.Compare(b.Share, a.Share))
 }
 
 func newFleet(g *global) *cobra.Command {
@@ -109,9 +125,24 @@ func writeFleet(w io.Writer, f FleetStatus) error {
 	fmt.Fprintln(w)
 	rows := make([][]string, 0, len(f.Hosts))
 	for _, h := range f.Hosts {
-		rows = append(rows, []string{h.Host, h.state(), fmt.Sprint(h.Plan), fmt.Sprint(h.InForce), answer.Or(h.Version, "-")})
+		rows = append(rows, []string{h.Host, h.state(), fmt.Sprint(h.Plan), fmt.Sprint(h.InForce), known("%.1f%%", 100*h.Share), answer.Mbit(h.BytesPerS), known("%.2gx", h.Ratio), h.capped(), answer.Or(h.Version, "-")})
 	}
-	return answer.Table(w, "HOST STATE PLAN PREFIXES VERSION", rows)
+	return answer.Table(w, "HOST STATE PLAN PREFIXES SHARE MBIT/S TO_POP CAPPED VERSION", rows)
+}
+
+// known formats a figure; 0 is unknown.
+func known(format string, v float64) string {
+	if v == 0 {
+		return "-"
+	}
+	return fmt.Sprintf(format, v)
+}
+
+func (h FleetHost) capped() string {
+	if !h.Capped {
+		return answer.Yes(false)
+	}
+	return fmt.Sprintf("yes: %.2g%% counts", 100*h.Counted)
 }
 
 func (h FleetHost) state() string {

@@ -11,12 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wholly are the verbs that a signal does not cut short. up closes its window, answers running
-// requests and takes its routes away, within five seconds; the others change the host step by
+// wholly are the verbs that a signal does not cut short. up and agent close their window, answer running
+// requests and take their routes away, within five seconds, and agent and ingest keep what is on its way; a controller
+// ends its streams. The others change the host step by
 // step, and end on their own with all steps made or all undone. A process that dies between
 // two steps leaves that to the next one.
 var wholly = []string{
-	"up", "host enable", "host disable", "shape set", "shape clear", "shape confirm", "shape revert",
+	"up", "agent", "controller", "ingest", "host enable", "host disable", "shape set", "shape clear", "shape confirm", "shape revert",
 }
 
 // endAfterSignal is how long a verb has to end in its own way: half of the 2 s that the pages

@@ -84,6 +84,7 @@ type PoP struct {
 	plan    *plan.Plan // the latest; its arms are those of the one before it
 	roll    *rollout.Rollout
 	kept    bool // the kill switch that the store has
+	stands  map[string]Standing
 	streams map[string]*stream
 	todo    []func()
 }
@@ -309,15 +310,44 @@ func (p *PoP) gather(start int64, ends []End) (w agent.ClosedWindow, err error) 
 	}
 	slices.Sort(w.DefaultCongs)
 	w.DefaultCongs = slices.Compact(w.DefaultCongs)
-	rows := window.New(window.Config{
-		WindowSeconds: seconds(p.opt.Window), BlockSeconds: seconds(p.opt.Block), WashoutSeconds: seconds(p.opt.Washout),
-		MinBytes: p.opt.MinBytes, MaxPrefixes: p.opt.MaxPrefixes, ArmAt: p.armAt,
-	})
-	err = p.in.Conns(start, func(host string, c *record.Conn) {
+	w.Rows, err = p.rows(start, counts)
+	return w, err
+}
+
+// rows adds up what the hosts that count sent. Where one sent more than it may decide, all is read a second time.
+func (p *PoP) rows(start int64, counts map[string]bool) ([]record.Window, error) {
+	t, rows := newTally(p.opt.MaxPrefixes, p.opt.MinBytes), p.newRows()
+	err := p.in.Conns(start, func(host string, c *record.Conn) {
 		if counts[host] {
+			t.add(host, c)
 			rows.Add(c)
 		}
 	})
-	w.Rows, _ = rows.Flush(start)
-	return w, err
+	b := t.bounds()
+	if err == nil && b != nil {
+		rows = p.newRows()
+		err = p.in.Conns(start, func(host string, c *record.Conn) {
+			if !counts[host] {
+				return
+			}
+			if n := b.take(host, c); n > 0 {
+				less := *c
+				less.Weight = float64(n)
+				rows.Add(&less)
+			}
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.tell(t.standing(b))
+	out, _ := rows.Flush(start)
+	return out, nil
+}
+
+func (p *PoP) newRows() *window.Aggregator {
+	return window.New(window.Config{
+		WindowSeconds: seconds(p.opt.Window), BlockSeconds: seconds(p.opt.Block), WashoutSeconds: seconds(p.opt.Washout),
+		MinBytes: p.opt.MinBytes, MaxPrefixes: p.opt.MaxPrefixes, ArmAt: p.armAt,
+	})
 }

@@ -343,6 +343,54 @@ func TestRollout(t *testing.T) {
 	})
 }
 
+// TestSlowReader: a host that never reads its orders holds up no other host, no window and no kill switch; and
+// connected anew it takes the place of itself.
+func TestSlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPaper()
+		first := present()
+		p := start(t, f, Past{})
+		stuck, ended := make(chan struct{}), make(chan struct{}, 100)
+		for range 100 {
+			go func() {
+				_ = p.Follow(t.Context(), rollout.Connect{Host: "slow", Boot: "b"}, func(Order) error { <-stuck; return errors.New("closed") })
+				ended <- struct{}{}
+			}()
+			synctest.Wait()
+		}
+		got := make(chan Order, 100)
+		join(t, p, "good", func(o Order) Report { got <- o; return accept(o) })
+		p.Kill(true)
+		synctest.Wait()
+		p.Kill(false)
+		if err := p.SetPlan(f.plan(1, 2)); err != nil {
+			t.Fatal(err)
+		}
+		pass(2 * time.Minute) // the roll-out may wait a minute for it, as canary
+		f.send(first, "good", End{})
+		pass(time.Unix(first+w, 0).Add(31 * time.Second).Sub(time.Now()))
+		if len(f.decided()) == 0 || len(f.decided()[0].Rows) != 1 {
+			t.Errorf("windows wait: %+v", f.decided())
+		}
+		stopped := false
+		for len(got) > 0 {
+			o := <-got
+			stopped = stopped || o.Stopped
+		}
+		if !stopped {
+			t.Error("the kill switch did not reach the other host")
+		}
+		if n := len(p.Hosts().Hosts); n != 2 {
+			t.Errorf("%d hosts", n)
+		}
+		close(stuck)
+		pass(time.Second)
+		if len(ended) != 100 {
+			t.Errorf("%d of 100 streams ended", len(ended))
+		}
+	})
+}
+
 // TestAway: an inbox that cannot be read ends nothing, and its windows are decided afterwards.
 func TestAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

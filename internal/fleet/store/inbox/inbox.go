@@ -29,6 +29,13 @@ var ErrFull = errors.New("the inbox is full")
 // maxAhead is how many windows after the present one are taken: a host's clock may be ahead.
 const maxAhead = 4
 
+// maxBehind is how many windows before the present one are kept for a controller that was away: each is an open file.
+// Windows before that count as late, as those that were decided.
+const maxBehind = 500
+
+// hostParts: one host has at most half of the inbox, so that a flood of one leaves room for the others.
+const hostParts = 2
+
 // Options of an inbox.
 type Options struct {
 	Dir           string
@@ -59,6 +66,7 @@ type Inbox struct {
 	panes  map[int64]*pane
 	closed int64 // the latest window that was closed
 	bytes  int64
+	of     map[string]int64 // bytes of each host
 	counts Counts
 }
 
@@ -66,19 +74,22 @@ type Inbox struct {
 type pane struct {
 	file  *os.File
 	bytes int64
+	of    map[string]int64 // bytes of each host
 	seen  map[batchID]bool
 	ends  map[string]wire.WindowEnd
 }
 
-// batchID names a batch for ever.
+// batchID names a batch for ever. Containers of one machine have one boot id, and a host may claim any: so no host's
+// batch is doubled by another's.
 type batchID struct {
+	host     string
 	boot     record.BootID
 	sequence uint64
 }
 
 // Open reads what an earlier run left; closed is the latest window that was decided.
 func Open(o Options, closed int64) (*Inbox, error) {
-	in := &Inbox{opt: o, panes: map[int64]*pane{}, closed: closed}
+	in := &Inbox{opt: o, panes: map[int64]*pane{}, of: map[string]int64{}, closed: closed}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open inbox: %w", err)
 	}
@@ -107,18 +118,21 @@ func Open(o Options, closed int64) (*Inbox, error) {
 const suffix = ".pb"
 
 func newPane(f *os.File) *pane {
-	return &pane{file: f, seen: map[batchID]bool{}, ends: map[string]wire.WindowEnd{}}
+	return &pane{file: f, of: map[string]int64{}, seen: map[batchID]bool{}, ends: map[string]wire.WindowEnd{}}
 }
 
 // note remembers a batch that is in the file.
-func (p *pane) note(start int64, h *wire.Header) {
-	p.seen[batchID{h.Boot, h.Sequence}] = true
+func (p *pane) note(start int64, h *wire.Header, bytes int) {
+	p.seen[nameOf(h)] = true
+	p.of[h.Host] += int64(bytes)
 	for _, e := range h.Ends {
 		if e.Start == start {
 			p.ends[h.Host] = e
 		}
 	}
 }
+
+func nameOf(h *wire.Header) batchID { return batchID{h.Host, h.Boot, h.Sequence} }
 
 func (in *Inbox) path(start int64) string {
 	return filepath.Join(in.opt.Dir, strconv.FormatInt(start, 10)+suffix)
@@ -137,7 +151,7 @@ func (in *Inbox) reopen(start int64) error {
 	p := newPane(f)
 	rep, err := wire.Frames(f, func(b []byte) error {
 		h, err := wire.DecodeHeader(b)
-		p.note(start, &h)
+		p.note(start, &h, len(b))
 		return err
 	})
 	if err == nil && rep.TornBytes > 0 {
@@ -145,6 +159,9 @@ func (in *Inbox) reopen(start int64) error {
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("window %d: %w", start, err), f.Close())
+	}
+	for host, n := range p.of {
+		in.of[host] += n
 	}
 	p.bytes = info.Size() - rep.TornBytes
 	in.panes[start] = p

@@ -177,6 +177,55 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestOneHostLeavesRoom: a host takes half of the inbox at most, also over a restart, and its boot ids and sequences
+// double nobody else's batches.
+func TestOneHostLeavesRoom(t *testing.T) {
+	dir := t.TempDir()
+	in := open(t, dir, 0)
+	in.opt.MaxBytes = 4000
+	var err error
+	n := uint64(0)
+	for err == nil && n < 1000 {
+		n++
+		err = in.Take("edge-1", frame(wire.Header{Host: "edge-1", Boot: boot("edge-2"), Sequence: n}, now, now+w), now)
+	}
+	if !errors.Is(err, ErrFull) || errors.Is(err, ErrRefused) || in.bytes > 2200 || in.bytes < 1500 {
+		t.Fatalf("after %d batches, %d bytes: %v", n, in.bytes, err)
+	}
+	check(t, in.Shut())
+	in = open(t, dir, 0)
+	defer func() { check(t, in.Shut()) }()
+	in.opt.MaxBytes = 4000
+	again := wire.Header{Host: "edge-1", Boot: boot("edge-2"), Sequence: n}
+	if err := in.Take("edge-1", frame(again, now, now+w), now); !errors.Is(err, ErrFull) {
+		t.Errorf("after a restart: %v", err)
+	}
+	check(t, in.Take("edge-2", frame(wire.Header{Host: "edge-2", Boot: boot("edge-2"), Sequence: 1}, now), now))
+	if got := read(t, in, now); !slices.Contains(got, "edge-2 1000") {
+		t.Errorf("the other host's batch, of the same boot id and sequence, is not there: %q", got)
+	}
+	check(t, in.Close(now+w))
+	if len(in.of) != 0 || in.bytes != 0 {
+		t.Errorf("an empty inbox: %v, %d bytes", in.of, in.bytes)
+	}
+}
+
+// TestPast: windows of long ago open no files.
+func TestPast(t *testing.T) {
+	dir := t.TempDir()
+	in := open(t, dir, 0)
+	in.opt.MaxBytes = 1 << 30 // the batch is in the file of each of its windows
+	defer func() { check(t, in.Shut()) }()
+	var past []int64
+	for i := range int64(2000) {
+		past = append(past, now-i*w)
+	}
+	check(t, in.Take("edge-1", frame(wire.Header{Host: "edge-1", Boot: boot("edge-1"), Sequence: 1}, past...), now))
+	if len(in.panes) != maxBehind+1 || in.Counts().Late != 2000-maxBehind-1 {
+		t.Errorf("%d open windows, %+v", len(in.panes), in.Counts())
+	}
+}
+
 // TestClosed: ends come back after a restart, a closed window does not, and a damaged file is set aside.
 func TestClosed(t *testing.T) {
 	dir := t.TempDir()

@@ -45,7 +45,7 @@ func (in *Inbox) take(host string, b []byte, now int64, touched map[*pane]bool) 
 	}
 	in.counts.Batches++
 	for _, start := range slices.Sorted(maps.Keys(windows)) {
-		if start <= in.closed {
+		if start <= in.closed || start < now-maxBehind*in.opt.WindowSeconds {
 			in.counts.Late += windows[start]
 			continue
 		}
@@ -53,14 +53,14 @@ func (in *Inbox) take(host string, b []byte, now int64, touched map[*pane]bool) 
 		if err != nil {
 			return err
 		}
-		if p.seen[batchID{h.Boot, h.Sequence}] {
+		if p.seen[nameOf(&h)] {
 			in.counts.Doubled++
 			continue
 		}
-		if err := in.append(p, b); err != nil {
+		if err := in.append(p, host, b); err != nil {
 			return err
 		}
-		p.note(start, &h)
+		p.note(start, &h, len(b))
 		touched[p] = true
 	}
 	return nil
@@ -111,16 +111,20 @@ func (in *Inbox) paneOf(start int64) (*pane, error) {
 }
 
 // append writes a frame with one write. What a full disk took of it is cut off again.
-func (in *Inbox) append(p *pane, b []byte) error {
+func (in *Inbox) append(p *pane, host string, b []byte) error {
 	frame := append(binary.AppendUvarint(nil, uint64(len(b))), b...)
-	if in.bytes+int64(len(frame)) > in.opt.MaxBytes {
+	switch {
+	case in.bytes+int64(len(frame)) > in.opt.MaxBytes:
 		return fmt.Errorf("take batch: %w: fleet.spool_bytes are %d", ErrFull, in.opt.MaxBytes)
+	case in.of[host]+int64(len(b)) > in.opt.MaxBytes/hostParts:
+		return fmt.Errorf("take batch: %w of what %s sent: one host has at most half of fleet.spool_bytes, %d", ErrFull, host, in.opt.MaxBytes)
 	}
 	if _, err := p.file.Write(frame); err != nil {
 		return errors.Join(fmt.Errorf("take batch: %w: %w", errDisk, err), p.file.Truncate(p.bytes))
 	}
 	p.bytes += int64(len(frame))
 	in.bytes += int64(len(frame))
+	in.of[host] += int64(len(b))
 	return nil
 }
 

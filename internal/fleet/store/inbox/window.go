@@ -75,11 +75,11 @@ func (in *Inbox) batches(start int64) (out []batch, err error) {
 	}
 	_, err = wire.Frames(io.NewSectionReader(p.file, 0, p.bytes), func(b []byte) error {
 		h, err := wire.DecodeHeader(b)
-		out = append(out, batch{batchID{h.Boot, h.Sequence}, bytes.Clone(b)})
+		out = append(out, batch{nameOf(&h), bytes.Clone(b)})
 		return err
 	})
 	slices.SortFunc(out, func(a, b batch) int {
-		return cmp.Or(bytes.Compare(a.id.boot[:], b.id.boot[:]), cmp.Compare(a.id.sequence, b.id.sequence))
+		return cmp.Or(bytes.Compare(a.id.boot[:], b.id.boot[:]), cmp.Compare(a.id.sequence, b.id.sequence), cmp.Compare(a.id.host, b.id.host))
 	})
 	return out, err
 }
@@ -94,6 +94,11 @@ func (in *Inbox) Close(start int64) error {
 		if s <= start {
 			errs = append(errs, p.file.Close(), os.Remove(in.path(s)))
 			in.bytes -= p.bytes
+			for host, n := range p.of {
+				if in.of[host] -= n; in.of[host] <= 0 {
+					delete(in.of, host)
+				}
+			}
 			delete(in.panes, s)
 		}
 	}

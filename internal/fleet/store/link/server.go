@@ -26,8 +26,15 @@ var ErrRefused = errors.New("refused")
 
 // NewHandler returns the service's path and its handler.
 func NewHandler(h Handler) (string, http.Handler) {
-	return fleetv1.NewFleetHandler(service{h}, connect.WithReadMaxBytes(maxPush),
+	path, inner := fleetv1.NewFleetHandler(service{h}, connect.WithReadMaxBytes(maxPush),
 		connect.WithCompression(zstdName, newDecoder, newEncoder), connect.WithRecover(recovered))
+	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := agentOf(r.Context()); err != nil { // before anything of it is read
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
 }
 
 // recovered keeps a fault of one request from ending the others, and tells no caller of it.
