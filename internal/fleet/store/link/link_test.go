@@ -325,7 +325,9 @@ func TestStoppedController(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	mine.orders <- Order{}
 	got := false
-	_ = agent.Follow(ctx, Have{}, func(Order) { got = true; stop() })
+	for ctx.Err() == nil { // a busy machine may take longer than that for the one that runs, too
+		_ = agent.Follow(ctx, Have{}, func(Order) { got = true; stop() })
+	}
 	if !got {
 		t.Error("no order came of the one that runs")
 	}
