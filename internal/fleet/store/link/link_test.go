@@ -323,6 +323,7 @@ func TestStoppedController(t *testing.T) {
 	defer l.Close()
 	agent := NewClient([]string{"https://" + l.Addr().String(), serve(t, a, mine, a.Issue(self))}, open(t, a.Issue(host)).Dial, 300*time.Millisecond)
 	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
 	mine.orders <- Order{}
 	got := false
 	for ctx.Err() == nil { // a busy machine may take longer than that for the one that runs, too
