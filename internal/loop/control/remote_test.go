@@ -55,26 +55,29 @@ func TestRemotes(t *testing.T) {
 	elsewhere := &Error{Text: "not decided here, but by two", Code: Elsewhere}
 	refused := &Error{Text: "frozen", Code: Conflict}
 	for _, name := range []string{"ask", "act"} {
-		away, mine, next := &far{err: elsewhere}, &far{}, &far{}
-		gone := "https://127.0.0.1:1"
-		urls := []string{gone, stopped(t), away.serve(t), mine.serve(t), next.serve(t)}
-		c := NewRemote(urls, plainDial)
-		c.Timeout = 300 * time.Millisecond
-		var got int
-		if err := c.call(t.Context(), name, name == "act", nil, &got); err != nil || got != 7 || mine.asked.Load() != 1 || next.asked.Load() != 0 {
-			t.Errorf("%s: %d, %v; asked %d and %d times", name, got, err, mine.asked.Load(), next.asked.Load())
-		}
-		mine.err = refused
-		if err := c.call(t.Context(), name, name == "act", nil, &got); err == nil || err.Error() != "frozen" || next.asked.Load() != 0 {
-			t.Errorf("%s: a refusal is an answer: %v, and another was asked %d times", name, err, next.asked.Load())
-		}
-		none := NewRemote(urls[:3], plainDial)
-		none.Timeout = 300 * time.Millisecond
-		err := none.call(t.Context(), name, name == "act", nil, &got)
-		for _, part := range append([]string{elsewhere.Text, "connection refused", "did not answer"}, urls[:3]...) {
-			if err == nil || !strings.Contains(err.Error(), part) {
-				t.Errorf("%s: %v; want %q", name, err, part)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			away, mine, next := &far{err: elsewhere}, &far{}, &far{}
+			gone := "https://127.0.0.1:1"
+			urls := []string{gone, stopped(t), away.serve(t), mine.serve(t), next.serve(t)}
+			c := NewRemote(urls, plainDial)
+			c.Timeout = 2 * time.Second
+			var got int
+			if err := c.call(t.Context(), name, name == "act", nil, &got); err != nil || got != 7 || mine.asked.Load() != 1 || next.asked.Load() != 0 {
+				t.Errorf("%s: %d, %v; asked %d and %d times", name, got, err, mine.asked.Load(), next.asked.Load())
 			}
-		}
+			mine.err = refused
+			if err := c.call(t.Context(), name, name == "act", nil, &got); err == nil || err.Error() != "frozen" || next.asked.Load() != 0 {
+				t.Errorf("%s: a refusal is an answer: %v, and another was asked %d times", name, err, next.asked.Load())
+			}
+			none := NewRemote(urls[:3], plainDial)
+			none.Timeout = 2 * time.Second
+			err := none.call(t.Context(), name, name == "act", nil, &got)
+			for _, part := range append([]string{elsewhere.Text, "connection refused", "did not answer"}, urls[:3]...) {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("%s: %v; want %q", name, err, part)
+				}
+			}
+		})
 	}
 }
