@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 // counted is a shelf that ends a benchmark when it has stored enough rows.
 type counted struct {
 	shelf
-	left int
+	left *atomic.Int64
 	end  func()
 }
 
@@ -24,7 +25,7 @@ func (c *counted) Insert(ctx context.Context) error {
 	n := c.Rows()
 	err := c.shelf.Insert(ctx)
 	if err == nil {
-		if c.left -= n; c.left <= 0 {
+		if c.left.Add(-int64(n)) <= 0 {
 			c.end()
 		}
 	}
@@ -45,13 +46,14 @@ func BenchmarkIngest(b *testing.B) {
 		check(b, err)
 		ctx, end := context.WithTimeout(b.Context(), wholeTime)
 		start := time.Now()
-		to := &counted{shelf{p.store.NewWriter(p.cfg.Retention), p.store}, records, end}
-		ingest.New(p.cfg, source, to, slog.New(slog.NewTextHandler(io.Discard, nil))).Run(ctx)
+		var left atomic.Int64
+		left.Store(records)
+		ingest.New(p.cfg, source, &counted{p.shelf(), &left, end}, &counted{p.shelf(), &left, end}, slog.New(slog.NewTextHandler(io.Discard, nil))).Run(ctx)
 		whole += time.Since(start)
-		if to.left > 0 {
-			b.Fatalf("%d records did not come", to.left)
+		if left.Load() > 0 {
+			b.Fatalf("%d records did not come", left.Load())
 		}
-		check(b, source.Commit(b.Context()))
+		check(b, source.Mark()(b.Context()))
 		source.Close()
 		direct += p.direct(batches)
 	}

@@ -110,6 +110,8 @@ func (p *pipeline) conns(pop string, window int64) (conns []record.Conn) {
 	return conns
 }
 
+func (p *pipeline) shelf() shelf { return shelf{p.store.NewWriter(p.cfg.Retention), p.store} }
+
 // until waits for so many records of a window.
 func (p *pipeline) until(pops []string, window int64, n int) (have int) {
 	p.tb.Helper()
@@ -130,7 +132,9 @@ func (p *pipeline) until(pops []string, window int64, n int) (have int) {
 // halfway is a source whose reader dies between insert and commit.
 type halfway struct{ *kafka.Consumer }
 
-func (halfway) Commit(context.Context) error { return errors.New("killed") }
+func (halfway) Mark() func(context.Context) error {
+	return func(context.Context) error { return errors.New("killed") }
+}
 
 // dieHalfway runs an ingest that inserts and never commits.
 func (p *pipeline) dieHalfway(pops []string, window int64) int {
@@ -142,7 +146,7 @@ func (p *pipeline) dieHalfway(pops []string, window int64) int {
 	go func() {
 		defer close(ended)
 		log := slog.New(slog.NewTextHandler(io.Discard, nil))
-		ingest.New(p.cfg, halfway{source}, shelf{p.store.NewWriter(p.cfg.Retention), p.store}, log).Run(ctx)
+		ingest.New(p.cfg, halfway{source}, p.shelf(), p.shelf(), log).Run(ctx)
 	}()
 	have := p.until(pops, window, 1)
 	end()

@@ -15,7 +15,7 @@ func BenchmarkAdd(b *testing.B) {
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		if n%100 == 0 {
-			w.cut(0, 0)
+			w.conns.cut(0)
 		}
 		check(b, w.Add(batches[n%len(batches)].Body))
 	}

@@ -12,9 +12,9 @@ import (
 // (boot id, sequence, index in the batch), each once, with its host. The Conn is used again for
 // the next one. It returns errors of fn unchanged.
 func (s *Store) Conns(ctx context.Context, pop string, window int64, fn func(host string, c *record.Conn) error) error {
-	r := newRow()
+	r := &row{}
 	var last recordName
-	return s.read(ctx, "conns", "pop = ? AND window = ? ORDER BY boot_id, sequence, in_batch", r.columns, func() error {
+	return s.read(ctx, "conns", "pop = ? AND window = ? ORDER BY boot_id, sequence, in_batch", r.columns(), func() error {
 		name := recordName{r.name.boot, r.name.sequence, r.inBatch}
 		if name == last {
 			return nil // a repeat that is not merged yet; see the package's comment
@@ -34,10 +34,10 @@ type recordName struct {
 // Ends calls fn for each end of a window that hosts of a PoP have sent, from a window's start
 // (Unix seconds) on, in the order of (start, boot id, sequence), each once. h has no Ends of its own.
 func (s *Store) Ends(ctx context.Context, pop string, from int64, fn func(h *wire.Header, e *wire.WindowEnd) error) error {
-	r := newEndRow()
+	r := &endRow{}
 	var last recordName
 	var lastStart int64
-	return s.read(ctx, "window_ends", "pop = ? AND start >= ? ORDER BY start, boot_id, sequence", r.columns, func() error {
+	return s.read(ctx, "window_ends", "pop = ? AND start >= ? ORDER BY start, boot_id, sequence", r.columns(), func() error {
 		name := recordName{boot: r.name.boot, sequence: r.name.sequence}
 		if name == last && r.end.Start == lastStart {
 			return nil
