@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -69,11 +70,16 @@ type office struct {
 	rules policy.Rules
 	log   *slog.Logger
 	pops  map[string]*popOffice
+	turns chan struct{} // as many windows in memory at once as there are processors
 	close []func() error
 }
 
+func newOffice(cfg config.Config, rules policy.Rules, log *slog.Logger) *office {
+	return &office{cfg: cfg, rules: rules, log: log, pops: map[string]*popOffice{}, turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
+}
+
 func runController(ctx context.Context, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
-	o := &office{cfg: cfg, rules: rules, log: newLog(cfg.Log, stderr), pops: map[string]*popOffice{}}
+	o := newOffice(cfg, rules, newLog(cfg.Log, stderr))
 	defer func() {
 		for i := len(o.close) - 1; i >= 0; i-- {
 			err = errors.Join(err, o.close[i]())
@@ -212,7 +218,7 @@ func (o *office) open(ctx context.Context, name string) error {
 	if err := os.MkdirAll(cfg.StateDir, 0o700); err != nil {
 		return fmt.Errorf("open pop %s: %w", name, err)
 	}
-	p := &popOffice{cfg: cfg, log: o.log.With("pop", name)}
+	p := &popOffice{cfg: cfg, turns: o.turns, log: o.log.With("pop", name)}
 	if err := p.open(ctx, o.rules); err != nil {
 		return errors.Join(fmt.Errorf("open pop %s: %w", name, err), p.shut())
 	}

@@ -50,11 +50,7 @@ func newPipeline(tb testing.TB) *pipeline {
 // newPipelineAt has Kafka at an address that agents in other namespaces reach.
 func newPipelineAt(tb testing.TB, host string) *pipeline {
 	tb.Helper()
-	if os.Getenv(cgroupEnv) != "" { // root's tests have a network namespace of their own
-		lo, err := netlink.LinkByName("lo")
-		check(tb, err)
-		check(tb, netlink.LinkSetUp(lo))
-	}
+	loopback(tb)
 	p := &pipeline{tb: tb, broker: kafkatest.StartAt(tb, host), server: clickhousetest.Start(tb), cfg: ingest.Default()}
 	p.cfg.Kafka, p.cfg.ClickHouse = "kafka://"+p.broker.Broker()+"/congctl.records", p.server.Address()
 	for _, address := range []string{p.cfg.ClickHouse, p.cfg.Kafka} {
@@ -72,6 +68,16 @@ func newPipelineAt(tb testing.TB, host string) *pipeline {
 	check(tb, err)
 	tb.Cleanup(func() { _ = p.store.Close() }) // the server may be gone
 	return p
+}
+
+// loopback is up after it: root's tests have a network namespace of their own.
+func loopback(tb testing.TB) {
+	tb.Helper()
+	if os.Getenv(cgroupEnv) != "" {
+		lo, err := netlink.LinkByName("lo")
+		check(tb, err)
+		check(tb, netlink.LinkSetUp(lo))
+	}
 }
 
 // send sends batches of one PoP as its agents do.
