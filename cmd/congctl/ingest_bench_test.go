@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/congctl/congctl/internal/fleet/ingest"
 	"github.com/congctl/congctl/internal/fleet/store/batchtest"
 	"github.com/congctl/congctl/internal/fleet/store/kafka"
@@ -61,6 +63,9 @@ func BenchmarkIngest(b *testing.B) {
 	b.ReportMetric(n/whole.Seconds(), "records/s")
 	b.ReportMetric(n/direct.Seconds(), "direct_records/s")
 	b.ReportMetric(direct.Seconds()/whole.Seconds(), "ratio")
+	raw, packed := wireBytes(b, batches)
+	b.ReportMetric(raw/records, "B/record")
+	b.ReportMetric(packed/records, "zstd_B/record")
 }
 
 // direct is the time of the inserts alone.
@@ -75,4 +80,15 @@ func (p *pipeline) direct(batches []batchtest.Batch) (total time.Duration) {
 		}
 	}
 	return total
+}
+
+// wireBytes are the batches' bytes, and what they are in Kafka: compressed one by one, as agents send them.
+func wireBytes(b *testing.B, batches []batchtest.Batch) (raw, packed float64) {
+	e, err := zstd.NewWriter(nil)
+	check(b, err)
+	for _, batch := range batches {
+		raw += float64(len(batch.Body))
+		packed += float64(len(e.EncodeAll(batch.Body, nil)))
+	}
+	return raw, packed
 }

@@ -41,6 +41,21 @@ func BenchmarkInsert(b *testing.B) {
 	check(b, s.conn.QueryRow(b.Context(), "SELECT sum(bytes_on_disk), sum(rows) FROM system.parts WHERE table = 'conns' AND active").Scan(&bytes, &rows))
 	b.ReportMetric(float64(bytes)/float64(rows), "B/record")
 	b.ReportMetric(float64(rows), "rows_kept")
+	largest(b, s, float64(rows))
+}
+
+// largest logs what the largest columns take on disk.
+func largest(b *testing.B, s *Store, records float64) {
+	rows, err := s.conn.Query(b.Context(), "SELECT name, toFloat64(data_compressed_bytes) AS bytes FROM system.columns WHERE database = ? AND table = 'conns' ORDER BY bytes DESC LIMIT 30", s.database)
+	check(b, err)
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var bytes float64
+		check(b, rows.Scan(&name, &bytes))
+		b.Logf("%5.2f B/record of %s", bytes/records, name)
+	}
+	check(b, rows.Err())
 }
 
 func BenchmarkConns(b *testing.B) {

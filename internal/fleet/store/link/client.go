@@ -31,7 +31,7 @@ func NewClient(base string, dial Dial, timeout time.Duration) *Client {
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 3 * timeout, PingTimeout: timeout},
 	}}
 	return &Client{timeout: timeout, rpc: fleetv1.NewFleetClient(h, base, connect.WithReadMaxBytes(maxOrder),
-		connect.WithAcceptCompression(zstdName, newDecoder, newEncoder), connect.WithSendCompression(zstdName))}
+		connect.WithAcceptCompression(zstdName, newDecoder, newEncoder), connect.WithSendCompression(zstdName), connect.WithCompressMinBytes(minPacked))}
 }
 
 // Send pushes one batch behind its length. An [ErrRefused] means that it must not be sent again.

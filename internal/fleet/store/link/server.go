@@ -27,7 +27,7 @@ var ErrRefused = errors.New("refused")
 // NewHandler returns the service's path and its handler.
 func NewHandler(h Handler) (string, http.Handler) {
 	return fleetv1.NewFleetHandler(service{h}, connect.WithReadMaxBytes(maxPush),
-		connect.WithCompression(zstdName, newDecoder, newEncoder), connect.WithRecover(recovered))
+		connect.WithCompression(zstdName, newDecoder, newEncoder), connect.WithCompressMinBytes(minPacked), connect.WithRecover(recovered))
 }
 
 // recovered keeps a fault of one request from ending the others, and tells no caller of it.
