@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -23,9 +26,10 @@ import (
 )
 
 const (
-	benchPoPs     = 100
-	benchPrefixes = 10_000 // of each, with perPrefix records, one of them eligible
+	benchPrefixes = 10_000 // of each PoP, with perPrefix records, one of them eligible
 	perPrefix     = 2
+	// popsEnv is another number of PoPs than 100.
+	popsEnv = "CONGCTL_BENCH_POPS"
 )
 
 // popConns are the records of a PoP's window.
@@ -121,7 +125,9 @@ func BenchmarkRound(b *testing.B) {
 	check(b, err)
 	cfg := config.Default()
 	cfg.StateDir, cfg.Fleet.ClickHouse = b.TempDir(), server.Address()
-	for i := range benchPoPs {
+	pops, err := strconv.Atoi(cmp.Or(os.Getenv(popsEnv), "100"))
+	check(b, err)
+	for i := range pops {
 		cfg.Fleet.PoPs = append(cfg.Fleet.PoPs, fmt.Sprintf("pop%02d", i))
 	}
 	const step = 300
