@@ -42,16 +42,17 @@ func BenchmarkIngest(b *testing.B) {
 	const records = 4 * 100_000
 	batches := batchtest.Clients(b, rand.New(rand.NewPCG(1, 1)), "fra", time.Now().Unix()/300*300, 10, 40, 1000)
 	var whole, direct time.Duration
+	cpus := 0.
 	for b.Loop() {
 		p.send("fra", batches)
 		source, err := kafka.NewConsumer(p.topic, p.cfg.Group)
 		check(b, err)
 		ctx, end := context.WithTimeout(b.Context(), wholeTime)
-		start := time.Now()
+		start, cpu := time.Now(), ownCPU(b)+p.server.CPU().Seconds()
 		var left atomic.Int64
 		left.Store(records)
 		ingest.New(p.cfg, source, &counted{p.shelf(), &left, end}, &counted{p.shelf(), &left, end}, slog.New(slog.NewTextHandler(io.Discard, nil))).Run(ctx)
-		whole += time.Since(start)
+		whole, cpus = whole+time.Since(start), cpus+ownCPU(b)+p.server.CPU().Seconds()-cpu
 		if left.Load() > 0 {
 			b.Fatalf("%d records did not come", left.Load())
 		}
@@ -63,6 +64,7 @@ func BenchmarkIngest(b *testing.B) {
 	b.ReportMetric(n/whole.Seconds(), "records/s")
 	b.ReportMetric(n/direct.Seconds(), "direct_records/s")
 	b.ReportMetric(direct.Seconds()/whole.Seconds(), "ratio")
+	b.ReportMetric(cpus/n*1e6, "cpu_us/record") // without Kafka's
 	raw, packed := wireBytes(b, batches)
 	b.ReportMetric(raw/records, "B/record")
 	b.ReportMetric(packed/records, "zstd_B/record")

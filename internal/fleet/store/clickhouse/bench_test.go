@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/congctl/congctl/internal/fleet/store/batchtest"
+	"github.com/congctl/congctl/internal/fleet/store/clickhouse/clickhousetest"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -26,9 +27,10 @@ func BenchmarkAdd(b *testing.B) {
 // BenchmarkInsert is the whole way of records into a server, 100,000 at once, and what they take on
 // its disk; then reading them back.
 func BenchmarkInsert(b *testing.B) {
-	s := newStore(b)
+	server := clickhousetest.Start(b)
+	s := initialised(b, server.Address())
 	batches := batchtest.Clients(b, rand.New(rand.NewPCG(1, 1)), "fra", windowStart, 10, 10, 1000)
-	w := s.NewWriter(0)
+	w, cpu := s.NewWriter(0), server.CPU()
 	for n := 0; b.Loop(); n++ {
 		for _, batch := range batches {
 			check(b, w.Add(batch.Body))
@@ -36,6 +38,7 @@ func BenchmarkInsert(b *testing.B) {
 		check(b, w.Insert(b.Context()))
 	}
 	b.ReportMetric(float64(b.N)*100_000/b.Elapsed().Seconds(), "records/s")
+	b.ReportMetric((server.CPU()-cpu).Seconds()/float64(b.N)*10, "server_cpu_us/record")
 	check(b, s.do(b.Context(), "merge", "OPTIMIZE TABLE conns FINAL"))
 	var bytes, rows uint64
 	check(b, s.conn.QueryRow(b.Context(), "SELECT sum(bytes_on_disk), sum(rows) FROM system.parts WHERE table = 'conns' AND active").Scan(&bytes, &rows))
