@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -73,7 +74,8 @@ type office struct {
 	cfg   config.Config
 	rules policy.Rules
 	log   *slog.Logger
-	share *sharing // nil for a controller alone
+	share *sharing      // nil for a controller alone
+	turns chan struct{} // as many windows in memory at once as there are processors
 	close []func() error
 
 	mu           sync.Mutex // guards all below
@@ -82,8 +84,12 @@ type office struct {
 	told, untold int   // in it, and since the last line
 }
 
+func newOffice(cfg config.Config, rules policy.Rules, log *slog.Logger) *office {
+	return &office{cfg: cfg, rules: rules, log: log, pops: map[string]*popOffice{}, turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
+}
+
 func runController(ctx context.Context, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
-	o := &office{cfg: cfg, rules: rules, log: newLog(cfg.Log, stderr), pops: map[string]*popOffice{}}
+	o := newOffice(cfg, rules, newLog(cfg.Log, stderr))
 	defer func() {
 		for i := len(o.close) - 1; i >= 0; i-- {
 			err = errors.Join(err, o.close[i]())
@@ -119,17 +125,25 @@ func (o *office) openPoPs(ctx context.Context, creds *mtls.Credentials, self mtl
 		return o.openShares(ctx, creds, self)
 	}
 	for _, name := range o.cfg.Fleet.PoPs {
-		p, err := o.prepare(name)
-		if err != nil {
+		if err := o.open(ctx, name); err != nil {
 			return err
 		}
-		if err := p.open(ctx, o.rules); err != nil {
-			return errors.Join(fmt.Errorf("open pop %s: %w", name, err), p.shut())
-		}
-		o.pops[name] = p
-		o.close = append(o.close, p.shut)
-		o.logKey(name, p.controller.PublicKey())
 	}
+	return nil
+}
+
+// open opens a PoP that is this controller's alone.
+func (o *office) open(ctx context.Context, name string) error {
+	p, err := o.prepare(name)
+	if err != nil {
+		return err
+	}
+	if err := p.open(ctx, o.rules); err != nil {
+		return errors.Join(fmt.Errorf("open pop %s: %w", name, err), p.shut())
+	}
+	o.pops[name] = p
+	o.close = append(o.close, p.shut)
+	o.logKey(name, p.controller.PublicKey())
 	return nil
 }
 
@@ -307,7 +321,7 @@ func (o *office) prepare(name string) (*popOffice, error) {
 	if err := os.MkdirAll(cfg.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("open pop %s: %w", name, err)
 	}
-	return &popOffice{cfg: cfg, log: o.log.With("pop", name), held: context.Background()}, nil
+	return &popOffice{cfg: cfg, turns: o.turns, log: o.log.With("pop", name), held: context.Background()}, nil
 }
 
 // lastWindow returns the start of the last window of a store; 0 for none.

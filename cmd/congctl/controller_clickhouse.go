@@ -65,7 +65,7 @@ func (w *warehouse) ends(from int64) (all []startedEnd, err error) {
 
 // Conns implements pop.Inbox.
 func (w *warehouse) Conns(start int64, row func(host string, c *record.Conn)) error {
-	err := w.store.Conns(context.Background(), w.pop, start, func(host string, c *record.Conn) error { row(host, c); return nil })
+	err := w.store.Counted(context.Background(), w.pop, start, func(host string, c *record.Conn) error { row(host, c); return nil })
 	if err != nil {
 		return fmt.Errorf("read from fleet.clickhouse: %w", err)
 	}

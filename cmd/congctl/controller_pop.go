@@ -33,6 +33,7 @@ import (
 type popOffice struct {
 	*pop.PoP
 	cfg        config.Config // of this PoP
+	turns      chan struct{} // shared by all PoPs
 	log        *slog.Logger
 	store      *sqlite.Store
 	kept       controller.Store                                               // what is decided goes here: store, or with others the log before it
@@ -124,7 +125,7 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	e := p.cfg.Experiment
 	made, err := pop.New(pop.Options{
 		Name: p.cfg.PoP, Key: salt, Lateness: p.cfg.Fleet.Lateness, Window: p.cfg.Window, Block: e.Block, Washout: e.Washout,
-		MinBytes: p.cfg.Treatment.MinBytes, MaxPrefixes: p.cfg.MaxPrefixes,
+		MinBytes: p.cfg.Treatment.MinBytes, MaxPrefixes: p.cfg.MaxPrefixes, Turns: p.turns,
 	}, p.source, p, signed{p}, pop.Past{Next: next, Rollout: roll}, p.log, time.Now)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func runIngest(cmd *cobra.Command, cfg ingest.Config) (err error) {
 	defer source.Close()
 	log := newLog(config.Default().Log, cmd.ErrOrStderr())
 	log.Info(fmt.Sprintf("ingest: %s to %s, group %s", from, to, cfg.Group))
-	ingest.New(cfg, source, shelf{store.NewWriter(cfg.Retention), store}, log).Run(ctx)
+	ingest.New(cfg, source, shelf{store.NewWriter(cfg.Retention), store}, shelf{store.NewWriter(cfg.Retention), store}, log).Run(ctx)
 	log.Info("down")
 	return nil
 }

@@ -5,8 +5,11 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/congctl/congctl/internal/fleet/ingest"
 	"github.com/congctl/congctl/internal/fleet/store/batchtest"
@@ -16,7 +19,7 @@ import (
 // counted is a shelf that ends a benchmark when it has stored enough rows.
 type counted struct {
 	shelf
-	left int
+	left *atomic.Int64
 	end  func()
 }
 
@@ -24,7 +27,7 @@ func (c *counted) Insert(ctx context.Context) error {
 	n := c.Rows()
 	err := c.shelf.Insert(ctx)
 	if err == nil {
-		if c.left -= n; c.left <= 0 {
+		if c.left.Add(-int64(n)) <= 0 {
 			c.end()
 		}
 	}
@@ -39,19 +42,21 @@ func BenchmarkIngest(b *testing.B) {
 	const records = 4 * 100_000
 	batches := batchtest.Clients(b, rand.New(rand.NewPCG(1, 1)), "fra", time.Now().Unix()/300*300, 10, 40, 1000)
 	var whole, direct time.Duration
+	cpus := 0.
 	for b.Loop() {
 		p.send("fra", batches)
 		source, err := kafka.NewConsumer(p.topic, p.cfg.Group)
 		check(b, err)
 		ctx, end := context.WithTimeout(b.Context(), wholeTime)
-		start := time.Now()
-		to := &counted{shelf{p.store.NewWriter(p.cfg.Retention), p.store}, records, end}
-		ingest.New(p.cfg, source, to, slog.New(slog.NewTextHandler(io.Discard, nil))).Run(ctx)
-		whole += time.Since(start)
-		if to.left > 0 {
-			b.Fatalf("%d records did not come", to.left)
+		start, cpu := time.Now(), ownCPU(b)+p.server.CPU().Seconds()
+		var left atomic.Int64
+		left.Store(records)
+		ingest.New(p.cfg, source, &counted{p.shelf(), &left, end}, &counted{p.shelf(), &left, end}, slog.New(slog.NewTextHandler(io.Discard, nil))).Run(ctx)
+		whole, cpus = whole+time.Since(start), cpus+ownCPU(b)+p.server.CPU().Seconds()-cpu
+		if left.Load() > 0 {
+			b.Fatalf("%d records did not come", left.Load())
 		}
-		check(b, source.Commit(b.Context()))
+		check(b, source.Mark()(b.Context()))
 		source.Close()
 		direct += p.direct(batches)
 	}
@@ -59,6 +64,10 @@ func BenchmarkIngest(b *testing.B) {
 	b.ReportMetric(n/whole.Seconds(), "records/s")
 	b.ReportMetric(n/direct.Seconds(), "direct_records/s")
 	b.ReportMetric(direct.Seconds()/whole.Seconds(), "ratio")
+	b.ReportMetric(cpus/n*1e6, "cpu_us/record") // without Kafka's
+	raw, packed := wireBytes(b, batches)
+	b.ReportMetric(raw/records, "B/record")
+	b.ReportMetric(packed/records, "zstd_B/record")
 }
 
 // direct is the time of the inserts alone.
@@ -73,4 +82,15 @@ func (p *pipeline) direct(batches []batchtest.Batch) (total time.Duration) {
 		}
 	}
 	return total
+}
+
+// wireBytes are the batches' bytes, and what they are in Kafka: compressed one by one, as agents send them.
+func wireBytes(b *testing.B, batches []batchtest.Batch) (raw, packed float64) {
+	e, err := zstd.NewWriter(nil)
+	check(b, err)
+	for _, batch := range batches {
+		raw += float64(len(batch.Body))
+		packed += float64(len(e.EncodeAll(batch.Body, nil)))
+	}
+	return raw, packed
 }

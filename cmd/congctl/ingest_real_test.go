@@ -50,11 +50,7 @@ func newPipeline(tb testing.TB) *pipeline {
 // newPipelineAt has Kafka at an address that agents in other namespaces reach.
 func newPipelineAt(tb testing.TB, host string) *pipeline {
 	tb.Helper()
-	if os.Getenv(cgroupEnv) != "" { // root's tests have a network namespace of their own
-		lo, err := netlink.LinkByName("lo")
-		check(tb, err)
-		check(tb, netlink.LinkSetUp(lo))
-	}
+	loopback(tb)
 	p := &pipeline{tb: tb, broker: kafkatest.StartAt(tb, host), server: clickhousetest.Start(tb), cfg: ingest.Default()}
 	p.cfg.Kafka, p.cfg.ClickHouse = "kafka://"+p.broker.Broker()+"/congctl.records", p.server.Address()
 	for _, address := range []string{p.cfg.ClickHouse, p.cfg.Kafka} {
@@ -72,6 +68,16 @@ func newPipelineAt(tb testing.TB, host string) *pipeline {
 	check(tb, err)
 	tb.Cleanup(func() { _ = p.store.Close() }) // the server may be gone
 	return p
+}
+
+// loopback is up after it: root's tests have a network namespace of their own.
+func loopback(tb testing.TB) {
+	tb.Helper()
+	if os.Getenv(cgroupEnv) != "" {
+		lo, err := netlink.LinkByName("lo")
+		check(tb, err)
+		check(tb, netlink.LinkSetUp(lo))
+	}
 }
 
 // send sends batches of one PoP as its agents do.
@@ -110,6 +116,8 @@ func (p *pipeline) conns(pop string, window int64) (conns []record.Conn) {
 	return conns
 }
 
+func (p *pipeline) shelf() shelf { return shelf{p.store.NewWriter(p.cfg.Retention), p.store} }
+
 // until waits for so many records of a window.
 func (p *pipeline) until(pops []string, window int64, n int) (have int) {
 	p.tb.Helper()
@@ -130,7 +138,9 @@ func (p *pipeline) until(pops []string, window int64, n int) (have int) {
 // halfway is a source whose reader dies between insert and commit.
 type halfway struct{ *kafka.Consumer }
 
-func (halfway) Commit(context.Context) error { return errors.New("killed") }
+func (halfway) Mark() func(context.Context) error {
+	return func(context.Context) error { return errors.New("killed") }
+}
 
 // dieHalfway runs an ingest that inserts and never commits.
 func (p *pipeline) dieHalfway(pops []string, window int64) int {
@@ -142,7 +152,7 @@ func (p *pipeline) dieHalfway(pops []string, window int64) int {
 	go func() {
 		defer close(ended)
 		log := slog.New(slog.NewTextHandler(io.Discard, nil))
-		ingest.New(p.cfg, halfway{source}, shelf{p.store.NewWriter(p.cfg.Retention), p.store}, log).Run(ctx)
+		ingest.New(p.cfg, halfway{source}, p.shelf(), p.shelf(), log).Run(ctx)
 	}()
 	have := p.until(pops, window, 1)
 	end()

@@ -25,7 +25,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Kafka: "kafka://127.0.0.1:9092/congctl.records", Group: "congctl-ingest", ClickHouse: "clickhouse://127.0.0.1:9000/congctl",
-		Retention: 30 * 24 * time.Hour, BatchRecords: 100_000, BatchWait: 5 * time.Second,
+		Retention: 30 * 24 * time.Hour, BatchRecords: 50_000, BatchWait: 5 * time.Second,
 	}
 }
 

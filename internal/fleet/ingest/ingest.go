@@ -13,11 +13,13 @@ type Source interface {
 	// Poll waits at most wait for messages and hands each to take; one that take refuses is set
 	// aside with the reason, for good. An error is of the source alone.
 	Poll(ctx context.Context, wait time.Duration, take func(message []byte) error) error
-	// Commit marks all messages so far as done. After an error some may be delivered again.
-	Commit(ctx context.Context) error
+	// Mark returns what marks all messages so far as done, and none that come later; the one who
+	// polls calls it. After an error some may be delivered again.
+	Mark() (commit func(context.Context) error)
 }
 
-// Store is where they go. A message that it takes twice counts once.
+// Store is where they go. A message that it takes twice counts once. Two of one place are filled in
+// turn, the one while the other inserts.
 type Store interface {
 	// Add keeps a message for the next Insert, or refuses it and keeps nothing of it.
 	Add(message []byte) error
@@ -31,15 +33,14 @@ type Store interface {
 
 // Ingest moves messages. Not safe for concurrent use; several may run beside each other.
 type Ingest struct {
-	cfg    Config
-	source Source
-	store  Store
-	log    *slog.Logger
+	cfg           Config
+	source        Source
+	filled, other Store
+	log           *slog.Logger
 
 	refused  int   // messages since the last insert
 	reason   error // of the first of them
 	retained time.Time
-	pause    time.Duration // before another try; 0 after a success
 	first    time.Duration // the first pause
 }
 
@@ -51,42 +52,48 @@ const (
 	retainEvery = time.Hour
 )
 
-// New returns an ingest.
-func New(cfg Config, source Source, store Store, log *slog.Logger) *Ingest {
-	return &Ingest{cfg: cfg, source: source, store: store, log: log, first: firstPause}
+// New returns an ingest. Both stores lead to one place.
+func New(cfg Config, source Source, a, b Store, log *slog.Logger) *Ingest {
+	return &Ingest{cfg: cfg, source: source, filled: a, other: b, log: log, first: firstPause}
 }
 
 // Run moves messages until ctx ends. What is not committed then comes again to the next ingest.
-// While the store is away it takes no more messages, so that the queue keeps them and not memory.
+// It collects the next rows while the last ones are inserted, and no more than those: while the
+// store is away the queue keeps the messages and not memory.
 func (i *Ingest) Run(ctx context.Context) {
+	inserted, commit := make(chan bool, 1), i.source.Mark()
+	inserted <- true
 	for ctx.Err() == nil {
 		i.fill(ctx)
-		i.retry(ctx, i.store.Insert)
-		if ctx.Err() != nil {
+		if !<-inserted || ctx.Err() != nil {
 			return // not all of it may be in the store
 		}
-		i.tellRefused()
-		if err := i.source.Commit(ctx); err != nil && ctx.Err() == nil {
+		if err := commit(ctx); err != nil && ctx.Err() == nil {
 			i.log.Warn("messages of this insert may come again, and count once", "err", err)
 		}
+		i.tellRefused()
 		i.retain(ctx)
+		commit = i.source.Mark()
+		i.filled, i.other = i.other, i.filled
+		go func(full Store) { inserted <- i.retry(ctx, full.Insert) }(i.other)
 	}
+	<-inserted // none outlives its store
 }
 
 // fill collects rows for one insert: BatchRecords, or what comes in BatchWait.
 func (i *Ingest) fill(ctx context.Context) {
-	end := time.Now().Add(i.cfg.BatchWait)
-	for ctx.Err() == nil && i.store.Rows() < i.cfg.BatchRecords {
+	end, pause := time.Now().Add(i.cfg.BatchWait), time.Duration(0)
+	for ctx.Err() == nil && i.filled.Rows() < i.cfg.BatchRecords {
 		left := time.Until(end)
 		if left <= 0 {
 			return
 		}
-		i.once(ctx, func(ctx context.Context) error { return i.source.Poll(ctx, left, i.take) })
+		i.once(ctx, &pause, func(ctx context.Context) error { return i.source.Poll(ctx, left, i.take) })
 	}
 }
 
 func (i *Ingest) take(message []byte) error {
-	err := i.store.Add(message)
+	err := i.filled.Add(message)
 	if err != nil {
 		if i.refused++; i.refused == 1 {
 			i.reason = err
@@ -102,25 +109,29 @@ func (i *Ingest) tellRefused() {
 	i.refused = 0
 }
 
-// retry repeats do until it succeeds or ctx ends.
-func (i *Ingest) retry(ctx context.Context, do func(context.Context) error) {
-	for ctx.Err() == nil && !i.once(ctx, do) {
+// retry repeats do until it succeeds, or returns false when ctx ends.
+func (i *Ingest) retry(ctx context.Context, do func(context.Context) error) bool {
+	for pause := time.Duration(0); ctx.Err() == nil; {
+		if i.once(ctx, &pause, do) {
+			return true
+		}
 	}
+	return false
 }
 
-// once reports whether do succeeded; after an error it pauses, twice as long as before, by chance
-// up to half less, so that several do not come back at once.
-func (i *Ingest) once(ctx context.Context, do func(context.Context) error) bool {
+// once reports whether do succeeded; after an error it pauses, twice as long as before (0 after a
+// success), by chance up to half less, so that several do not come back at once.
+func (i *Ingest) once(ctx context.Context, pause *time.Duration, do func(context.Context) error) bool {
 	err := do(ctx)
 	if err == nil {
-		i.pause = 0
+		*pause = 0
 		return true
 	}
 	if ctx.Err() != nil {
 		return false
 	}
-	i.pause = min(max(2*i.pause, i.first), lastPause)
-	wait := i.pause/2 + rand.N(i.pause/2+1)
+	*pause = min(max(2*(*pause), i.first), lastPause)
+	wait := *pause/2 + rand.N(*pause/2+1)
 	i.log.Error("try again in "+wait.Round(time.Millisecond).String(), "err", err)
 	select {
 	case <-ctx.Done():
@@ -136,7 +147,7 @@ func (i *Ingest) retain(ctx context.Context) {
 		return
 	}
 	i.retained = now
-	days, err := i.store.Retain(ctx, now.Add(-i.cfg.Retention).Unix())
+	days, err := i.filled.Retain(ctx, now.Add(-i.cfg.Retention).Unix())
 	if err != nil && ctx.Err() == nil {
 		i.log.Error("drop old days", "err", err)
 	} else if days > 0 {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -16,6 +17,7 @@ import (
 // queue is a source whose messages wait in a list. What was handed out and not committed comes
 // again to the next reader.
 type queue struct {
+	mu             sync.Mutex // an insert looks while the next messages are read
 	messages       []string
 	at, committed  int
 	dead           []string
@@ -23,6 +25,8 @@ type queue struct {
 }
 
 func (q *queue) Poll(_ context.Context, _ time.Duration, take func([]byte) error) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.fails > 0 {
 		q.fails--
 		return errors.New("broker away")
@@ -36,23 +40,39 @@ func (q *queue) Poll(_ context.Context, _ time.Duration, take func([]byte) error
 	return nil
 }
 
-func (q *queue) Commit(context.Context) error {
-	if q.commits > 0 {
-		q.commits--
-		return errors.New("not a member any more")
+func (q *queue) Mark() func(context.Context) error {
+	at := q.at
+	return func(context.Context) error {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.commits > 0 {
+			q.commits--
+			return errors.New("not a member any more")
+		}
+		q.committed = at
+		return nil
 	}
-	q.committed = q.at
-	return nil
 }
 
-// shelf is a store that counts a message once, by its text.
-type shelf struct {
+// done reports whether all is committed.
+func (q *queue) done() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.committed == len(q.messages)
+}
+
+// place counts a message once, by its text; two shelves lead to it.
+type place struct {
 	kept      map[string]int
-	waiting   []string
 	fails     int // the next so many inserts fail, each after it stored a part
-	most      int // rows that waited at once
+	most      int // rows that waited at once on a shelf
 	retained  int64
 	onInserts func()
+}
+
+type shelf struct {
+	*place
+	waiting []string
 }
 
 func (s *shelf) Add(m []byte) error {
@@ -60,7 +80,6 @@ func (s *shelf) Add(m []byte) error {
 		return errors.New("not a batch")
 	}
 	s.waiting = append(s.waiting, string(m))
-	s.most = max(s.most, len(s.waiting))
 	return nil
 }
 
@@ -69,6 +88,7 @@ func (s *shelf) Rows() int { return len(s.waiting) }
 func (s *shelf) Insert(context.Context) error {
 	defer s.onInserts()
 	part := len(s.waiting)
+	s.most = max(s.most, part)
 	if s.fails > 0 {
 		part /= 2
 	}
@@ -86,20 +106,17 @@ func (s *shelf) Insert(context.Context) error {
 func (s *shelf) Retain(_ context.Context, from int64) (int, error) { s.retained = from; return 0, nil }
 
 // run lets an ingest run until all is committed, or until the stop-th insert, as if it were killed.
-func run(t *testing.T, q *queue, s *shelf, stop int) {
+func run(t *testing.T, q *queue, s *place, stop int) {
 	t.Helper()
 	ctx, end := context.WithTimeout(t.Context(), 20*time.Second)
 	defer end()
 	inserts := 0
 	s.onInserts = func() {
-		if inserts++; inserts == stop {
-			end()
-		}
-		if len(s.waiting) == 0 && q.at == len(q.messages) && q.committed == q.at {
+		if inserts++; inserts == stop || q.done() {
 			end()
 		}
 	}
-	i := New(Config{BatchRecords: 10, BatchWait: 20 * time.Millisecond, Retention: time.Hour}, q, s, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	i := New(Config{BatchRecords: 10, BatchWait: 20 * time.Millisecond, Retention: time.Hour}, q, &shelf{place: s}, &shelf{place: s}, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	i.first = time.Millisecond
 	i.Run(ctx)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -114,7 +131,7 @@ func numbered(n int) (list []string) {
 	return list
 }
 
-func (s *shelf) hasAll(t *testing.T, messages []string) {
+func (s *place) hasAll(t *testing.T, messages []string) {
 	t.Helper()
 	for _, m := range messages {
 		if strings.HasPrefix(m, "bad") == (s.kept[m] > 0) {
@@ -132,9 +149,9 @@ func TestNothingIsLost(t *testing.T) {
 		for range 5 {
 			q.messages[rng.IntN(100)] = fmt.Sprint("bad ", rng.IntN(1000))
 		}
-		s := &shelf{kept: map[string]int{}}
+		s := &place{kept: map[string]int{}}
 		for life := 0; q.committed < len(q.messages); life++ {
-			q.at, s.waiting = q.committed, nil // the next process begins where the last one committed
+			q.at = q.committed // the next process begins where the last one committed
 			q.fails, q.commits, s.fails = rng.IntN(3), rng.IntN(2), rng.IntN(3)
 			if life == 10 {
 				stop = 0
@@ -153,7 +170,7 @@ func TestNothingIsLost(t *testing.T) {
 
 // TestCommitWaitsForTheInsert: killed between the two, nothing is committed.
 func TestCommitWaitsForTheInsert(t *testing.T) {
-	q, s := &queue{messages: numbered(30)}, &shelf{kept: map[string]int{}}
+	q, s := &queue{messages: numbered(30)}, &place{kept: map[string]int{}}
 	run(t, q, s, 1)
 	if len(s.kept) == 0 || q.committed > 0 {
 		t.Errorf("%d stored, %d committed", len(s.kept), q.committed)
@@ -162,15 +179,15 @@ func TestCommitWaitsForTheInsert(t *testing.T) {
 
 // TestStoreAwayStopsReading: what is not read waits in the queue.
 func TestStoreAwayStopsReading(t *testing.T) {
-	q, s := &queue{messages: numbered(100)}, &shelf{kept: map[string]int{}, fails: 1000}
+	q, s := &queue{messages: numbered(100)}, &place{kept: map[string]int{}, fails: 1000}
 	run(t, q, s, 6)
-	if q.at > 12 || q.committed > 0 {
+	if q.at > 24 || q.committed > 0 {
 		t.Errorf("%d messages were read and %d committed while the store was away", q.at, q.committed)
 	}
 }
 
 func TestRetain(t *testing.T) {
-	q, s := &queue{messages: numbered(3)}, &shelf{kept: map[string]int{}}
+	q, s := &queue{messages: numbered(3)}, &place{kept: map[string]int{}}
 	before := time.Now().Add(-time.Hour).Unix()
 	run(t, q, s, 2)
 	if s.retained < before || s.retained > time.Now().Unix() {

@@ -63,6 +63,9 @@ type Options struct {
 	Window, Block, Washout time.Duration
 	MinBytes               uint64
 	MaxPrefixes            int
+
+	// Turns bounds how many PoPs have a window in memory at once, all that share it; nil: no bound.
+	Turns chan struct{}
 }
 
 // PoP is one PoP. Several goroutines may call its methods.
@@ -262,6 +265,14 @@ func (p *PoP) deadline(end time.Time) time.Time {
 }
 
 func (p *PoP) close(ctx context.Context, start int64, ends []End, missing []string) error {
+	if p.opt.Turns != nil {
+		select {
+		case p.opt.Turns <- struct{}{}:
+			defer func() { <-p.opt.Turns }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	w, err := p.gather(start, ends)
 	if err != nil {
 		return fmt.Errorf("close window of %s: %w", p.opt.Name, err)

@@ -3,6 +3,8 @@ package clickhouse
 import (
 	"fmt"
 	"net/netip"
+	"slices"
+	"unsafe"
 )
 
 // direct is a column whose value ClickHouse has as the row has it.
@@ -20,11 +22,39 @@ func plain[T any](name, kind string, at *T, few bool) *direct[T] {
 func (c *direct[T]) name() string { return c.title }
 func (c *direct[T]) kind() string { return c.sort }
 func (c *direct[T]) few() bool    { return !c.distinct }
-func (c *direct[T]) keep()        { c.list = append(c.list, *c.at) }
 func (c *direct[T]) cut(rows int) { c.list = c.list[:rows] }
 func (c *direct[T]) values() any  { return c.list }
 func (c *direct[T]) into() any    { return c.at }
 func (c *direct[T]) take() error  { return nil }
+
+func (c *direct[T]) keep(r rows) {
+	c.room(r.n)
+	at := r.offset(unsafe.Pointer(c.at))
+	for i := range r.n {
+		c.list = append(c.list, *(*T)(r.field(i, at)))
+	}
+}
+
+// room doubles a list that is full: append alone would copy it four times as often.
+func (c *direct[T]) room(n int) {
+	if len(c.list)+n > cap(c.list) {
+		c.list = slices.Grow(c.list, max(n, cap(c.list)))
+	}
+}
+
+// rows are some rows in memory, and their model, whose fields columns point to.
+type rows struct {
+	model, first unsafe.Pointer
+	size         uintptr
+	n            int
+}
+
+// offset is where a row has what is at field in the model.
+func (r rows) offset(field unsafe.Pointer) uintptr { return uintptr(field) - uintptr(r.model) }
+
+func (r rows) field(i int, offset uintptr) unsafe.Pointer {
+	return unsafe.Add(r.first, uintptr(i)*r.size+offset)
+}
 
 // converted is a column of type T whose value the row has as type F.
 type converted[F, T any] struct {
@@ -34,9 +64,12 @@ type converted[F, T any] struct {
 	from func(T) (F, error)
 }
 
-func (c *converted[F, T]) keep() {
-	*c.at = c.to(*c.row)
-	c.direct.keep()
+func (c *converted[F, T]) keep(r rows) {
+	c.room(r.n)
+	at := r.offset(unsafe.Pointer(c.row))
+	for i := range r.n {
+		c.list = append(c.list, c.to(*(*F)(r.field(i, at))))
+	}
 }
 
 func (c *converted[F, T]) take() (err error) {

@@ -126,7 +126,7 @@ func (s *Store) missing(ctx context.Context) (list []column, err error) {
 		}
 		there = append(there, name)
 	}
-	for _, c := range newRow().columns {
+	for _, c := range new(row).columns() {
 		if !slices.Contains(there, c.name()) {
 			list = append(list, c)
 		}

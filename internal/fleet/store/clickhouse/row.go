@@ -7,14 +7,11 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// row is one row of table conns. Its columns point into it: written, each keeps its value of one
-// row after the other; read, each fills it.
+// row is one row of table conns.
 type row struct {
 	name    batchName
 	inBatch uint32
 	conn    record.Conn
-
-	columns []column
 }
 
 // batchName names a batch, first in both tables.
@@ -30,18 +27,17 @@ func (n *batchName) columns() []column {
 	}
 }
 
-// endRow is one row of table window_ends, in the same way.
+// endRow is one row of table window_ends.
 type endRow struct {
-	name    batchName
-	end     wire.WindowEnd
-	columns []column
+	name batchName
+	end  wire.WindowEnd
 }
 
-func newEndRow() *endRow {
-	r := &endRow{}
-	r.columns = append(r.name.columns(), plain("start", "Int64", &r.end.Start, false), plain("unknown", "String", &r.end.Unknown, false),
+// columns point into the row: read, each fills it; written, it is the model of the rows that each
+// keeps its values of.
+func (r *endRow) columns() []column {
+	return append(r.name.columns(), plain("start", "Int64", &r.end.Start, false), plain("unknown", "String", &r.end.Unknown, false),
 		plain("starved", "String", &r.end.Starved, false), plain("default_congs", "Array(String)", &r.end.DefaultCongs, false))
-	return r
 }
 
 // column is a column of the table and the values of it that wait for an insert.
@@ -49,25 +45,24 @@ type column interface {
 	name() string
 	kind() string // ClickHouse's type
 	few() bool    // has few different values
-	keep()        // adds the value of the row
+	keep(rows)    // adds the values of some rows
 	cut(rows int) // forgets all but the first rows
 	values() any  // as clickhouse-go appends them
 	into() any    // as clickhouse-go scans a value
 	take() error  // puts the scanned value into the row
 }
 
-// newRow returns an empty row with its columns: those that name the record, then the record's.
-func newRow() *row {
-	r := &row{}
-	r.columns = append(r.name.columns(), plain("in_batch", "UInt32", &r.inBatch, false))
+// columns are those that name the record, then the record's.
+func (r *row) columns() []column {
+	list := append(r.name.columns(), plain("in_batch", "UInt32", &r.inBatch, false))
 	conn := reflect.ValueOf(&r.conn).Elem()
 	for _, f := range wire.Fields() {
-		r.columns = append(r.columns, scalar(f.Name, conn.FieldByIndex(f.Index)))
+		list = append(list, scalar(f.Name, conn.FieldByIndex(f.Index)))
 	}
-	r.columns = append(r.columns, plain("prefix", "UInt64", (*uint64)(&r.conn.Prefix), false), plain("cong", "String", &r.conn.Cong, true))
-	r.columns = append(r.columns, address("local", &r.conn.Local, true)...)
-	r.columns = append(r.columns, address("remote", &r.conn.Remote, false)...)
-	return r
+	list = append(list, plain("prefix", "UInt64", (*uint64)(&r.conn.Prefix), false), plain("cong", "String", &r.conn.Cong, true))
+	list = append(list, address("local", &r.conn.Local, true)...)
+	list = append(list, address("remote", &r.conn.Remote, false)...)
+	return list
 }
 
 // scalar is the column of a field of a record.

@@ -34,12 +34,12 @@ var steps = []step{
 // zone moves a border): retention drops whole days. The key's last three name the record, which
 // collapses repeats; see the package's comment.
 func createConns(can features) string {
-	return create("conns", newRow().columns, can, "intDiv(window, 86400)", "pop, window, boot_id, sequence, in_batch")
+	return create("conns", new(row).columns(), can, "intDiv(window, 86400)", "pop, window, boot_id, sequence, in_batch")
 }
 
 // createEnds has one row for each host and window that it sent to the end.
 func createEnds(can features) string {
-	return create("window_ends", newEndRow().columns, can, "intDiv(start, 86400)", "pop, start, boot_id, sequence")
+	return create("window_ends", new(endRow).columns(), can, "intDiv(start, 86400)", "pop, start, boot_id, sequence")
 }
 
 func create(table string, columns []column, can features, partition, key string) string {

@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -173,8 +174,17 @@ func sameWindowRows(t *testing.T, s *Store) {
 	rng.Shuffle(len(batches), func(i, j int) { batches[i], batches[j] = batches[j], batches[i] })
 	insert(t, s, batches[:25]...)
 	insert(t, s, batches[20:]...)
-	if d := cmp.Diff(wanted, aggregate(read(t, s, oddPoP, windowStart))); d != "" {
-		t.Errorf("other rows (-want +got):\n%s", d)
+	for name, get := range map[string]func(context.Context, string, int64, func(string, *record.Conn) error) error{"whole": s.Conns, "counted": s.Counted} {
+		var got []record.Conn
+		check(t, get(t.Context(), oddPoP, windowStart, func(_ string, c *record.Conn) error { got = append(got, *c); return nil }))
+		if d := cmp.Diff(wanted, aggregate(got)); d != "" {
+			t.Errorf("other rows of %s records (-want +got):\n%s", name, d)
+		}
+	}
+	for _, name := range counted {
+		if !slices.ContainsFunc(new(row).columns(), func(c column) bool { return c.name() == name }) {
+			t.Errorf("no column %s", name)
+		}
 	}
 }
 

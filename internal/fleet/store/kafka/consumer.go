@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -44,7 +45,7 @@ const maxMessages = 50
 
 // Poll waits at most wait for messages and hands each to take, which may not keep it. A message
 // that take refuses goes to the dead-letter topic, with the reason, before Poll returns; if it
-// cannot, Poll hands out no more until it is there, and Commit commits nothing. An error is of
+// cannot, Poll hands out no more until it is there, and nothing is committed. An error is of
 // Kafka, never of a message: what was handed out before stays handed out.
 func (c *Consumer) Poll(ctx context.Context, wait time.Duration, take func(message []byte) error) error {
 	if err := c.bury(ctx); err != nil {
@@ -89,28 +90,56 @@ func (c *Consumer) errorsOf(fetches kgo.Fetches) (err error) {
 	return err
 }
 
-// Commit marks everything that Poll has returned as done. After an error it may be delivered again.
-func (c *Consumer) Commit(ctx context.Context) error {
-	if err := c.bury(ctx); err != nil {
-		return err
+// Mark returns what marks everything that Poll has returned so far as done, while Poll goes on. After
+// an error it may be delivered again. It may be called while nothing is polled.
+func (c *Consumer) Mark() (commit func(context.Context) error) {
+	done, skip := offsets(c.client.UncommittedOffsets()), c.skip
+	c.skip = offsets{}
+	return func(ctx context.Context) error {
+		if err := c.bury(ctx); err != nil {
+			return err
+		}
+		if err := c.commit(ctx, done); err != nil || len(skip) == 0 {
+			return err
+		}
+		return c.leap(ctx, skip)
+	}
+}
+
+func (c *Consumer) commit(ctx context.Context, o offsets) (err error) {
+	if len(o) == 0 {
+		return nil
 	}
 	ctx, done := context.WithTimeout(ctx, requestTime)
 	defer done()
-	if err := c.client.CommitUncommittedOffsets(ctx); err != nil {
+	c.client.CommitOffsetsSync(ctx, o, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, r *kmsg.OffsetCommitResponse, e error) {
+		if err = e; e == nil {
+			err = refusalOf(r)
+		}
+	})
+	if err != nil {
 		return fmt.Errorf("commit offsets: %w", err)
 	}
-	if len(c.skip) == 0 {
-		return nil
+	return nil
+}
+
+// refusalOf returns the first refusal of a partition.
+func refusalOf(r *kmsg.OffsetCommitResponse) error {
+	for _, t := range r.Topics {
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return fmt.Errorf("partition %d: %w", p.Partition, err)
+			}
+		}
 	}
-	return c.leap(ctx)
+	return nil
 }
 
 // leap commits offsets past what the client refuses to read, and joins again: the client has
-// stopped reading these partitions for good.
-func (c *Consumer) leap(ctx context.Context) (err error) {
-	c.client.CommitOffsetsSync(ctx, c.skip, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, _ *kmsg.OffsetCommitResponse, e error) { err = e })
-	if err != nil {
-		return fmt.Errorf("commit offsets: %w", err)
+// stopped reading these partitions for good. What was polled since comes again.
+func (c *Consumer) leap(ctx context.Context, skip offsets) error {
+	if err := c.commit(ctx, skip); err != nil {
+		return err
 	}
 	c.client.Close()
 	return c.join()

@@ -109,7 +109,7 @@ func commitOnlyWhenTold(t *testing.T, a Address) {
 	if got := collect(t, c, 20); !slices.Equal(got, first) {
 		t.Errorf("%q, want one PoP's messages in order: %q", got, first)
 	}
-	check(t, c.Commit(t.Context()))
+	check(t, c.Mark()(t.Context()))
 	for i := range 5 {
 		body := fmt.Sprint("later ", i)
 		check(t, p.Send(t.Context(), framed(body)))
@@ -125,7 +125,7 @@ func commitOnlyWhenTold(t *testing.T, a Address) {
 		t.Errorf("the next member got %q, want %q", got, second)
 	}
 	nothing(t, next)
-	check(t, next.Commit(t.Context()))
+	check(t, next.Mark()(t.Context()))
 	next.Close()
 	nothing(t, consumer(t, a, "ingest"))
 }
@@ -148,7 +148,7 @@ func TestRefusedMessagesAreKept(t *testing.T) {
 			return nil
 		}))
 	}
-	check(t, c.Commit(t.Context()))
+	check(t, c.Mark()(t.Context()))
 	letters := readDead(t, a, 2)
 	if string(letters[0].Value) != "bad" || header(letters[0], "reason") != "not good enough" || header(letters[0], "offset") != "1" ||
 		header(letters[0], "topic") != "records" || string(letters[0].Key) != "fra" {
@@ -199,7 +199,7 @@ func TestBomb(t *testing.T) {
 			got = string(m)
 			return nil
 		}))
-		check(t, c.Commit(t.Context()))
+		check(t, c.Mark()(t.Context()))
 	}
 	if got != "after" {
 		t.Errorf("%d bytes came", len(got))
@@ -284,7 +284,7 @@ func TestRealBroker(t *testing.T) {
 	}
 	c := consumer(t, a, "ingest")
 	got := collect(t, c, each/4)
-	check(t, c.Commit(t.Context()))
+	check(t, c.Mark()(t.Context()))
 	server.Kill()
 	server.Start()
 	got = append(got, collect(t, c, 2*each-len(got))...)

@@ -47,7 +47,7 @@ func NewClient(bases []string, dial Dial, timeout time.Duration) *Client {
 	c := &Client{timeout: timeout}
 	for _, base := range bases {
 		c.peers = append(c.peers, peer{base, fleetv1.NewFleetClient(h, base, connect.WithReadMaxBytes(maxOrder),
-			connect.WithAcceptCompression(zstdName, newDecoder, newEncoder), connect.WithSendCompression(zstdName))})
+			connect.WithAcceptCompression(zstdName, newDecoder, newEncoder), connect.WithSendCompression(zstdName), connect.WithCompressMinBytes(minPacked))})
 	}
 	return c
 }

@@ -79,6 +79,8 @@ func bootOf(b []byte) (id record.BootID) {
 const (
 	zstdName   = "zstd"
 	zstdWindow = 1 << 20
+	// minPacked: an answer of 100 bytes would cost an encoder of a megabyte, and 1,000 agents answer at once.
+	minPacked = 1 << 10
 )
 
 type decoder struct{ *zstd.Decoder }

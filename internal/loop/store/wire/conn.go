@@ -3,65 +3,84 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"net/netip"
 	"strings"
+	"unicode/utf8"
+	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/congctl/congctl/internal/loop/store/wire/congctlv1"
-	"github.com/congctl/congctl/internal/tcp/inetdiag"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// message is room for a Conn and its parts. It is filled again for the next record, so
-// that many cost no memory.
-type message struct {
-	conn congctlv1.Conn
-	info congctlv1.TcpInfo
-	bbr  congctlv1.BbrInfo
+// Fields of the message Conn that are no scalars of record.Conn, by their numbers.
+const (
+	numLocal, numRemote         = 6, 7
+	numLocalPort, numRemotePort = 8, 9
+	numPrefix                   = 10
+	numInfo, numBBR             = 11, 12
+	numCong                     = 13
+
+	isVarint, isBytes = uint64(protowire.VarintType), uint64(protowire.BytesType)
+)
+
+// message is room for a Conn and its parts as they are written.
+type message struct{ conn, part []byte }
+
+// append adds c as one element of Batch.conns. Addresses lose an IPv6 zone, which no client has.
+func (m *message) append(b []byte, c *record.Conn) []byte {
+	m.conn = appendConn(m.conn[:0], &m.part, c)
+	return appendBytes(b, numConns, m.conn)
 }
 
-// fill puts c into the message. Addresses lose an IPv6 zone, which no client has.
-func (m *message) fill(c *record.Conn) {
-	send(connPairs, &m.conn, c)
-	m.conn.Local, m.conn.LocalPort = appendAddr(m.conn.Local[:0], c.Local), uint32(c.Local.Port())
-	m.conn.Remote, m.conn.RemotePort = appendAddr(m.conn.Remote[:0], c.Remote), uint32(c.Remote.Port())
-	m.conn.Prefix = appendPrefix(m.conn.Prefix[:0], c.Prefix)
-	m.conn.Cong = valid(c.Cong)
-	m.conn.Info, m.conn.Bbr = nil, nil
-	if c.Info != (inetdiag.TCPInfo{}) {
-		send(infoPairs, &m.info, &c.Info)
-		m.conn.Info = &m.info
+func appendConn(b []byte, part *[]byte, c *record.Conn) []byte {
+	b = appendScalars(b, connPairs, unsafe.Pointer(c))
+	b = appendAddr(b, numLocal, numLocalPort, c.Local)
+	b = appendAddr(b, numRemote, numRemotePort, c.Remote)
+	b = appendPrefix(b, c.Prefix)
+	if *part = appendScalars((*part)[:0], infoPairs, unsafe.Pointer(&c.Info)); len(*part) > 0 {
+		b = appendBytes(b, numInfo, *part)
 	}
-	if c.BBR != (inetdiag.BBRInfo{}) {
-		send(bbrPairs, &m.bbr, &c.BBR)
-		m.conn.Bbr = &m.bbr
+	if *part = appendScalars((*part)[:0], bbrPairs, unsafe.Pointer(&c.BBR)); len(*part) > 0 {
+		b = appendBytes(b, numBBR, *part)
 	}
+	if c.Cong != "" {
+		b = protowire.AppendString(protowire.AppendTag(b, numCong, protowire.BytesType), valid(c.Cong))
+	}
+	return b
 }
 
-// append adds c as one element of Batch.conns.
-func (m *message) append(b []byte, c *record.Conn) ([]byte, error) {
-	m.fill(c)
-	b = protowire.AppendTag(b, numConns, protowire.BytesType)
-	b = protowire.AppendVarint(b, uint64(proto.Size(&m.conn)))
-	return proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(b, &m.conn)
+func appendBytes(b []byte, num protowire.Number, v []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), v)
 }
 
-func appendAddr(b []byte, a netip.AddrPort) []byte {
-	b, _ = a.Addr().Unmap().WithZone("").AppendBinary(b) // never an error
+func appendAddr(b []byte, num, numPort protowire.Number, a netip.AddrPort) []byte {
+	switch addr := a.Addr().Unmap(); {
+	case addr.Is4():
+		raw := addr.As4()
+		b = appendBytes(b, num, raw[:])
+	case addr.Is6():
+		raw := addr.As16()
+		b = appendBytes(b, num, raw[:])
+	}
+	if a.Port() != 0 {
+		b = protowire.AppendVarint(protowire.AppendTag(b, numPort, protowire.VarintType), uint64(a.Port()))
+	}
 	return b
 }
 
 // appendPrefix writes the network's own bytes: their count is the length.
 func appendPrefix(b []byte, p record.Prefix) []byte {
+	var raw [8]byte
+	binary.BigEndian.PutUint64(raw[:], uint64(p))
 	switch {
 	case !p.Valid():
 		return b
 	case p.Is4():
-		return binary.BigEndian.AppendUint64(b, uint64(p)<<32)[:3]
+		return appendBytes(b, numPrefix, raw[4:7])
 	}
-	return binary.BigEndian.AppendUint64(b, uint64(p))[:7]
+	return appendBytes(b, numPrefix, raw[:7])
 }
 
 // valid replaces what is not UTF-8: else no protobuf reader takes the message.
@@ -71,50 +90,58 @@ func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 // becomes zero. Unknown fields are skipped. It refuses what no record can hold, with the
 // field's name.
 func Decode(b []byte, c *record.Conn) error {
-	var m congctlv1.Conn
-	err := known.Unmarshal(b, &m)
-	if err == nil {
-		err = take(&m, c)
-	}
+	was := c.Cong
+	*c = record.Conn{}
+	err := scan(b, connByNumber, unsafe.Pointer(c), func(tag, v uint64, raw []byte) (err error) {
+		switch tag {
+		case numLocal<<3 | isBytes:
+			c.Local, err = withAddr("local", c.Local, raw)
+		case numRemote<<3 | isBytes:
+			c.Remote, err = withAddr("remote", c.Remote, raw)
+		case numLocalPort<<3 | isVarint:
+			c.Local, err = withPort("local", c.Local, v)
+		case numRemotePort<<3 | isVarint:
+			c.Remote, err = withPort("remote", c.Remote, v)
+		case numPrefix<<3 | isBytes:
+			c.Prefix, err = prefixOf(raw)
+		case numInfo<<3 | isBytes:
+			err = scan(raw, infoByNumber, unsafe.Pointer(&c.Info), nil)
+		case numBBR<<3 | isBytes:
+			err = scan(raw, bbrByNumber, unsafe.Pointer(&c.BBR), nil)
+		case numCong<<3 | isBytes:
+			c.Cong, err = congOf(raw, was)
+		}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("decode conn: %w", err)
 	}
 	return nil
 }
 
-// take is the inverse of fill.
-func take(m *congctlv1.Conn, c *record.Conn) (err error) {
-	*c = record.Conn{Cong: m.Cong}
-	if err = receive(connPairs, c, m); err != nil {
-		return err
+// congOf is was, the record's before this one, where that is the same: most are, and a new string costs an allocation.
+func congOf(raw []byte, was string) (string, error) {
+	switch {
+	case string(raw) == was:
+		return was, nil
+	case !utf8.Valid(raw):
+		return "", fmt.Errorf("field cong: % x is not UTF-8", raw)
 	}
-	if c.Local, err = addrPort("local", m.Local, m.LocalPort); err != nil {
-		return err
-	}
-	if c.Remote, err = addrPort("remote", m.Remote, m.RemotePort); err != nil {
-		return err
-	}
-	if c.Prefix, err = prefixOf(m.Prefix); err != nil {
-		return err
-	}
-	if m.Info != nil {
-		err = receive(infoPairs, &c.Info, m.Info)
-	}
-	if m.Bbr != nil && err == nil {
-		err = receive(bbrPairs, &c.BBR, m.Bbr)
-	}
-	return err
+	return string(raw), nil
 }
-
-func addrPort(name string, raw []byte, port uint32) (netip.AddrPort, error) {
+func withAddr(name string, was netip.AddrPort, raw []byte) (netip.AddrPort, error) {
 	addr, ok := netip.AddrFromSlice(raw)
 	if !ok && len(raw) > 0 {
-		return netip.AddrPort{}, fmt.Errorf("field %s: %d bytes; an address has 4 or 16", name, len(raw))
+		return was, fmt.Errorf("field %s: %d bytes; an address has 4 or 16", name, len(raw))
 	}
-	if port > 0xffff {
-		return netip.AddrPort{}, fmt.Errorf("field %s_port: %d is no port", name, port)
+	return netip.AddrPortFrom(addr.Unmap(), was.Port()), nil
+}
+
+func withPort(name string, was netip.AddrPort, v uint64) (netip.AddrPort, error) {
+	if port := uint32(v); port > math.MaxUint16 {
+		return was, fmt.Errorf("field %s_port: %d is no port", name, port)
 	}
-	return netip.AddrPortFrom(addr.Unmap(), uint16(port)), nil
+	return netip.AddrPortFrom(was.Addr(), uint16(v)), nil
 }
 
 func prefixOf(raw []byte) (record.Prefix, error) {

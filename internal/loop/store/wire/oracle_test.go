@@ -2,10 +2,14 @@ package wire
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/netip"
 	"reflect"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/congctl/congctl/internal/loop/store/wire/congctlv1"
 	"github.com/congctl/congctl/internal/tcp/inetdiag"
@@ -137,4 +141,66 @@ func anyAddr(rng *rand.Rand) netip.AddrPort {
 		addr = netip.AddrFrom4([4]byte(b[:4]))
 	}
 	return netip.AddrPortFrom(addr, uint16(rng.Uint32()))
+}
+
+// slowDecode is Decode by the library's message and reflection.
+func slowDecode(b []byte, c *record.Conn) (err error) {
+	var m congctlv1.Conn
+	if err := proto.Unmarshal(b, &m); err != nil {
+		return err
+	}
+	*c = record.Conn{Cong: m.Cong}
+	if c.Local, err = slowAddr(m.Local, m.LocalPort); err != nil {
+		return err
+	}
+	if c.Remote, err = slowAddr(m.Remote, m.RemotePort); err != nil {
+		return err
+	}
+	if c.Prefix, err = prefixOf(m.Prefix); err != nil {
+		return err
+	}
+	err = receive(connPairs, reflect.ValueOf(c), reflect.ValueOf(&m))
+	if m.Info != nil {
+		err = errors.Join(err, receive(infoPairs, reflect.ValueOf(&c.Info), reflect.ValueOf(m.Info)))
+	}
+	if m.Bbr != nil {
+		err = errors.Join(err, receive(bbrPairs, reflect.ValueOf(&c.BBR), reflect.ValueOf(m.Bbr)))
+	}
+	return err
+}
+
+func slowAddr(raw []byte, port uint32) (netip.AddrPort, error) {
+	addr, ok := netip.AddrFromSlice(raw)
+	if !ok && len(raw) > 0 || port > 0xffff {
+		return netip.AddrPort{}, errors.New("no address")
+	}
+	return netip.AddrPortFrom(addr.Unmap(), uint16(port)), nil
+}
+
+func receive(list []pair, to, message reflect.Value) error {
+	for _, p := range list {
+		field, sent := to.Elem().Field(p.field), message.Elem().Field(p.message)
+		switch {
+		case sent.Kind() == reflect.Bool:
+			field.SetBool(sent.Bool())
+		case sent.CanFloat():
+			field.SetFloat(sent.Float())
+		case p.last > 0 && uint64(sent.Int()) > uint64(p.last):
+			if !p.lenient {
+				return fmt.Errorf("field %s: no such number", p.name)
+			}
+			field.SetUint(uint64(p.last))
+		case field.CanInt() && sent.CanInt():
+			field.SetInt(sent.Int())
+		case field.CanInt():
+			field.SetInt(int64(sent.Uint()))
+		case sent.CanInt():
+			field.SetUint(uint64(sent.Int()))
+		case field.OverflowUint(sent.Uint()):
+			return fmt.Errorf("field %s: too large", p.name)
+		default:
+			field.SetUint(sent.Uint())
+		}
+	}
+	return nil
 }

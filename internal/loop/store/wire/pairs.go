@@ -3,8 +3,10 @@ package wire
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/congctl/congctl/internal/loop/store/wire/congctlv1"
@@ -15,7 +17,8 @@ import (
 // The idea: record.Conn and its message have the same fields, 111 of them, and
 // two hand-written lists of 111 lines would drift. So the list is made once, at
 // start, from the two types themselves: for each scalar field of the struct the
-// message's field of the same name. A field without its partner cannot start.
+// message's field of the same name, with its number and where the struct has it. A field without
+// its partner cannot start.
 //
 // Names agree when they are equal without case; the message may add the unit that
 // the kernel's name lacks (SndCwnd, SndCwndSegs).
@@ -26,6 +29,11 @@ var unitSuffixes = []string{"", "segs", "bytespers", "bytes"}
 type pair struct {
 	name           string
 	field, message int
+
+	at, size uintptr // where the struct has it, and in how many bytes
+	number   protowire.Number
+	wire     protowire.Type
+	kind     reflect.Kind // of the message's field; an enum is Int32
 
 	// last is an enum's largest number, 0 where the field is none. Past it the last is taken
 	// where that means "unknown", as it does to a name that a newer writer knows; else the
@@ -49,7 +57,8 @@ func pairsOf(t, message reflect.Type, others map[string]bool) (list []pair) {
 			continue
 		}
 		m := partner(f.Name, message)
-		p := pair{name: f.Name, field: f.Index[0], message: m.Index[0]}
+		p := pair{name: f.Name, field: f.Index[0], message: m.Index[0], at: f.Offset, size: f.Type.Size(), kind: m.Type.Kind()}
+		p.number, p.wire = tagOf(m)
 		if e, ok := reflect.Zero(m.Type).Interface().(protoreflect.Enum); ok {
 			last := e.Descriptor().Values().Get(e.Descriptor().Values().Len() - 1)
 			p.last, p.lenient = int64(last.Number()), strings.HasSuffix(string(last.Name()), "_UNKNOWN")
@@ -57,6 +66,17 @@ func pairsOf(t, message reflect.Type, others map[string]bool) (list []pair) {
 		list = append(list, p)
 	}
 	return list
+}
+
+// tagOf reads number and wire type from a generated field's tag: "varint,3,opt,name=window,proto3".
+func tagOf(f reflect.StructField) (protowire.Number, protowire.Type) {
+	parts := strings.Split(f.Tag.Get("protobuf"), ",")
+	number, err := strconv.Atoi(parts[1])
+	wire, ok := map[string]protowire.Type{"varint": protowire.VarintType, "fixed64": protowire.Fixed64Type}[parts[0]]
+	if err != nil || !ok {
+		panic(fmt.Sprintf("field %s has an encoding that scalars.go lacks: %s", f.Name, f.Tag))
+	}
+	return protowire.Number(number), wire
 }
 
 func partner(name string, message reflect.Type) reflect.StructField {
@@ -68,55 +88,4 @@ func partner(name string, message reflect.Type) reflect.StructField {
 		}
 	}
 	panic(fmt.Sprintf("field %s has no partner in message %s: add it to proto/congctl/v1/record.proto", name, message.Name()))
-}
-
-// send copies a struct's scalars to its message; both are pointers.
-func send(list []pair, message, from any) {
-	m, v := reflect.ValueOf(message).Elem(), reflect.ValueOf(from).Elem()
-	for i := range list {
-		p := &list[i]
-		set(m.Field(p.message), v.Field(p.field)) // it fits: a message has the wider types
-	}
-}
-
-// receive is the inverse of send.
-func receive(list []pair, to, message any) error {
-	v, m := reflect.ValueOf(to).Elem(), reflect.ValueOf(message).Elem()
-	for i := range list {
-		p := &list[i]
-		field, sent := v.Field(p.field), m.Field(p.message)
-		switch enum := p.last > 0 && uint64(sent.Int()) > uint64(p.last); {
-		case enum && p.lenient:
-			field.SetUint(uint64(p.last))
-		case enum:
-			return fmt.Errorf("field %s: value %d is above %d: written by a newer congctl, or damaged", p.name, sent.Int(), p.last)
-		case !set(field, sent):
-			return fmt.Errorf("field %s: value %d is above %d: written by a newer congctl, or damaged", p.name, sent.Uint(), uint64(1)<<field.Type().Bits()-1)
-		}
-	}
-	return nil
-}
-
-// set copies a scalar between types of the same sort and reports whether it fits.
-func set(to, from reflect.Value) bool {
-	switch {
-	case from.Kind() == reflect.Bool:
-		to.SetBool(from.Bool())
-		return true
-	case from.CanFloat():
-		to.SetFloat(from.Float())
-		return true
-	}
-	var v uint64
-	if from.CanInt() { // an enum, a time, or a length
-		v = uint64(from.Int())
-	} else {
-		v = from.Uint()
-	}
-	if to.CanInt() {
-		to.SetInt(int64(v))
-		return !to.OverflowInt(int64(v))
-	}
-	to.SetUint(v)
-	return !to.OverflowUint(v)
 }

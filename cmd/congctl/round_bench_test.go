@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/fleet/store/batchtest"
+	"github.com/congctl/congctl/internal/fleet/store/clickhouse"
+	"github.com/congctl/congctl/internal/fleet/store/clickhouse/clickhousetest"
+	"github.com/congctl/congctl/internal/loop/agent"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/store/wire"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+const (
+	benchPrefixes = 10_000 // of each PoP, with perPrefix records, one of them eligible
+	perPrefix     = 2
+	// popsEnv is another number of PoPs than 100.
+	popsEnv = "CONGCTL_BENCH_POPS"
+)
+
+// popConns are the records of a PoP's window.
+func popConns(rng *rand.Rand, window int64) (conns []record.Conn) {
+	for i := range benchPrefixes {
+		remote := netip.AddrFrom4([4]byte{byte(20 + i>>16), byte(i >> 8), byte(i), 0})
+		for n := range perPrefix {
+			c := batchtest.Client(rng, window)
+			for n == 0 && c.RateSource == record.RateNone {
+				c = batchtest.Client(rng, window)
+			}
+			c.Assigned, c.Applied = record.ArmNone, record.AppliedNone // no plan has it yet
+			c.Remote = netip.AddrPortFrom(remote, 0)
+			c.Prefix, _ = record.PrefixOf(remote)
+			conns = append(conns, c)
+		}
+	}
+	rng.Shuffle(len(conns), func(i, j int) { conns[i], conns[j] = conns[j], conns[i] })
+	return conns
+}
+
+// fillWindow sends a window of each PoP to ClickHouse, each from ten hosts to the end.
+func fillWindow(b *testing.B, address string, pops []string, window int64) {
+	store, err := clickhouse.Open(b.Context(), address)
+	check(b, err)
+	defer store.Close()
+	w, rng := store.NewWriter(0), rand.New(rand.NewPCG(1, uint64(window)))
+	conns := popConns(rng, window)
+	for _, pop := range pops {
+		for host := range 10 {
+			part := conns[host*len(conns)/10 : (host+1)*len(conns)/10]
+			h := wire.Header{Boot: record.BootID{1, byte(host)}, Host: fmt.Sprint("edge-", host), PoP: pop, Sequence: uint64(window),
+				Ends: []wire.WindowEnd{{Start: window, DefaultCongs: []string{"cubic"}}}}
+			check(b, w.Add(batchtest.New(b, h, part...).Body))
+		}
+		if w.Rows() > 100_000 {
+			check(b, w.Insert(b.Context()))
+		}
+	}
+	check(b, w.Insert(b.Context()))
+}
+
+// benchOffice is a controller of PoPs that have decided on the window before the first, so that the
+// next one is due at once.
+func benchOffice(b *testing.B, cfg config.Config, before int64) *office {
+	rules, err := cfg.Rules()
+	check(b, err)
+	open := func() *office {
+		o := newOffice(cfg, rules, slog.New(slog.DiscardHandler))
+		for _, name := range cfg.Fleet.PoPs {
+			check(b, o.open(b.Context(), name))
+		}
+		return o
+	}
+	o := open()
+	for _, p := range o.pops {
+		check(b, p.controller.Round(b.Context(), agent.ClosedWindow{Start: before, Unknown: "the first"}))
+		check(b, p.shut())
+	}
+	return open()
+}
+
+// peakHeap looks at the heap until end is called, which returns the most in MB.
+func peakHeap() (end func() float64) {
+	ctx, stop := context.WithCancel(context.Background())
+	peak := make(chan float64)
+	go func() {
+		most := uint64(0)
+		for ctx.Err() == nil {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapInuse)
+			time.Sleep(20 * time.Millisecond)
+		}
+		peak <- float64(most) / 1e6
+	}()
+	return func() float64 { stop(); return <-peak }
+}
+
+// ownCPU is this process's use of processors in seconds.
+func ownCPU(b *testing.B) float64 {
+	var u unix.Rusage
+	check(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+// BenchmarkRound is a round of a controller over 100 PoPs of 10,000 networks each, from ClickHouse
+// over windows and policy to plans that are signed and in its stores.
+func BenchmarkRound(b *testing.B) {
+	loopback(b)
+	server := clickhousetest.Start(b)
+	_, err := clickhouse.Init(b.Context(), server.Address())
+	check(b, err)
+	cfg := config.Default()
+	cfg.StateDir, cfg.Fleet.ClickHouse = b.TempDir(), server.Address()
+	pops, err := strconv.Atoi(cmp.Or(os.Getenv(popsEnv), "100"))
+	check(b, err)
+	for i := range pops {
+		cfg.Fleet.PoPs = append(cfg.Fleet.PoPs, fmt.Sprintf("pop%02d", i))
+	}
+	const step = 300
+	window := time.Now().Unix()/step*step - step
+	fillWindow(b, server.Address(), cfg.Fleet.PoPs, window)
+	heaps, cpus, rows := 0., 0., 0
+	for n := 0; b.Loop(); n++ {
+		b.StopTimer()
+		cfg.StateDir = b.TempDir()
+		o := benchOffice(b, cfg, window-step)
+		runtime.GC()
+		peak, cpu := peakHeap(), ownCPU(b)+server.CPU().Seconds()
+		ctx, stop := context.WithCancel(b.Context())
+		var all sync.WaitGroup
+		b.StartTimer()
+		for _, p := range o.pops {
+			all.Go(func() { p.Run(ctx) })
+		}
+		for _, p := range o.pops {
+			for last := int64(0); last != window; time.Sleep(10 * time.Millisecond) {
+				last, err = lastWindow(ctx, p.store)
+				check(b, err)
+			}
+		}
+		b.StopTimer()
+		heaps, cpus = max(heaps, peak()), cpus+ownCPU(b)+server.CPU().Seconds()-cpu
+		stop()
+		all.Wait()
+		for _, p := range o.pops {
+			check(b, p.store.Windows(b.Context(), window, window+1, func(*record.Window) error { rows++; return nil }))
+			check(b, p.shut())
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/round")
+	b.ReportMetric(float64(rows)/float64(b.N), "rows/round")
+	b.ReportMetric(heaps, "MB-heap")
+	b.ReportMetric(cpus/float64(b.N), "cpu_s/round")
+}
