@@ -235,9 +235,10 @@ step_debian() {
 
 # Kafka and ClickHouse themselves, on loopback. The other tiers skip these tests.
 test_fleet() {
-	export CONGCTL_KAFKA_CACHE=$1 CONGCTL_CLICKHOUSE_CACHE=$2
+	export CONGCTL_KAFKA_CACHE=$1 CONGCTL_CLICKHOUSE_CACHE=$2 CONGCTL_LAB_CACHE=${CONGCTL_LAB_CACHE:-$PWD/.cache/lab}
+	mkdir -p "$CONGCTL_LAB_CACHE"
 	gotest "Kafka and ClickHouse" -count=1 -timeout 20m -p 1 \
-		-run '^(TestRealBroker|TestSecureBroker|TestRoundTrip|TestSameWindowRows|TestKillBetweenInsertAndCommit|TestEnds|TestSchema|TestRetain|TestIngestLosesNothing|TestBrokerKilled|TestFleetThroughClickHouse|TestDemoFleet|TestTakeOver)$' \
+		-run '^(TestRealBroker|TestSecureBroker|TestRoundTrip|TestSameWindowRows|TestKillBetweenInsertAndCommit|TestEnds|TestSchema|TestRetain|TestIngestLosesNothing|TestBrokerKilled|TestFleetThroughClickHouse|TestDemoFleet|TestTakeOver|TestSameDay|TestSameLabDay)$' \
 		./internal/fleet/store/kafka ./internal/fleet/store/clickhouse ./cmd/congctl
 }
 step_fleet() {

@@ -42,6 +42,16 @@ type pipeline struct {
 // wholeTime bounds the test's longest wait, on a machine that has other work.
 const wholeTime = 2 * time.Minute
 
+// loopbackUp: root's tests have a network namespace of their own.
+func loopbackUp(tb testing.TB) {
+	tb.Helper()
+	if os.Getenv(cgroupEnv) != "" {
+		lo, err := netlink.LinkByName("lo")
+		check(tb, err)
+		check(tb, netlink.LinkSetUp(lo))
+	}
+}
+
 func newPipeline(tb testing.TB) *pipeline {
 	tb.Helper()
 	return newPipelineAt(tb, "127.0.0.1")
@@ -50,11 +60,7 @@ func newPipeline(tb testing.TB) *pipeline {
 // newPipelineAt has Kafka at an address that agents in other namespaces reach.
 func newPipelineAt(tb testing.TB, host string) *pipeline {
 	tb.Helper()
-	if os.Getenv(cgroupEnv) != "" { // root's tests have a network namespace of their own
-		lo, err := netlink.LinkByName("lo")
-		check(tb, err)
-		check(tb, netlink.LinkSetUp(lo))
-	}
+	loopbackUp(tb)
 	p := &pipeline{tb: tb, broker: kafkatest.StartAt(tb, host), server: clickhousetest.Start(tb), cfg: ingest.Default()}
 	p.cfg.Kafka, p.cfg.ClickHouse = "kafka://"+p.broker.Broker()+"/congctl.records", p.server.Address()
 	for _, address := range []string{p.cfg.ClickHouse, p.cfg.Kafka} {
