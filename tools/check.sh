@@ -77,18 +77,28 @@ beside() {
 # The lab's machines have a clock of their own and most of them one processor: what only
 # computes runs beside them, and what mostly waits. Their output comes when all has ended.
 lab_and_others() {
-	local name of=()
+	local others chaos
 	beside others cross narrow kconfig generate fuzz bench
-	of+=($!)
+	others=$!
 	beside chaos chaos
-	of+=($!)
+	chaos=$!
 	steps lab
-	for name in others chaos; do
-		wait "${of[0]}" || count "steps beside the lab: $name" 0 1 0
-		of=("${of[@]:1}")
-		cat "$scratch/$name"
-		cat "$scratch/$name.counts" >>"$counts"
-	done
+	ended others "$others"
+	ended chaos "$chaos"
+}
+# ended NAME PID waits for what began beside, and shows it.
+ended() {
+	wait "$2" || count "steps beside others: $1" 0 1 0
+	cat "$scratch/$1"
+	cat "$scratch/$1.counts" >>"$counts"
+}
+# A Debian in QEMU has one processor; a fleet mostly waits for its windows.
+fleet_and_debian() {
+	local fleet
+	beside fleet fleet
+	fleet=$!
+	steps debian fresh
+	ended fleet "$fleet"
 }
 for s in ${*:-test rest}; do
 	case $s in
@@ -97,7 +107,7 @@ for s in ${*:-test rest}; do
 	rest)
 		steps kernel # takes all CPUs
 		lab_and_others
-		steps debian fleet fresh
+		fleet_and_debian
 		;;
 	*) steps "$s" ;;
 	esac

@@ -142,7 +142,7 @@ func connected(s rollout.State) (n int) {
 // and its store, the signature, canary, share and all, TLS and the stream of orders to each agent,
 // its check of the plan, and its answer. All of them share this machine's processors.
 func BenchmarkApplied(b *testing.B) {
-	loopback(b)
+	loopbackUp(b)
 	var after []float64
 	for b.Loop() {
 		b.StopTimer()

@@ -321,7 +321,7 @@ func (o *office) prepare(name string) (*popOffice, error) {
 	if err := os.MkdirAll(cfg.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("open pop %s: %w", name, err)
 	}
-	return &popOffice{cfg: cfg, turns: o.turns, log: o.log.With("pop", name), held: context.Background()}, nil
+	return &popOffice{cfg: cfg, turns: o.turns, log: o.log.With("pop", name), held: context.Background(), now: time.Now}, nil
 }
 
 // lastWindow returns the start of the last window of a store; 0 for none.

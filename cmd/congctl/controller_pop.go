@@ -35,6 +35,7 @@ type popOffice struct {
 	cfg        config.Config // of this PoP
 	turns      chan struct{} // shared by all PoPs
 	log        *slog.Logger
+	now        func() time.Time
 	store      *sqlite.Store
 	kept       controller.Store                                               // what is decided goes here: store, or with others the log before it
 	follow     func(context.Context, *sqlite.Store) (controller.Store, error) // makes kept; nil alone
@@ -60,7 +61,7 @@ func (p *popOffice) shut() error {
 }
 
 func (p *popOffice) open(ctx context.Context, rules policy.Rules) (err error) {
-	if p.store, err = openStore(ctx, p.cfg, sqlite.Options{CreatedBy: "congctl " + version, At: time.Now()}); err != nil {
+	if p.store, err = openStore(ctx, p.cfg, sqlite.Options{CreatedBy: "congctl " + version, At: p.now()}); err != nil {
 		return err
 	}
 	p.close = append(p.close, p.store.Close)
@@ -75,7 +76,7 @@ func (p *popOffice) open(ctx context.Context, rules policy.Rules) (err error) {
 	}
 	p.close = append(p.close, done)
 	o.Shared = p.follow != nil
-	if p.controller, err = controller.New(ctx, o, p.kept, p.log, time.Now); err != nil {
+	if p.controller, err = controller.New(ctx, o, p.kept, p.log, p.now); err != nil {
 		return err
 	}
 	last, err := lastWindow(ctx, p.store)
@@ -126,13 +127,13 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	made, err := pop.New(pop.Options{
 		Name: p.cfg.PoP, Key: salt, Lateness: p.cfg.Fleet.Lateness, Window: p.cfg.Window, Block: e.Block, Washout: e.Washout,
 		MinBytes: p.cfg.Treatment.MinBytes, MaxPrefixes: p.cfg.MaxPrefixes, Turns: p.turns,
-	}, p.source, p, signed{p}, pop.Past{Next: next, Rollout: roll}, p.log, time.Now)
+	}, p.source, p, signed{p}, pop.Past{Next: next, Rollout: roll}, p.log, p.now)
 	if err != nil {
 		return err
 	}
 	p.PoP = made
 	live := &controller.View{Controller: p.controller, Agent: p.asAgent, Base: control.Status{
-		Version: version, PoP: p.cfg.PoP, PID: os.Getpid(), StartedUnixS: time.Now().Unix(),
+		Version: version, PoP: p.cfg.PoP, PID: os.Getpid(), StartedUnixS: p.now().Unix(),
 		Tier: "fleet", TierReason: "a controller: each agent has its own tier",
 	}}
 	p.queries = control.NewHandler(p.log, func(ctx context.Context) string { return link.Caller(ctx).String() })
@@ -140,7 +141,7 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	control.HandleActions(p.queries, live)
 	control.Handle(p.queries, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return p.status(), nil })
 	control.Handle(p.queries, effectOfPoP, func(ctx context.Context, q effectQuery) (*effects.View, error) {
-		return effectOf(ctx, p.cfg, q, time.Now())
+		return effectOf(ctx, p.cfg, q, p.now())
 	})
 	return p.controller.Attach(ctx, made)
 }
@@ -151,7 +152,7 @@ func (p *popOffice) Round(ctx context.Context, w agent.ClosedWindow) error {
 	if ctx.Err() != nil { // the PoP is another's
 		return err
 	}
-	now := time.Now().Unix()
+	now := p.now().Unix()
 	believed, berr := journal.Believed(ctx, p.store, now, int64(p.cfg.Window/time.Second))
 	if believed {
 		before := p.cfg.Store.Before(now)

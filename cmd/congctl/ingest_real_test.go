@@ -42,6 +42,16 @@ type pipeline struct {
 // wholeTime bounds the test's longest wait, on a machine that has other work.
 const wholeTime = 2 * time.Minute
 
+// loopbackUp: root's tests have a network namespace of their own.
+func loopbackUp(tb testing.TB) {
+	tb.Helper()
+	if os.Getenv(cgroupEnv) != "" {
+		lo, err := netlink.LinkByName("lo")
+		check(tb, err)
+		check(tb, netlink.LinkSetUp(lo))
+	}
+}
+
 func newPipeline(tb testing.TB) *pipeline {
 	tb.Helper()
 	return newPipelineAt(tb, "127.0.0.1")
@@ -50,7 +60,7 @@ func newPipeline(tb testing.TB) *pipeline {
 // newPipelineAt has Kafka at an address that agents in other namespaces reach.
 func newPipelineAt(tb testing.TB, host string) *pipeline {
 	tb.Helper()
-	loopback(tb)
+	loopbackUp(tb)
 	p := &pipeline{tb: tb, broker: kafkatest.StartAt(tb, host), server: clickhousetest.Start(tb), cfg: ingest.Default()}
 	p.cfg.Kafka, p.cfg.ClickHouse = "kafka://"+p.broker.Broker()+"/congctl.records", p.server.Address()
 	for _, address := range []string{p.cfg.ClickHouse, p.cfg.Kafka} {
@@ -68,16 +78,6 @@ func newPipelineAt(tb testing.TB, host string) *pipeline {
 	check(tb, err)
 	tb.Cleanup(func() { _ = p.store.Close() }) // the server may be gone
 	return p
-}
-
-// loopback is up after it: root's tests have a network namespace of their own.
-func loopback(tb testing.TB) {
-	tb.Helper()
-	if os.Getenv(cgroupEnv) != "" {
-		lo, err := netlink.LinkByName("lo")
-		check(tb, err)
-		check(tb, netlink.LinkSetUp(lo))
-	}
 }
 
 // send sends batches of one PoP as its agents do.

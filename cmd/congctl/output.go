@@ -51,12 +51,12 @@ func (g *global) list(cmd *cobra.Command) *answer.List {
 }
 
 // width is that of the terminal in columns, 0 where w is none.
-func width(w io.Writer) int { return int(window(w).Col) }
+func width(w io.Writer) int { return int(sizeOf(w).Col) }
 
 // height is the same in lines.
-func height(w io.Writer) int { return int(window(w).Row) }
+func height(w io.Writer) int { return int(sizeOf(w).Row) }
 
-func isTerminal(w io.Writer) bool { return window(w) != nowhere }
+func isTerminal(w io.Writer) bool { return sizeOf(w) != nowhere }
 
 // raw is what a verb writes to for a terminal to act on.
 func raw(w io.Writer) io.Writer {
@@ -66,10 +66,10 @@ func raw(w io.Writer) io.Writer {
 	return w
 }
 
-// nowhere is the window of what is no terminal. A terminal's may have the size 0.
+// nowhere is the size of what is no terminal. A terminal's may have the size 0.
 var nowhere = new(unix.Winsize)
 
-func window(w io.Writer) *unix.Winsize {
+func sizeOf(w io.Writer) *unix.Winsize {
 	if f, ok := raw(w).(*os.File); ok {
 		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
 			return size

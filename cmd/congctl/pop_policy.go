@@ -40,12 +40,12 @@ func popPolicy(name string, d *pop.Day) (p popworld.Policy, err error) {
 		}
 	case policyObserve, policyLoop, policySlowest, policyBenefit, policyCapped, policySwitch:
 		p.Cong = d.Default
-		text, _, err := popConfig(d, name)
+		text, cfg, err := popConfig(d, name)
 		if err != nil {
 			return p, err
 		}
 		p.Product = &popworld.Product{Args: []string{"up", "--config", popworld.ConfigPath}, Config: text,
-			Store: storePath(config.Config{StateDir: popworld.StateDir})}
+			Store: storePath(cfg), Records: cfg.Store.RecordsFile}
 	default:
 		return p, fmt.Errorf("--policy %q: use %s", name, strings.Join(policies, ", "))
 	}

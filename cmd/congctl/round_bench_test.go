@@ -119,7 +119,7 @@ func ownCPU(b *testing.B) float64 {
 // BenchmarkRound is a round of a controller over 100 PoPs of 10,000 networks each, from ClickHouse
 // over windows and policy to plans that are signed and in its stores.
 func BenchmarkRound(b *testing.B) {
-	loopback(b)
+	loopbackUp(b)
 	server := clickhousetest.Start(b)
 	_, err := clickhouse.Init(b.Context(), server.Address())
 	check(b, err)

@@ -1,8 +1,9 @@
 // Package clickhouse keeps the fleet's connection records in ClickHouse: its schema, with
 // migrations; batches in; the records of one window out.
 //
-// It aggregates nothing: window.Aggregator makes the rows of what Conns reads, in the same order as
-// from files, so both give the same figures to the last digit. It also reads no Kafka.
+// It decides by nothing that it aggregates: window.Aggregator makes the rows of what Conns reads, in the
+// same order as from files, so both give the same figures to the last digit. The view windows is for people.
+// It also reads no Kafka.
 //
 // A batch comes at least once and counts once: (boot_id, sequence) names it, and with the index in
 // it a record. All three are at the end of the sorting key, so ClickHouse itself collapses repeats

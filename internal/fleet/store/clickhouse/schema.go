@@ -28,6 +28,7 @@ var steps = []step{
 	{"tables of connection records and of the ends of windows", func(can features) []string {
 		return []string{createConns(can), createEnds(can)}
 	}},
+	{"view of windows", func(features) []string { return createWindows() }},
 }
 
 // createConns partitions by the day of the window (its number since 1970, so that no server's time

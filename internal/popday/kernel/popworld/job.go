@@ -28,7 +28,7 @@ type JobDay struct {
 }
 
 // packed is the files of a run's folder as they cross from the guest.
-type packed struct{ Facts, Responses, Store, Emptied, Log []byte }
+type packed struct{ Facts, Responses, Store, Emptied, Records, Log []byte }
 
 // RunJob runs a job and reports the files of the run's folder, which Unpack writes.
 func RunJob(job []byte, progress func(string)) ([]byte, error) {
@@ -57,7 +57,7 @@ func pack(res *Result) ([]byte, error) {
 		return nil, fmt.Errorf("pack responses: %w", err)
 	}
 	var out bytes.Buffer
-	if err := gob.NewEncoder(&out).Encode(packed{append(facts, '\n'), responses, res.Store, res.Emptied, res.Log}); err != nil {
+	if err := gob.NewEncoder(&out).Encode(packed{append(facts, '\n'), responses, res.Store, res.Emptied, res.Records, res.Log}); err != nil {
 		return nil, fmt.Errorf("pack day: %w", err)
 	}
 	return out.Bytes(), nil
@@ -84,7 +84,7 @@ func Unpack(dir string, report []byte) error {
 		err = os.MkdirAll(dir, 0o755)
 	}
 	for name, body := range map[string][]byte{popday.FactsFile: p.Facts, popday.ResponsesFile: p.Responses, popday.StoreFile: p.Store,
-		popday.EmptiedFile: p.Emptied, popday.LogFile: p.Log} {
+		popday.EmptiedFile: p.Emptied, popday.RecordsFile: p.Records, popday.LogFile: p.Log} {
 		if err == nil && body != nil {
 			err = os.WriteFile(filepath.Join(dir, name), body, 0o644)
 		}

@@ -17,9 +17,10 @@ import (
 
 // Product is the process that runs beside the server, as its operator would start it.
 type Product struct {
-	Args   []string `json:"args"`   // after the program's name
-	Config string   `json:"config"` // text of the file at ConfigPath
-	Store  string   `json:"store"`  // file that is handed back
+	Args    []string `json:"args"`              // after the program's name
+	Config  string   `json:"config"`            // text of the file at ConfigPath
+	Store   string   `json:"store"`             // file that is handed back
+	Records string   `json:"records,omitempty"` // what the names of the records files begin with, which are handed back; "": none
 }
 
 // Places of the product in its own machine. The configuration must name them.
@@ -120,6 +121,19 @@ func (p *product) signal(sig syscall.Signal) error {
 		return fmt.Errorf("signal congctl: %s: it is not running", unix.SignalName(sig))
 	}
 	return p.cmd.Process.Signal(sig)
+}
+
+// records returns its records files, one behind the other: in the order of its starts, of which the names have the times.
+func (p *product) records() (all []byte, err error) {
+	if p.Records == "" {
+		return nil, nil
+	}
+	names, err := filepath.Glob(p.Records + "-*.pb") // sorted
+	for _, name := range names {
+		b, rerr := os.ReadFile(name)
+		all, err = append(all, b...), errors.Join(err, rerr)
+	}
+	return all, err
 }
 
 // reap adds what an ended life cost.

@@ -20,6 +20,7 @@ type Result struct {
 	Responses []byte // JSON lines of popday.Response
 	Store     []byte // the product's store, as the file it is; nil without
 	Emptied   []byte // the store that the fault empty_store removed last
+	Records   []byte // what the product wrote of connections; nil without
 	Log       []byte // the product's
 }
 
@@ -65,6 +66,8 @@ func (d *day) collect(res *Result) error {
 		res.Log, res.Emptied = p.tail(), p.emptied
 		var err error
 		res.Store, err = os.ReadFile(p.Store)
+		errs = append(errs, err)
+		res.Records, err = p.records()
 		errs = append(errs, err)
 	}
 	if d.rival != nil {
