@@ -181,8 +181,8 @@ func (s signed) Signed(ctx context.Context, serial record.PlanID) ([]byte, error
 	return f.Text, err
 }
 
-func (s signed) Rewrite(ctx context.Context, serial record.PlanID, by string) error {
-	return s.controller.Rewrite(ctx, serial, by)
+func (s signed) Rewrite(ctx context.Context, serial record.PlanID) error {
+	return s.controller.Rewrite(ctx, serial)
 }
 
 func (s signed) Remember(ctx context.Context, key string, value []byte) error {

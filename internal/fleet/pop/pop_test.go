@@ -88,7 +88,7 @@ func (f *paper) Signed(_ context.Context, serial record.PlanID) ([]byte, error) 
 	defer f.mu.Unlock()
 	return f.plans[serial], nil
 }
-func (f *paper) Rewrite(_ context.Context, serial record.PlanID, _ string) error {
+func (f *paper) Rewrite(_ context.Context, serial record.PlanID) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.rewrites = append(f.rewrites, serial)

@@ -146,7 +146,7 @@ func (w *world) answer() {
 	if !ok {
 		p = Plan{Content: "Z"}
 	}
-	w.offer(p.Content, p.Prefixes, o.By)
+	w.offer(p.Content, p.Prefixes, "")
 }
 
 func (w *world) connect(name string) {

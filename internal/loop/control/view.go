@@ -5,6 +5,7 @@ import (
 
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -22,6 +23,8 @@ type View interface {
 	Events(context.Context, EventsRequest) ([]journal.Event, error)
 	// Plan returns the plan file with a serial; 0 is the latest. [NotFound] if there is none.
 	Plan(context.Context, record.PlanID) (PlanFile, error)
+	// Compare says what a push of a plan file would change in the plan in force; [Refused] if the push would be.
+	Compare(ctx context.Context, text string) (plan.Diff, error)
 	Status(context.Context) (Status, error)
 }
 
@@ -84,6 +87,7 @@ var (
 	explainQuery  = Query[prefixRequest, policy.Explanation]{Name: "explain"}
 	roundsQuery   = Query[countRequest, []journal.Round]{Name: "rounds"}
 	eventsQuery   = Query[EventsRequest, []journal.Event]{Name: "events"}
+	compareQuery  = Query[compareRequest, plan.Diff]{Name: "compare", most: maxPush}
 	planQuery     = Query[planRequest, PlanFile]{Name: "plan"}
 	statusQuery   = Query[None, Status]{Name: "status"}
 )
@@ -109,6 +113,7 @@ func HandleView(h *Handler, v View) {
 	Handle(h, roundsQuery, func(ctx context.Context, q countRequest) ([]journal.Round, error) { return v.Rounds(ctx, q.N) })
 	Handle(h, eventsQuery, v.Events)
 	Handle(h, planQuery, func(ctx context.Context, q planRequest) (PlanFile, error) { return v.Plan(ctx, q.Serial) })
+	Handle(h, compareQuery, func(ctx context.Context, q compareRequest) (plan.Diff, error) { return v.Compare(ctx, q.Text) })
 	HandleStatus(h, v.Status)
 }
 
@@ -122,7 +127,7 @@ func plain[A any](fn func(context.Context) (A, error)) func(context.Context, Non
 	return func(ctx context.Context, _ None) (A, error) { return fn(ctx) }
 }
 
-// Prefixes, Explain, Rounds, Events, Plan and Status make Client a [View].
+// Prefixes, Explain, Rounds, Events, Plan, Compare and Status make Client a [View].
 
 func (c *Client) Prefixes(ctx context.Context, q PrefixesRequest) ([]PrefixRow, error) {
 	return Ask(ctx, c, prefixesQuery, q)
@@ -138,6 +143,9 @@ func (c *Client) Events(ctx context.Context, q EventsRequest) ([]journal.Event, 
 }
 func (c *Client) Plan(ctx context.Context, serial record.PlanID) (PlanFile, error) {
 	return Ask(ctx, c, planQuery, planRequest{serial})
+}
+func (c *Client) Compare(ctx context.Context, text string) (plan.Diff, error) {
+	return Ask(ctx, c, compareQuery, compareRequest{text})
 }
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	return Ask(ctx, c, statusQuery, None{})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -71,6 +72,11 @@ func (f *fake) Plan(_ context.Context, serial record.PlanID) (PlanFile, error) {
 	return somePlan, nil
 }
 
+func (f *fake) Compare(_ context.Context, text string) (plan.Diff, error) {
+	f.note("compare %d", len(text))
+	return plan.Diff{From: 7, To: 8, Unchanged: 2}, nil
+}
+
 func (f *fake) Status(context.Context) (Status, error) {
 	f.note("status")
 	return someStatus, nil
@@ -91,6 +97,10 @@ func (f *fake) Resume(_ context.Context, by string) error { return f.act("resume
 func (f *fake) RollBack(_ context.Context, serial record.PlanID, by string) error {
 	return f.act(fmt.Sprint("rollback ", serial), by)
 }
+func (f *fake) Push(_ context.Context, text string, against record.PlanID, by string) error {
+	return f.act(fmt.Sprint("push ", len(text), " ", against), by)
+}
+func (f *fake) Abort(_ context.Context, by string) error    { return f.act("abort", by) }
 func (f *fake) Freeze(_ context.Context, by string) error   { return f.act("freeze", by) }
 func (f *fake) Unfreeze(_ context.Context, by string) error { return f.act("unfreeze", by) }
 
@@ -106,6 +116,7 @@ func TestViewOverTheSocket(t *testing.T) {
 		"events":   func(v View) (any, error) { return v.Events(ctx, EventsRequest{Limit: 9}) },
 		"of one":   func(v View) (any, error) { return v.Events(ctx, EventsRequest{Prefix: somePrefix, Limit: 9}) },
 		"plan":     func(v View) (any, error) { return v.Plan(ctx, 7) },
+		"compare":  func(v View) (any, error) { return v.Compare(ctx, strings.Repeat("x", maxBody)) },
 		"status":   func(v View) (any, error) { return v.Status(ctx) },
 	} {
 		f.asked = nil
@@ -144,11 +155,12 @@ func TestActionsOverTheSocket(t *testing.T) {
 	path := start(t, Options{}, func(s *Server) { HandleActions(s.Handler, f) })
 	var a Action = NewClient(path)
 	ctx := t.Context()
-	err := errors.Join(a.Stop(ctx, true, "ignored"), a.Stop(ctx, false, ""), a.Resume(ctx, ""), a.Freeze(ctx, ""), a.Unfreeze(ctx, ""), a.RollBack(ctx, 7, ""))
+	err := errors.Join(a.Stop(ctx, true, "ignored"), a.Stop(ctx, false, ""), a.Resume(ctx, ""), a.Freeze(ctx, ""), a.Unfreeze(ctx, ""), a.RollBack(ctx, 7, ""),
+		a.Push(ctx, strings.Repeat("x", maxBody), 7, ""), a.Abort(ctx, ""))
 	if err != nil {
 		t.Error(err)
 	}
-	if got := strings.Join(f.asked, ", "); got != "stop true, stop false, resume, freeze, unfreeze, rollback 7" {
+	if got := strings.Join(f.asked, ", "); got != "stop true, stop false, resume, freeze, unfreeze, rollback 7, push 65536 7, abort" {
 		t.Errorf("asked %s", got)
 	}
 }

@@ -48,6 +48,7 @@ func (c *Controller) Attach(ctx context.Context, h Host) error {
 	defer c.mu.Unlock()
 	c.host = h
 	h.Kill(c.killed)
+	c.freeze(c.frozen, "an operator, before the restart")
 	k, err := plansOf(ctx, c.store)
 	if err != nil {
 		return err
@@ -89,7 +90,7 @@ func (c *Controller) forceLatest(ctx context.Context, f journal.PlanFile) error 
 		c.plan = p // as if it had expired in force
 		return nil
 	}
-	if err := c.force(ctx, p, f.Text); err != nil {
+	if err := c.force(ctx, p, f.Text, ""); err != nil {
 		// A full disk must not keep the loop from starting.
 		c.log.Error(fmt.Sprintf("the host's answer to plan %d is not in the store, so the next start sends it again", p.Serial), "err", err)
 	}
