@@ -280,7 +280,7 @@ var wrongText = map[string][]string{
 	"prefix": {"x", "x/y", "1.2.3"}, "since": {"x", "-3h", "2999-01-01T00:00:00Z"},
 	"world": {"fog", "mild,three"}, "at": {"x", "2026-11-20", "-3h"},
 	"controller": {"x", "http://controller:9477", "https://"}, "pop": {"a/b"},
-	"label": nil, // any
+	"label": nil, "kind": nil, // any
 }
 
 // example is the verb's first example without what follows the first flag.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ import (
 
 func newPlan(g *global) *cobra.Command {
 	cmd := &cobra.Command{Use: "plan", Short: "Show, compare, check, export, push or freeze the plan"}
-	cmd.AddCommand(newPlanShow(g), newPlanDiff(g), newPlanValidate(g), newPlanExport(g), newPlanPush(g), newPlanRollback(g), newPlanAbort(g),
+	cmd.AddCommand(newPlanShow(g), newPlanDiff(g), newPlanValidate(g), newPlanHistory(g), newPlanExport(g), newPlanPush(g), newPlanRollback(g), newPlanAbort(g),
 		newPlanFreeze(g), newPlanUnfreeze(g))
 	return cmd
 }
@@ -120,6 +121,24 @@ func readPlan(cmd *cobra.Command, v control.View, arg string) (*plan.Plan, *plan
 		return nil, nil, &coded{code: exitRefused, err: fmt.Errorf("read plan %s: %w", arg, err)}
 	}
 	return p, sig, nil
+}
+
+func newPlanHistory(g *global) *cobra.Command {
+	n := 0
+	cmd := &cobra.Command{
+		Use:     "history",
+		Short:   "List the last plans, newest first: whose each is, what it changed, how far it came",
+		Example: "  congctl plan history\n  congctl plan history -n 5 --pop chi",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			lines, err := ask(cmd, g, control.View.History, n)
+			if err != nil {
+				return err
+			}
+			return g.printTable(cmd, lines, func(w io.Writer) error { return control.WriteHistory(w, lines) })
+		},
+	}
+	limitFlag(cmd, &n, 20, "how many of the last plans")
+	return cmd
 }
 
 func newPlanValidate(g *global) *cobra.Command {

@@ -83,7 +83,7 @@ type Order struct {
 }
 
 // Kinds of events for the store. The text of each but KindHost begins with "plan" and its serial, by
-// which the history of plans finds it.
+// which the history of plans (loop/controller) finds it.
 const (
 	KindStage    = "rollout-stage"    // a plan reaches a stage
 	KindSettled  = "rollout-settled"  // it is in force on all hosts

@@ -63,7 +63,7 @@ func (f *fake) Rounds(_ context.Context, n int) ([]journal.Round, error) {
 }
 
 func (f *fake) Events(_ context.Context, q EventsRequest) ([]journal.Event, error) {
-	f.note("events %d %d", q.Prefix, q.Limit)
+	f.note("events %d %d %s", q.Prefix, q.Limit, q.Kinds)
 	return someEvents, nil
 }
 
@@ -75,6 +75,11 @@ func (f *fake) Plan(_ context.Context, serial record.PlanID) (PlanFile, error) {
 func (f *fake) Compare(_ context.Context, text string) (plan.Diff, error) {
 	f.note("compare %d", len(text))
 	return plan.Diff{From: 7, To: 8, Unchanged: 2}, nil
+}
+
+func (f *fake) History(_ context.Context, n int) ([]PlanLine, error) {
+	f.note("history %d", n)
+	return []PlanLine{{Serial: 7, CreatedUnixS: 600, By: "ann", Networks: 3, Added: 1, State: "settled", Why: "is in force on 3 hosts", Hash: "ab"}}, nil
 }
 
 func (f *fake) Status(context.Context) (Status, error) {
@@ -114,10 +119,13 @@ func TestViewOverTheSocket(t *testing.T) {
 		"explain":  func(v View) (any, error) { return v.Explain(ctx, somePrefix) },
 		"rounds":   func(v View) (any, error) { return v.Rounds(ctx, 5) },
 		"events":   func(v View) (any, error) { return v.Events(ctx, EventsRequest{Limit: 9}) },
-		"of one":   func(v View) (any, error) { return v.Events(ctx, EventsRequest{Prefix: somePrefix, Limit: 9}) },
-		"plan":     func(v View) (any, error) { return v.Plan(ctx, 7) },
-		"compare":  func(v View) (any, error) { return v.Compare(ctx, strings.Repeat("x", maxBody)) },
-		"status":   func(v View) (any, error) { return v.Status(ctx) },
+		"of one": func(v View) (any, error) {
+			return v.Events(ctx, EventsRequest{Prefix: somePrefix, Kinds: []string{"stop", "audit"}, Limit: 9})
+		},
+		"plan":    func(v View) (any, error) { return v.Plan(ctx, 7) },
+		"history": func(v View) (any, error) { return v.History(ctx, 4) },
+		"compare": func(v View) (any, error) { return v.Compare(ctx, strings.Repeat("x", maxBody)) },
+		"status":  func(v View) (any, error) { return v.Status(ctx) },
 	} {
 		f.asked = nil
 		want, err1 := fn(near)

@@ -91,6 +91,15 @@ func (s *store) Plan(_ context.Context, serial record.PlanID) (journal.PlanFile,
 	return journal.PlanFile{}, false, nil
 }
 
+func (s *store) Plans(_ context.Context, n int) (f []journal.PlanFile, err error) {
+	for _, c := range slices.Backward(s.commits) {
+		if c.Plan != nil && (n == 0 || len(f) < n) {
+			f = append(f, *c.Plan)
+		}
+	}
+	return f, nil
+}
+
 func (s *store) Heads(_ context.Context, from, to int64) (h []journal.Head, err error) {
 	for _, c := range s.commits {
 		if c.Closed && c.Start >= from && c.Start < to {
@@ -126,9 +135,9 @@ func (s *store) Rounds(_ context.Context, n int) (r []journal.Round, err error) 
 	return r, nil
 }
 
-func (s *store) Events(_ context.Context, p record.Prefix, n int) (e []journal.Event, err error) {
+func (s *store) Events(_ context.Context, p record.Prefix, n int, kinds ...string) (e []journal.Event, err error) {
 	for _, x := range slices.Backward(s.events) {
-		if (p == 0 || x.Prefix == p) && len(e) < n {
+		if (p == 0 || x.Prefix == p) && (len(kinds) == 0 || slices.Contains(kinds, x.Kind)) && (n == 0 || len(e) < n) {
 			e = append(e, x)
 		}
 	}

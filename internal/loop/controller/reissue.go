@@ -38,7 +38,7 @@ func (c *Controller) RollBack(ctx context.Context, serial record.PlanID, by stri
 	}
 	next := c.draft(c.now().Unix())
 	next.Entries = entries
-	return c.issue(ctx, next, by)
+	return c.issue(ctx, next, kindRollback, by)
 }
 
 // Push puts the content of a plan file in force and freezes it, for an operator that has seen its
@@ -53,7 +53,7 @@ func (c *Controller) Push(ctx context.Context, text string, against record.PlanI
 	if now := c.inForce(); now != against {
 		return &control.Error{Code: control.Conflict, Text: fmt.Sprintf("push: plan %d has come since plan %d, which the file was compared with", now, against), Hint: "the same again, to see the difference to it"}
 	}
-	return c.issue(ctx, next, by)
+	return c.issue(ctx, next, kindPush, by)
 }
 
 // Compare returns what a push of a file would change, or why it would be refused.
@@ -128,7 +128,7 @@ func (c *Controller) Rewrite(ctx context.Context, serial record.PlanID) error {
 			return err
 		}
 	}
-	return c.issue(ctx, next, "")
+	return c.issue(ctx, next, kindRollback, "")
 }
 
 func (c *Controller) entriesOf(ctx context.Context, serial record.PlanID) ([]plan.Entry, error) {
@@ -145,14 +145,18 @@ func (c *Controller) entriesOf(ctx context.Context, serial record.PlanID) ([]pla
 	return was.Entries, nil
 }
 
+// rollOut is who takes a plan back unasked.
+const rollOut = "the roll-out"
+
 // issue signs a plan, keeps and freezes it, and puts it in force; by is the operator, "" the roll-out. An operator's
 // that is refused leaves the plan as free as it was.
-func (c *Controller) issue(ctx context.Context, next *plan.Plan, by string) error {
+func (c *Controller) issue(ctx context.Context, next *plan.Plan, kind, by string) error {
 	now, freezes, was := c.now(), by != "" || !c.killed, c.frozen
 	commit := &journal.Commit{}
 	if freezes {
-		commit = Frozen.By(cmp.Or(by, "the roll-out"), now)
+		commit = Frozen.By(cmp.Or(by, rollOut), now)
 	}
+	commit.Events = append(commit.Events, journal.Event{At: now.Unix(), Kind: kind, Text: fmt.Sprintf("plan %d by %s", next.Serial, cmp.Or(by, rollOut))})
 	signed := next.Sign(c.key)
 	commit.Plan = &journal.PlanFile{Serial: next.Serial, Created: next.Created, Hash: next.Hash(), Text: signed}
 	if err := c.commit(ctx, commit); err != nil {
@@ -160,7 +164,7 @@ func (c *Controller) issue(ctx context.Context, next *plan.Plan, by string) erro
 	}
 	c.serial, c.frozen = next.Serial, c.frozen || freezes
 	if by == "" {
-		c.freeze(c.frozen, "the roll-out")
+		c.freeze(c.frozen, rollOut)
 	}
 	if err := c.force(ctx, next, signed, by); err != nil || by == "" || c.plan == next {
 		return err
