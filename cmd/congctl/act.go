@@ -95,5 +95,9 @@ func keep(ctx context.Context, cfg config.Config, f controller.Flag) (err error)
 	if u, err := user.Current(); err == nil {
 		by = u.Username
 	}
-	return errors.Join(s.CommitRound(ctx, f.By(by+", while nothing ran", time.Now())), s.Close())
+	by += ", while nothing ran"
+	now := time.Now()
+	commit := f.By(by, now)
+	commit.Events = append(commit.Events, controller.Audited(control.Act{By: by, Name: commit.Events[0].Kind}, now))
+	return errors.Join(s.CommitRound(ctx, commit), s.Close())
 }

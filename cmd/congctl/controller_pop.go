@@ -138,6 +138,7 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	p.queries = control.NewHandler(p.log, func(ctx context.Context) string { return link.Caller(ctx).String() })
 	control.HandleView(p.queries, live)
 	control.HandleActions(p.queries, live)
+	p.queries.Audit(p.controller.Audit)
 	control.Handle(p.queries, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return p.status(), nil })
 	control.Handle(p.queries, effectOfPoP, func(ctx context.Context, q effectQuery) (*effects.View, error) {
 		return effectOf(ctx, p.cfg, q, time.Now())
@@ -209,7 +210,7 @@ func permitted(h *control.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		control.Refuse(w, &control.Error{Code: control.Forbidden, Text: fmt.Sprintf("%s may not do this", id), Hint: "an operator's certificate"})
+		h.Deny(w, r, &control.Error{Code: control.Forbidden, Text: fmt.Sprintf("%s may not do this", id), Hint: "an operator's certificate"})
 	})
 }
 

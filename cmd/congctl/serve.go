@@ -31,6 +31,7 @@ func (u *up) serve(ctx context.Context) error {
 	}
 	control.HandleView(s.Handler, live)
 	control.HandleActions(s.Handler, live)
+	s.Audit(u.controller.Audit)
 	u.beside(ctx, s.Serve)
 	return nil
 }

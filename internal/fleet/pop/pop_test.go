@@ -118,7 +118,7 @@ func (f *paper) plan(serial record.PlanID, networks int) []byte {
 		Experiment: plan.ExperimentOff, GroupTrial: plan.DefaultGroupTrial, GroupPromoted: 8, Salt: make([]byte, 16), CapRule: plan.CapRuleNone}
 	for i := range networks {
 		prefix, _ := record.PrefixOf(netip.AddrFrom4([4]byte{203, 0, byte(i), 1}))
-		p.Entries = append(p.Entries, plan.Entry{Prefix: prefix, Cong: "bbr", State: plan.StateAlways, Since: now, Reason: "listed"})
+		p.Entries = append(p.Entries, plan.Entry{Prefix: prefix, Cong: "bbr", State: plan.StateAlways, Since: 946684800, Reason: "listed"})
 	}
 	f.plans[serial] = p.Sign(ed25519.NewKeyFromSeed(make([]byte, 32)))
 	return f.plans[serial]

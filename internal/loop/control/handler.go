@@ -19,12 +19,14 @@ type Handler struct {
 	log       *slog.Logger
 	requester func(context.Context) string
 	routes    map[string]route
+	audit     func(context.Context, Act) // may be nil
 }
 
 type route struct {
 	acts bool
 	most int64 // bytes of a request
 	fn   func(context.Context, []byte) (any, error)
+	arg  func([]byte) string // of a request, for the audit
 }
 
 // NewHandler makes a handler without queries. requester names who asks, for the log and the
@@ -86,9 +88,8 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err == nil {
 		answer, err = rt.fn(r.Context(), body)
 	}
-	// What was done is an event and logged as such.
-	if rt.acts && err != nil {
-		h.log.ErrorContext(r.Context(), name+", asked by "+h.requester(r.Context()), "err", err)
+	if rt.acts {
+		h.acted(r.Context(), Act{Name: name, Arg: rt.arg(body), Err: err})
 	}
 	return answer, err
 }

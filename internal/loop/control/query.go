@@ -22,7 +22,7 @@ const pathHead = "/v1/"
 
 // Handle makes h answer q with fn. Call it before the first request.
 func Handle[Q, A any](h *Handler, q Query[Q, A], fn func(context.Context, Q) (A, error)) {
-	h.route(q.Name, route{acts: q.Acts, most: cmp.Or(q.most, maxBody), fn: func(ctx context.Context, body []byte) (any, error) {
+	h.route(q.Name, route{acts: q.Acts, most: cmp.Or(q.most, maxBody), arg: argOf[Q], fn: func(ctx context.Context, body []byte) (any, error) {
 		var in Q
 		if err := decode(body, &in); err != nil {
 			return nil, &Error{Text: "read request: " + err.Error(), Code: BadRequest}

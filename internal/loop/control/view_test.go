@@ -160,7 +160,17 @@ func text(t *testing.T, v any) string {
 
 func TestActionsOverTheSocket(t *testing.T) {
 	f := &fake{}
-	path := start(t, Options{}, func(s *Server) { HandleActions(s.Handler, f) })
+	var acts []string
+	path := start(t, Options{}, func(s *Server) {
+		HandleActions(s.Handler, f)
+		s.Audit(func(_ context.Context, a Act) {
+			if f.act("audit", a.By) != nil || a.Err != nil {
+				t.Errorf("audit of %+v", a)
+			}
+			f.asked = f.asked[:len(f.asked)-1]
+			acts = append(acts, strings.TrimSpace(a.Name+" "+a.Arg))
+		})
+	})
 	var a Action = NewClient(path)
 	ctx := t.Context()
 	err := errors.Join(a.Stop(ctx, true, "ignored"), a.Stop(ctx, false, ""), a.Resume(ctx, ""), a.Freeze(ctx, ""), a.Unfreeze(ctx, ""), a.RollBack(ctx, 7, ""),
@@ -170,5 +180,8 @@ func TestActionsOverTheSocket(t *testing.T) {
 	}
 	if got := strings.Join(f.asked, ", "); got != "stop true, stop false, resume, freeze, unfreeze, rollback 7, push 65536 7, abort" {
 		t.Errorf("asked %s", got)
+	}
+	if got := strings.Join(acts, ", "); !strings.HasPrefix(got, "stop --evict, stop, resume, freeze, unfreeze, rollback 7, push 65536 bytes, sha256 ") || !strings.HasSuffix(got, ", against plan 7, abort") {
+		t.Errorf("audited %s", got)
 	}
 }

@@ -54,6 +54,8 @@ type Controller struct {
 	log   *slog.Logger
 	now   func() time.Time
 
+	refusals refusals
+
 	mu     sync.Mutex // guards all below
 	engine *policy.Engine
 	plan   *plan.Plan    // in force: the last that the host accepted

@@ -1,0 +1,81 @@
+package pop
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/congctl/congctl/internal/fleet/rollout"
+)
+
+// TestOperators: a freeze and an abort take back what is on its way, a frozen PoP takes an operator's plan
+// and no round's, and a restart knows that it is frozen.
+func TestOperators(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPaper()
+		p := start(t, f, Past{})
+		silent := false
+		join(t, p, "a", func(o Order) Report {
+			if silent {
+				return Report{}
+			}
+			return accept(o)
+		})
+		ok := func(doing string, err error) {
+			t.Helper()
+			if synctest.Wait(); err != nil {
+				t.Errorf("%s: %v", doing, err)
+			}
+		}
+		refused := func(doing, want string, err error) {
+			t.Helper()
+			if synctest.Wait(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", doing, err)
+			}
+		}
+		back := func(n int) {
+			t.Helper()
+			if len(f.rewrites) != n || f.rewrites[n-1] != p.Hosts().Base.Serial {
+				t.Errorf("written anew: %v", f.rewrites)
+			}
+		}
+		ok("first plan", p.SetPlan(f.plan(1, 1)))
+		refused("abort of nothing", "nothing rolls out", p.Abort("ann"))
+		silent = true
+		ok("on its way", p.SetPlan(f.plan(2, 2)))
+		ok("abort", p.Abort("ann"))
+		back(1)
+		ok("its answer", p.SetPlan(f.plan(3, 1)))
+		silent = false
+		pass(rollout.DefaultRules().Limit)
+		silent = true
+		ok("on its way", p.SetPlan(f.plan(4, 2)))
+		p.Freeze(true, "ann")
+		synctest.Wait()
+		back(2)
+		ok("its answer", p.SetPlan(f.plan(5, 1)))
+		silent = false
+		pass(rollout.DefaultRules().Limit)
+		refused("a round's", "the plan is frozen", p.SetPlan(f.plan(6, 2)))
+		ok("an operator's", p.Offer(f.plan(7, 2), "ann"))
+		if s := p.Hosts(); s.Base.Serial != 7 || !s.Frozen {
+			t.Errorf("%+v", s)
+		}
+		var kept rollout.State
+		if err := json.Unmarshal(f.kept, &kept); err != nil || !kept.Frozen {
+			t.Errorf("kept %s: %v", f.kept, err)
+		}
+		p.Freeze(false, "ann")
+		if err := json.Unmarshal(f.kept, &kept); err != nil || kept.Frozen {
+			t.Errorf("kept %s: %v", f.kept, err)
+		}
+		told := func(what string) bool {
+			return slices.ContainsFunc(f.events(), func(e string) bool { return strings.Contains(e, what) })
+		}
+		if !told("plan 2: aborted by ann") || !told("plan 4: the plan was frozen by ann") {
+			t.Errorf("told %q", f.events())
+		}
+	})
+}
