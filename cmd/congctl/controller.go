@@ -158,6 +158,8 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	// No limit for a response: a stream of orders has no end.
 	s := &http.Server{Handler: link.Watched(link.Authenticated(link.Limited(o.handler(), o.refused)), o.refused), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
 		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(o, "", 0)}
+	s := &http.Server{Handler: link.Authenticated(o.handler(), tokensOf(o.cfg, func(err error) { o.log.Error("no token is valid", "err", err) })), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
+		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: slog.NewLogLogger(o.log.Handler(), slog.LevelDebug)}
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
@@ -231,6 +233,9 @@ func (o *office) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(link.NewHandler(o))
 	mux.HandleFunc(popPath(""), o.query)
+	for name, p := range o.pops {
+		mux.Handle(popPath(name)+"/", http.StripPrefix(popPath(name), permitted(name, p.queries)))
+	}
 	return mux
 }
 

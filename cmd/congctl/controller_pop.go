@@ -202,15 +202,16 @@ func (w windows) Ends(start int64) (out []pop.End, err error) {
 	return out, nil
 }
 
-// permitted lets operators act, and viewers ask.
-func permitted(h *control.Handler) http.Handler {
+// permitted lets operators act, and viewers ask, of the PoPs that their token is for.
+func permitted(pop string, h *control.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := link.Caller(r.Context())
-		if id.Role == mtls.Operator || id.Role == mtls.Viewer && !h.Acts(r.URL.Path) {
+		here := id.PoP == "" || id.PoP == pop
+		if here && (id.Role == mtls.Operator || id.Role == mtls.Viewer && !h.Acts(r.URL.Path)) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		h.Deny(w, r, &control.Error{Code: control.Forbidden, Text: fmt.Sprintf("%s may not do this", id), Hint: "an operator's certificate"})
+		h.Deny(w, r, &control.Error{Code: control.Forbidden, Text: fmt.Sprintf("%s may not do this", id), Hint: "an operator's certificate or token, of this PoP"})
 	})
 }
 

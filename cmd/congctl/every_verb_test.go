@@ -34,6 +34,7 @@ var elsewhere = map[string]reflect.Type{
 	"store init": reflect.TypeFor[StoreChange](), "store migrate": reflect.TypeFor[StoreChange](), "store check": reflect.TypeFor[StoreChange](),
 	"lab verify-kernel": reflect.TypeFor[proof.Report](), "lab kernel build": reflect.TypeFor[builtKernel](), "fleet status": reflect.TypeFor[FleetStatus](), "plan rollback": reflect.TypeFor[Done](),
 	"plan push": reflect.TypeFor[Done](), "plan abort": reflect.TypeFor[Done](),
+	"token add": reflect.TypeFor[TokenAdded](), "token list": reflect.TypeFor[[]TokenRow](), "token remove": reflect.TypeFor[TokenRemoved](),
 }
 
 // silent are verbs that have no answer: some run until they are ended, the others print text

@@ -167,7 +167,7 @@ var verbs = []struct {
 	{"loop", "The loop on this host:", []func(*global) *cobra.Command{
 		newUp, newStatus, newStop, newResume, newPrefixes, newExplain, newRounds, newEvents, newEffect, newPlan, newSockets, newRecords, newConfig,
 	}},
-	{"fleet", "A fleet of hosts:", []func(*global) *cobra.Command{newAgent, newControllerVerb, newFleet, newIngest, newStore}},
+	{"fleet", "A fleet of hosts:", []func(*global) *cobra.Command{newAgent, newControllerVerb, newFleet, newToken, newIngest, newStore}},
 	{"host", "The host:", []func(*global) *cobra.Command{newHost, newShape, newChange}},
 	{"lab", "The laboratory:", []func(*global) *cobra.Command{newLab, newSimulate}},
 	{"program", "This program:", []func(*global) *cobra.Command{newVersion}},

@@ -25,7 +25,7 @@ const (
 	Conflict    Code = "conflict"    // not possible in this state: frozen, stopped
 	TooLarge    Code = "too-large"
 	BadMethod   Code = "bad-method"
-	Forbidden   Code = "forbidden"   // not with this certificate
+	Forbidden   Code = "forbidden"   // not with this certificate or token
 	TooLate     Code = "too-late"    // the deadline has passed: nothing was changed
 	Unavailable Code = "unavailable" // not yet or no longer: starting, draining
 	Elsewhere   Code = "elsewhere"   // not of this process: another controller decides

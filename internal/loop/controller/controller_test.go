@@ -91,15 +91,6 @@ func (s *store) Plan(_ context.Context, serial record.PlanID) (journal.PlanFile,
 	return journal.PlanFile{}, false, nil
 }
 
-func (s *store) Plans(_ context.Context, n int) (f []journal.PlanFile, err error) {
-	for _, c := range slices.Backward(s.commits) {
-		if c.Plan != nil && (n == 0 || len(f) < n) {
-			f = append(f, *c.Plan)
-		}
-	}
-	return f, nil
-}
-
 func (s *store) Heads(_ context.Context, from, to int64) (h []journal.Head, err error) {
 	for _, c := range s.commits {
 		if c.Closed && c.Start >= from && c.Start < to {

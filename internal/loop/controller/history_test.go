@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,8 +10,18 @@ import (
 
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/journal"
 	"github.com/congctl/congctl/internal/loop/plan"
 )
+
+func (s *store) Plans(_ context.Context, n int) (f []journal.PlanFile, err error) {
+	for _, c := range slices.Backward(s.commits) {
+		if c.Plan != nil && (n == 0 || len(f) < n) {
+			f = append(f, *c.Plan)
+		}
+	}
+	return f, nil
+}
 
 // TestHistory: whose each plan is, what it changed and what became of it, from plans and events alone.
 func TestHistory(t *testing.T) {
