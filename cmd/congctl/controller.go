@@ -285,7 +285,7 @@ func (o *office) Follow(ctx context.Context, from mtls.Identity, h link.Have, se
 	defer stop()
 	defer context.AfterFunc(p.held, stop)()
 	c := rollout.Connect{Host: from.Name, Boot: pop.BootText(h.Boot), Version: h.Version, Serial: h.Plan, Hash: h.Hash}
-	return p.Follow(ctx, c, func(o pop.Order) error { return send(link.Order(o)) })
+	return p.Follow(ctx, c, h.Keys, func(o pop.Order) error { return send(link.Order(o)) })
 }
 
 // Report implements link.Handler.

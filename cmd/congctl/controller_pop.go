@@ -139,6 +139,7 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	control.HandleView(p.queries, live)
 	control.HandleActions(p.queries, live)
 	p.queries.Audit(p.controller.Audit)
+	p.handleKeys()
 	control.Handle(p.queries, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return p.status(), nil })
 	control.Handle(p.queries, effectOfPoP, func(ctx context.Context, q effectQuery) (*effects.View, error) {
 		return effectOf(ctx, p.cfg, q, time.Now())

@@ -33,7 +33,7 @@ var elsewhere = map[string]reflect.Type{
 	"lab compare": reflect.TypeFor[report.Comparison](), "lab pop": reflect.TypeFor[popday.Report](), "lab pop-report": reflect.TypeFor[popday.Report](),
 	"store init": reflect.TypeFor[StoreChange](), "store migrate": reflect.TypeFor[StoreChange](), "store check": reflect.TypeFor[StoreChange](),
 	"lab verify-kernel": reflect.TypeFor[proof.Report](), "lab kernel build": reflect.TypeFor[builtKernel](), "fleet status": reflect.TypeFor[FleetStatus](), "plan rollback": reflect.TypeFor[Done](),
-	"plan push": reflect.TypeFor[Done](), "plan abort": reflect.TypeFor[Done](),
+	"plan push": reflect.TypeFor[Done](), "plan abort": reflect.TypeFor[Done](), "plan key": reflect.TypeFor[PlanKeys](),
 	"token add": reflect.TypeFor[TokenAdded](), "token list": reflect.TypeFor[[]TokenRow](), "token remove": reflect.TypeFor[TokenRemoved](),
 }
 

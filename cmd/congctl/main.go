@@ -157,7 +157,7 @@ Exit codes: 0 done; 1 failed; 2 wrong usage or configuration; 3 not found;
 
 // askers are the verbs that ask a congctl, and so can ask a fleet's controller.
 var askers = [][]string{{"status"}, {"stop"}, {"resume"}, {"prefixes"}, {"explain"}, {"rounds"}, {"events"}, {"effect"}, {"fleet", "status"},
-	{"plan", "show"}, {"plan", "diff"}, {"plan", "history"}, {"plan", "push"}, {"plan", "rollback"}, {"plan", "abort"}, {"plan", "freeze"}, {"plan", "unfreeze"}}
+	{"plan", "show"}, {"plan", "diff"}, {"plan", "history"}, {"plan", "push"}, {"plan", "rollback"}, {"plan", "abort"}, {"plan", "freeze"}, {"plan", "unfreeze"}, {"plan", "key"}}
 
 // verbs are the constructors of all verbs by purpose, in the order that help lists them.
 var verbs = []struct {

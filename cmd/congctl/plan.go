@@ -24,7 +24,7 @@ import (
 func newPlan(g *global) *cobra.Command {
 	cmd := &cobra.Command{Use: "plan", Short: "Show, compare, check, export, push or freeze the plan"}
 	cmd.AddCommand(newPlanShow(g), newPlanDiff(g), newPlanValidate(g), newPlanHistory(g), newPlanExport(g), newPlanPush(g), newPlanRollback(g), newPlanAbort(g),
-		newPlanFreeze(g), newPlanUnfreeze(g))
+		newPlanFreeze(g), newPlanUnfreeze(g), newPlanKey(g))
 	return cmd
 }
 

@@ -36,6 +36,7 @@ type Order struct {
 
 // stream is one host's connection.
 type stream struct {
+	keys  []string      // ids of the keys whose plans the host takes
 	gone  chan struct{} // closed when a later stream of the host takes over
 	wake  chan struct{}
 	order Order
@@ -47,8 +48,8 @@ type stream struct {
 var errReplaced = errors.New("another agent with this host's name has connected")
 
 // Follow is a host's stream of orders, until ctx ends, send fails or the host connects anew.
-func (p *PoP) Follow(ctx context.Context, c rollout.Connect, send func(Order) error) error {
-	s := &stream{gone: make(chan struct{}), wake: make(chan struct{}, 1)}
+func (p *PoP) Follow(ctx context.Context, c rollout.Connect, keys []string, send func(Order) error) error {
+	s := &stream{keys: keys, gone: make(chan struct{}), wake: make(chan struct{}, 1)}
 	p.mu.Lock()
 	if was := p.streams[c.Host]; was != nil {
 		close(was.gone)
@@ -271,6 +272,19 @@ func (p *PoP) Hosts() rollout.State {
 		p.log.Error("copy roll-out", "err", err)
 	}
 	return s
+}
+
+// Lacking lists the connected hosts that take no plan of a key, by its id.
+func (p *PoP) Lacking(key string) (names []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, s := range p.streams {
+		if !slices.Contains(s.keys, key) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // missing lists the hosts that are there and have not sent all of a window.

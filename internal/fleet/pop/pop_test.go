@@ -162,7 +162,7 @@ func start(t *testing.T, f *paper, was Past) *PoP {
 func join(t *testing.T, p *PoP, name string, obey func(Order) Report) (leave func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
-		_ = p.Follow(ctx, rollout.Connect{Host: name, Boot: "b", Version: "v"}, func(o Order) error {
+		_ = p.Follow(ctx, rollout.Connect{Host: name, Boot: "b", Version: "v"}, []string{"key-of-" + name}, func(o Order) error {
 			if r := obey(o); r != (Report{}) {
 				p.Report(ctx, name, r)
 			}

@@ -61,6 +61,7 @@ type Controller struct {
 	plan   *plan.Plan    // in force: the last that the host accepted
 	serial record.PlanID // highest ever written: the serial of a refused plan is not used again
 	key    ed25519.PrivateKey
+	past   []ed25519.PublicKey // before it, that signed what is in the store
 	salt   []byte
 	frozen bool
 	killed bool
@@ -116,11 +117,7 @@ func (c *Controller) Round(ctx context.Context, w agent.ClosedWindow) error {
 		return nil
 	}
 	c.serial = next.Serial
-	by := ""
-	if c.frozen { // held by this controller: what differs from the plan in force is an operator's configuration
-		by = "the configuration"
-	}
-	return c.force(ctx, next, signed, by)
+	return c.force(ctx, next, signed, c.holder())
 }
 
 // isDefault reports whether every namespace already runs the treatment.
@@ -140,6 +137,15 @@ func (c *Controller) keep(ctx context.Context, r *journal.Commit) error {
 	again := journal.Event{At: r.Round.RoundStart, Kind: kindWindowAgain, Text: fmt.Sprintf(
 		"window of %s is already in the store: its rows and round are not stored again", time.Unix(r.Start, 0).UTC().Format(time.RFC3339))}
 	return c.commit(ctx, &journal.Commit{Events: append([]journal.Event{again}, r.Events...), Plan: r.Plan, Settings: r.Settings})
+}
+
+// holder is who offers a plan of this controller's own. While it is frozen it holds the plan itself: what
+// differs from the one in force is an operator's configuration.
+func (c *Controller) holder() string {
+	if c.frozen {
+		return "the configuration"
+	}
+	return ""
 }
 
 // force sends a plan to the host. A plan that the host refuses stays in the store beside

@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/congctl/congctl/internal/loop/journal"
@@ -30,6 +31,11 @@ func (c *Controller) recall(ctx context.Context) (err error) {
 		return err
 	}
 	if c.salt, err = draw(ctx, c.store, journal.SettingSalt, 16); err != nil {
+	c.key = ed25519.NewKeyFromSeed(seed)
+	if err := c.recallPast(ctx); err != nil {
+		return err
+	}
+	if c.salt, err = c.draw(ctx, journal.SettingSalt, 16); err != nil {
 		return err
 	}
 	if c.killed, err = flag(ctx, c.store, journal.SettingKilled); err != nil {
@@ -102,6 +108,7 @@ func (c *Controller) open(f journal.PlanFile) (*plan.Plan, error) {
 	if err != nil && c.opt.Shared {
 		p, _, err = plan.Parse(f.Text)
 	}
+	p, err := plan.Open(f.Text, append(slices.Clone(c.past), c.PublicKey())...)
 	if err != nil {
 		return nil, fmt.Errorf("read plan %d of the store: %w", f.Serial, err)
 	}
@@ -169,6 +176,14 @@ func draw(ctx context.Context, s Settings, key string, n int) ([]byte, error) {
 	v = make([]byte, n)
 	_, _ = rand.Read(v) // never fails (crypto/rand)
 	return v, s.SetSetting(ctx, key, v)
+	v = newSecret(n)
+	return v, c.store.SetSetting(ctx, key, v)
+}
+
+func newSecret(n int) []byte {
+	v := make([]byte, n)
+	_, _ = rand.Read(v) // never fails (crypto/rand)
+	return v
 }
 
 func flag(ctx context.Context, s Store, key string) (bool, error) {
