@@ -3,6 +3,7 @@ package pop
 import (
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -15,9 +16,9 @@ func TestOperators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newPaper()
 		p := start(t, f, Past{})
-		silent := false
+		var silent atomic.Bool
 		join(t, p, "a", func(o Order) Report {
-			if silent {
+			if silent.Load() {
 				return Report{}
 			}
 			return accept(o)
@@ -26,26 +27,28 @@ func TestOperators(t *testing.T) {
 		refused := func(doing, want string, err error) { t.Helper(); judge(t, doing, want, err) }
 		back := func(n int) {
 			t.Helper()
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			if len(f.rewrites) != n || f.rewrites[n-1] != p.Hosts().Base.Serial {
 				t.Errorf("written anew: %v", f.rewrites)
 			}
 		}
 		ok("first plan", p.SetPlan(f.plan(1, 1)))
 		refused("abort of nothing", "nothing rolls out", p.Abort("ann"))
-		silent = true
+		silent.Store(true)
 		ok("on its way", p.SetPlan(f.plan(2, 2)))
 		ok("abort", p.Abort("ann"))
 		back(1)
 		ok("its answer", p.SetPlan(f.plan(3, 1)))
-		silent = false
+		silent.Store(false)
 		pass(rollout.DefaultRules().Limit)
-		silent = true
+		silent.Store(true)
 		ok("on its way", p.SetPlan(f.plan(4, 2)))
 		p.Freeze(true, "ann")
 		synctest.Wait()
 		back(2)
 		ok("its answer", p.SetPlan(f.plan(5, 1)))
-		silent = false
+		silent.Store(false)
 		pass(rollout.DefaultRules().Limit)
 		refused("a round's", "the plan is frozen", p.SetPlan(f.plan(6, 2)))
 		ok("an operator's", p.Offer(f.plan(7, 2), "ann"))
@@ -53,12 +56,13 @@ func TestOperators(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		var kept rollout.State
-		if err := json.Unmarshal(f.kept, &kept); err != nil || !kept.Frozen {
-			t.Errorf("kept %s: %v", f.kept, err)
-		}
-		p.Freeze(false, "ann")
-		if err := json.Unmarshal(f.kept, &kept); err != nil || kept.Frozen {
-			t.Errorf("kept %s: %v", f.kept, err)
+		for _, on := range []bool{true, false} {
+			p.Freeze(on, "ann")
+			f.mu.Lock()
+			if err := json.Unmarshal(f.kept, &kept); err != nil || kept.Frozen != on {
+				t.Errorf("kept %s: %v", f.kept, err)
+			}
+			f.mu.Unlock()
 		}
 		told := strings.Join(f.events(), "\n")
 		if !strings.Contains(told, "plan 2: aborted by ann") || !strings.Contains(told, "plan 4: the plan was frozen by ann") {
