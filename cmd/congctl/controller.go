@@ -233,9 +233,6 @@ func (o *office) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(link.NewHandler(o))
 	mux.HandleFunc(popPath(""), o.query)
-	for name, p := range o.pops {
-		mux.Handle(popPath(name)+"/", http.StripPrefix(popPath(name), permitted(name, p.queries)))
-	}
 	return mux
 }
 
@@ -251,7 +248,7 @@ func (o *office) query(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	default:
 		defer p.users.Done()
-		http.StripPrefix(popPath(name), permitted(p.queries)).ServeHTTP(w, r)
+		http.StripPrefix(popPath(name), permitted(name, p.queries)).ServeHTTP(w, r)
 	}
 }
 

@@ -122,7 +122,6 @@ func (g *global) client(cfg config.Config) *control.Client {
 			urls = append(urls, strings.TrimSuffix(base, "/")+popPath(g.pop))
 		}
 		c = control.NewRemote(urls, dialLate(cfg.Fleet))
-		c = control.NewRemote(cmp.Or(g.controller, cfg.Fleet.Controller)+popPath(g.pop), dialLate(cfg.Fleet))
 		if cfg.Fleet.TokenFile != "" {
 			c.Bearer = func() (string, error) { return secretOf(cfg.Fleet) }
 		}

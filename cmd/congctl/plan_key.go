@@ -122,8 +122,8 @@ func (p *popOffice) handleKeys() {
 }
 
 func (p *popOffice) planKeys(ctx context.Context) (PlanKeys, error) {
-	next, err := p.controller.NextKey(ctx)
-	k := PlanKeys{PoP: p.cfg.PoP, Key: hex.EncodeToString(p.controller.PublicKey()), Next: hex.EncodeToString(next), Lacking: []string{}}
+	now, next, err := p.controller.Keys(ctx)
+	k := PlanKeys{PoP: p.cfg.PoP, Key: hex.EncodeToString(now), Next: hex.EncodeToString(next), Lacking: []string{}}
 	if next != nil {
 		k.Lacking = append(k.Lacking, p.Lacking(plan.KeyID(next))...)
 	}

@@ -21,9 +21,8 @@ type Fleet struct {
 	Cert       string        `yaml:"cert"`                 // PEM, as key and ca
 	Key        string        `yaml:"key"`                  //
 	CA         string        `yaml:"ca"`                   //
-	Kafka      string        `yaml:"kafka"`                // where agents send records, and by which controllers share PoPs; "": neither
 	TokenFile  string        `yaml:"token_file"`           // of verbs, in place of cert and key
-	Kafka      string        `yaml:"kafka"`                // where agents send records; "": to the controller
+	Kafka      string        `yaml:"kafka"`                // where agents send records, and by which controllers share PoPs; "": neither
 	ClickHouse string        `yaml:"clickhouse"`           // where the controller reads them; "": its agents send them
 	Lateness   time.Duration `yaml:"lateness" scale:"yes"` // after a window's end
 	Budget     int64         `yaml:"budget"`               // bytes per second of records; 0: no limit

@@ -21,16 +21,11 @@ import (
 type Client struct {
 	// Timeout is how long the server may take to answer; 0: [DefaultTimeout].
 	Timeout time.Duration
-	path    string   // of the socket
-	bases   []string // URLs, asked in this order until one answers
-	remote  bool     // another host's: its clock is not ours, so an action has no deadline there
-	http    *http.Client
-	server  atomic.Int32 // pid of the process that listens
 	// Bearer reads the token to show; nil: none.
 	Bearer func() (string, error)
-	path   string // of the socket, or the URL
-	base   string
-	remote bool // another host's: its clock is not ours, so an action has no deadline there
+	path   string   // of the socket
+	bases  []string // URLs, asked in this order until one answers
+	remote bool     // another host's: its clock is not ours, so an action has no deadline there
 	http   *http.Client
 	server atomic.Int32 // pid of the process that listens
 }
@@ -100,7 +95,7 @@ func (c *Client) callAt(ctx context.Context, base, name string, acts bool, body 
 	if c.Bearer != nil {
 		secret, err := c.Bearer()
 		if err != nil {
-			return err
+			return false, err
 		}
 		req.Header.Set("Authorization", "Bearer "+secret)
 	}

@@ -30,7 +30,7 @@ type Options struct {
 	Networks                    policy.Networks // names to pool trials by; nil for none
 	// Shared: the store also has plans that other controllers signed, and proved before they came there.
 	Shared bool
-	Limits                      plan.Limits     // of what an operator pushes
+	Limits plan.Limits // of what an operator pushes
 }
 
 // planLife is how many windows a plan lives. A dead controller leaves a treatment in

@@ -16,13 +16,15 @@ import (
 
 const kindKey = "key"
 
-// NextKey returns the public key that signs after a switch; nil if none is made.
-func (c *Controller) NextKey(ctx context.Context) (ed25519.PublicKey, error) {
+// Keys returns the public key that signs and the one that does after a switch; nil if none is made.
+func (c *Controller) Keys(ctx context.Context) (now, next ed25519.PublicKey, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	seed, err := c.nextSeed(ctx)
 	if err != nil || seed == nil {
-		return nil, err
+		return c.PublicKey(), nil, err
 	}
-	return public(ed25519.NewKeyFromSeed(seed)), nil
+	return c.PublicKey(), public(ed25519.NewKeyFromSeed(seed)), nil
 }
 
 func public(k ed25519.PrivateKey) ed25519.PublicKey { return k.Public().(ed25519.PublicKey) }

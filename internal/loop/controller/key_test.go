@@ -22,7 +22,7 @@ func TestKeys(t *testing.T) {
 	if err := b.SwitchKey(ctx, "ann"); !errors.As(err, &said) || said.Code != control.Conflict {
 		t.Errorf("without a next key: %v", err)
 	}
-	if next, err := b.NextKey(ctx); err != nil || next != nil {
+	if _, next, err := b.Keys(ctx); err != nil || next != nil {
 		t.Errorf("before one is made: %x, %v", next, err)
 	}
 	for range 2 { // the second changes nothing
@@ -30,8 +30,8 @@ func TestKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	next, err := b.NextKey(ctx)
-	if err != nil || len(next) != len(old) || bytes.Equal(next, old) || !bytes.Equal(b.PublicKey(), old) {
+	now, next, err := b.Keys(ctx)
+	if err != nil || len(next) != len(old) || bytes.Equal(next, old) || !bytes.Equal(now, old) {
 		t.Fatalf("next %x, %v", next, err)
 	}
 	if err := b.SwitchKey(ctx, "ann"); err != nil {

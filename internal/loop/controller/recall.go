@@ -30,12 +30,10 @@ func (c *Controller) recall(ctx context.Context) (err error) {
 	if c.key, err = Key(ctx, c.store); err != nil {
 		return err
 	}
-	if c.salt, err = draw(ctx, c.store, journal.SettingSalt, 16); err != nil {
-	c.key = ed25519.NewKeyFromSeed(seed)
 	if err := c.recallPast(ctx); err != nil {
 		return err
 	}
-	if c.salt, err = c.draw(ctx, journal.SettingSalt, 16); err != nil {
+	if c.salt, err = draw(ctx, c.store, journal.SettingSalt, 16); err != nil {
 		return err
 	}
 	if c.killed, err = flag(ctx, c.store, journal.SettingKilled); err != nil {
@@ -104,11 +102,10 @@ func (c *Controller) forceLatest(ctx context.Context, f journal.PlanFile) error 
 }
 
 func (c *Controller) open(f journal.PlanFile) (*plan.Plan, error) {
-	p, err := plan.Open(f.Text, c.PublicKey())
+	p, err := plan.Open(f.Text, append(slices.Clone(c.past), c.PublicKey())...)
 	if err != nil && c.opt.Shared {
 		p, _, err = plan.Parse(f.Text)
 	}
-	p, err := plan.Open(f.Text, append(slices.Clone(c.past), c.PublicKey())...)
 	if err != nil {
 		return nil, fmt.Errorf("read plan %d of the store: %w", f.Serial, err)
 	}
@@ -173,11 +170,8 @@ func draw(ctx context.Context, s Settings, key string, n int) ([]byte, error) {
 		}
 		return v, nil
 	}
-	v = make([]byte, n)
-	_, _ = rand.Read(v) // never fails (crypto/rand)
-	return v, s.SetSetting(ctx, key, v)
 	v = newSecret(n)
-	return v, c.store.SetSetting(ctx, key, v)
+	return v, s.SetSetting(ctx, key, v)
 }
 
 func newSecret(n int) []byte {
