@@ -155,11 +155,10 @@ func (o *office) logKey(name string, key []byte) {
 func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credentials) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	tokens := tokensOf(o.cfg, func(err error) { o.log.Error("no token is valid", "err", err) })
 	// No limit for a response: a stream of orders has no end.
-	s := &http.Server{Handler: link.Watched(link.Authenticated(link.Limited(o.handler(), o.refused)), o.refused), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
+	s := &http.Server{Handler: link.Watched(link.Authenticated(link.Limited(o.handler(), o.refused), tokens), o.refused), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
 		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(o, "", 0)}
-	s := &http.Server{Handler: link.Authenticated(o.handler(), tokensOf(o.cfg, func(err error) { o.log.Error("no token is valid", "err", err) })), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
-		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: slog.NewLogLogger(o.log.Handler(), slog.LevelDebug)}
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error

@@ -353,7 +353,7 @@ func TestSlowReader(t *testing.T) {
 		stuck, ended := make(chan struct{}), make(chan struct{}, 100)
 		for range 100 {
 			go func() {
-				_ = p.Follow(t.Context(), rollout.Connect{Host: "slow", Boot: "b"}, func(Order) error { <-stuck; return errors.New("closed") })
+				_ = p.Follow(t.Context(), rollout.Connect{Host: "slow", Boot: "b"}, nil, func(Order) error { <-stuck; return errors.New("closed") })
 				ended <- struct{}{}
 			}()
 			synctest.Wait()
