@@ -55,16 +55,25 @@ func (g *global) carryOut(ctx context.Context, cfg config.Config, live func(*con
 	return true, err
 }
 
-// Done is the answer of stop, resume, plan freeze, plan unfreeze and plan rollback.
+// Done is the answer of stop, resume, plan freeze, plan unfreeze, plan push, plan rollback and plan abort.
 type Done struct {
-	Done    string `json:"done"`    // the verb: stop, resume, freeze, unfreeze, rollback
+	Done    string `json:"done"`    // the verb: stop, resume, freeze, unfreeze, push, rollback, abort
 	Text    string `json:"text"`    // what holds now
 	Running bool   `json:"running"` // false: nothing runs, and it holds from the next start on
 	Undo    string `json:"undo"`    // the command that takes it back
 }
 
 func (g *global) tell(cmd *cobra.Command, d Done) error {
+	d.Undo = g.here(d.Undo)
 	return g.printText(cmd, d, d.Text+"; undo: "+d.Undo+"\n")
+}
+
+// here adds to a command where this one acted.
+func (g *global) here(command string) string {
+	if g.pop == "" {
+		return command
+	}
+	return command + " --pop " + g.pop
 }
 
 // keep writes the store when no loop runs. It takes the loop's lock: a loop that starts
@@ -86,5 +95,9 @@ func keep(ctx context.Context, cfg config.Config, f controller.Flag) (err error)
 	if u, err := user.Current(); err == nil {
 		by = u.Username
 	}
-	return errors.Join(s.CommitRound(ctx, f.By(by+", while nothing ran", time.Now())), s.Close())
+	by += ", while nothing ran"
+	now := time.Now()
+	commit := f.By(by, now)
+	commit.Events = append(commit.Events, controller.Audited(control.Act{By: by, Name: commit.Events[0].Kind}, now))
+	return errors.Join(s.CommitRound(ctx, commit), s.Close())
 }

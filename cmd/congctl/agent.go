@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,15 +67,18 @@ type fleetAgent struct {
 	uplink *uplink.Uplink
 
 	started time.Time
-	hash    string        // of the plan in force
-	entries int           // in it
-	prev    bool          // the kill switch as it is on disk
-	sent    uplink.Status // as watchUplink saw it last
+	trusted atomic.Pointer[[]config.PlanKey]
+	again   atomic.Pointer[context.CancelFunc] // follows anew
+	hash    string                             // of the plan in force
+	entries int                                // in it
+	prev    bool                               // the kill switch as it is on disk
+	sent    uplink.Status                      // as watchUplink saw it last
 }
 
 func runAgent(ctx context.Context, g *global, cfg config.Config, rules policy.Rules, stderr io.Writer) error {
 	u := &fleetAgent{edgeHost: newEdgeHost(g, cfg, rules, stderr), started: time.Now()}
 	u.owner = u
+	u.trusted.Store(&cfg.Fleet.PlanKeys)
 	return u.start(ctx, u.lock, u.openLink, u.openKernel, u.openAgent, u.resume, u.serve, u.follow, u.deliver, u.drop)
 }
 
@@ -98,10 +102,17 @@ func (u *fleetAgent) openLink(context.Context) error {
 }
 
 func (u *fleetAgent) keys() (keys []ed25519.PublicKey) {
-	for _, k := range u.cfg.Fleet.PlanKeys {
+	for _, k := range *u.trusted.Load() {
 		keys = append(keys, k.Public())
 	}
 	return keys
+}
+
+func (u *fleetAgent) keyIDs() (ids []string) {
+	for _, k := range u.keys() {
+		ids = append(ids, plan.KeyID(k))
+	}
+	return ids
 }
 
 // Files in state_dir that outlive a restart: the last plan, signed, and the kill switch.
@@ -141,12 +152,19 @@ func (u *fleetAgent) follow(ctx context.Context) error {
 	u.beside(ctx, func(ctx context.Context) error {
 		for away := 0; ctx.Err() == nil; away++ {
 			s := u.agent.Status()
-			err := u.client.Follow(ctx, link.Have{Boot: u.boot, Version: version, Plan: record.PlanID(s.Plan), Hash: u.hash}, func(o link.Order) {
+			if s.Plan == 0 {
+				u.hash = ""
+			}
+			stream, end := context.WithCancel(ctx)
+			u.again.Store(&end)
+			err := u.client.Follow(stream, link.Have{Boot: u.boot, Version: version, Plan: record.PlanID(s.Plan), Hash: u.hash, Keys: u.keyIDs()}, func(o link.Order) {
 				away = 0
 				u.agent.ClearAlarm("controller")
 				u.obey(ctx, o)
 			})
-			if ctx.Err() == nil {
+			reloaded := stream.Err() != nil
+			end()
+			if ctx.Err() == nil && !reloaded {
 				u.agent.RaiseAlarm("controller", err.Error())
 				select {
 				case <-ctx.Done():
@@ -244,8 +262,41 @@ func replace(path string, b []byte) error {
 // keepEvent has no store: the log has alarms, and the status those that stand.
 func (u *fleetAgent) keepEvent(_ context.Context, a alarm) { u.log.Warn(a.kind + ": " + a.text) }
 
+// reload takes another fleet.plan_keys, by which a key is replaced or revoked, and nothing else.
 func (u *fleetAgent) reload(context.Context) error {
-	return errors.New("reload: an agent takes its configuration at its start: restart it")
+	err := u.takeKeys()
+	if err != nil {
+		err = fmt.Errorf("reload: the old configuration stays: %w", err)
+		u.agent.RaiseAlarm("reload", err.Error())
+		return err
+	}
+	u.agent.ClearAlarm("reload")
+	u.log.Info(fmt.Sprintf("reload: plans of %d keys are taken: %s", len(u.keyIDs()), strings.Join(u.keyIDs(), ", ")))
+	if end := u.again.Load(); end != nil {
+		(*end)() // so that the controller knows
+	}
+	return nil
+}
+
+func (u *fleetAgent) takeKeys() error {
+	next, _, err := u.g.checked()
+	if err == nil {
+		err = forAgent(next.Fleet)
+	}
+	if err != nil {
+		return err
+	}
+	keys := next.Fleet.PlanKeys
+	next.PoP, next.Fleet.PlanKeys = u.cfg.PoP, u.cfg.Fleet.PlanKeys
+	changed, err := config.Changes(u.cfg, next)
+	if len(changed) > 0 {
+		err = fmt.Errorf("an agent takes only fleet.plan_keys while it runs: restart it for %s", strings.Join(changed, "; "))
+	}
+	if err != nil {
+		return err
+	}
+	u.trusted.Store(&keys)
+	return u.agent.SetKeys(u.keys())
 }
 
 // serve answers verbs on the unix socket. What is decided is not known here.

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -143,8 +141,5 @@ func agreed(cmd *cobra.Command, row ChangeRow) bool {
 	if row.Phase != unusable && row.Phase != string(change.Gone) {
 		what += "; what it changed stays, and congctl can no longer undo it"
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "set aside %s? %s [y/N] ", row.ID, what)
-	answer, _ := bufio.NewReader(io.LimitReader(cmd.InOrStdin(), 16)).ReadString('\n')
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
+	return confirmed(cmd, fmt.Sprintf("set aside %s? %s", row.ID, what))
 }

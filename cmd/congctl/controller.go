@@ -155,8 +155,9 @@ func (o *office) logKey(name string, key []byte) {
 func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credentials) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	tokens := tokensOf(o.cfg, func(err error) { o.log.Error("no token is valid", "err", err) })
 	// No limit for a response: a stream of orders has no end.
-	s := &http.Server{Handler: link.Watched(link.Authenticated(link.Limited(o.handler(), o.refused)), o.refused), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
+	s := &http.Server{Handler: link.Watched(link.Authenticated(link.Limited(o.handler(), o.refused), tokens), o.refused), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
 		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(o, "", 0)}
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -246,7 +247,7 @@ func (o *office) query(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	default:
 		defer p.users.Done()
-		http.StripPrefix(popPath(name), permitted(p.queries)).ServeHTTP(w, r)
+		http.StripPrefix(popPath(name), permitted(name, p.queries)).ServeHTTP(w, r)
 	}
 }
 
@@ -280,7 +281,7 @@ func (o *office) Follow(ctx context.Context, from mtls.Identity, h link.Have, se
 	defer stop()
 	defer context.AfterFunc(p.held, stop)()
 	c := rollout.Connect{Host: from.Name, Boot: pop.BootText(h.Boot), Version: h.Version, Serial: h.Plan, Hash: h.Hash}
-	return p.Follow(ctx, c, func(o pop.Order) error { return send(link.Order(o)) })
+	return p.Follow(ctx, c, h.Keys, func(o pop.Order) error { return send(link.Order(o)) })
 }
 
 // Report implements link.Handler.

@@ -139,6 +139,8 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	p.queries = control.NewHandler(p.log, func(ctx context.Context) string { return link.Caller(ctx).String() })
 	control.HandleView(p.queries, live)
 	control.HandleActions(p.queries, live)
+	p.queries.Audit(p.controller.Audit)
+	p.handleKeys()
 	control.Handle(p.queries, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return p.status(), nil })
 	control.Handle(p.queries, effectOfPoP, func(ctx context.Context, q effectQuery) (*effects.View, error) {
 		return effectOf(ctx, p.cfg, q, p.now())
@@ -182,8 +184,8 @@ func (s signed) Signed(ctx context.Context, serial record.PlanID) ([]byte, error
 	return f.Text, err
 }
 
-func (s signed) Rewrite(ctx context.Context, serial record.PlanID, by string) error {
-	return s.controller.Rewrite(ctx, serial, by)
+func (s signed) Rewrite(ctx context.Context, serial record.PlanID) error {
+	return s.controller.Rewrite(ctx, serial)
 }
 
 func (s signed) Remember(ctx context.Context, key string, value []byte) error {
@@ -202,15 +204,16 @@ func (w windows) Ends(start int64) (out []pop.End, err error) {
 	return out, nil
 }
 
-// permitted lets operators act, and viewers ask.
-func permitted(h *control.Handler) http.Handler {
+// permitted lets operators act, and viewers ask, of the PoPs that their token is for.
+func permitted(pop string, h *control.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := link.Caller(r.Context())
-		if id.Role == mtls.Operator || id.Role == mtls.Viewer && !h.Acts(r.URL.Path) {
+		here := id.PoP == "" || id.PoP == pop
+		if here && (id.Role == mtls.Operator || id.Role == mtls.Viewer && !h.Acts(r.URL.Path)) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		control.Refuse(w, &control.Error{Code: control.Forbidden, Text: fmt.Sprintf("%s may not do this", id), Hint: "an operator's certificate"})
+		h.Deny(w, r, &control.Error{Code: control.Forbidden, Text: fmt.Sprintf("%s may not do this", id), Hint: "an operator's certificate or token, of this PoP"})
 	})
 }
 

@@ -120,7 +120,7 @@ func (u *edgeHost) lock(context.Context) error {
 }
 
 func (u *edgeHost) openAgent(ctx context.Context) error {
-	limits, err := limitsOf(u.cfg, u.rules)
+	limits, err := limitsHere(u.cfg, u.rules)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,8 @@ var elsewhere = map[string]reflect.Type{
 	"lab compare": reflect.TypeFor[report.Comparison](), "lab pop": reflect.TypeFor[popday.Report](), "lab pop-report": reflect.TypeFor[popday.Report](),
 	"store init": reflect.TypeFor[StoreChange](), "store migrate": reflect.TypeFor[StoreChange](), "store check": reflect.TypeFor[StoreChange](),
 	"lab verify-kernel": reflect.TypeFor[proof.Report](), "lab kernel build": reflect.TypeFor[builtKernel](), "fleet status": reflect.TypeFor[FleetStatus](), "plan rollback": reflect.TypeFor[Done](),
+	"plan push": reflect.TypeFor[Done](), "plan abort": reflect.TypeFor[Done](), "plan key": reflect.TypeFor[PlanKeys](),
+	"token add": reflect.TypeFor[TokenAdded](), "token list": reflect.TypeFor[[]TokenRow](), "token remove": reflect.TypeFor[TokenRemoved](),
 }
 
 // silent are verbs that have no answer: some run until they are ended, the others print text
@@ -279,7 +281,7 @@ var wrongText = map[string][]string{
 	"prefix": {"x", "x/y", "1.2.3"}, "since": {"x", "-3h", "2999-01-01T00:00:00Z"},
 	"world": {"fog", "mild,three"}, "at": {"x", "2026-11-20", "-3h"},
 	"controller": {"x", "http://controller:9477", "https://"}, "pop": {"a/b"},
-	"label": nil, // any
+	"label": nil, "kind": nil, // any
 }
 
 // example is the verb's first example without what follows the first flag.

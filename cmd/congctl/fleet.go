@@ -21,7 +21,7 @@ import (
 
 // ofFleet adds to a verb the flags by which it asks a fleet's controller.
 func ofFleet(g *global, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&g.pop, "pop", "", "ask a fleet's controller about this PoP, with the certificate of the section fleet")
+	cmd.Flags().StringVar(&g.pop, "pop", "", "ask a fleet's controller about this PoP, with the certificate or token of the section fleet")
 	cmd.Flags().StringVar(&g.controller, "controller", "", "URL of that controller (default fleet.controller)")
 }
 
@@ -33,7 +33,11 @@ func popPath(pop string) string { return "/pop/" + pop }
 // dialLate reads the certificates when a connection is made, so that a fault is an answer's.
 func dialLate(f config.Fleet) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := mtls.Open(filesOf(f), func(error) {})
+		files := filesOf(f)
+		if f.TokenFile != "" {
+			files.Cert, files.Key = "", ""
+		}
+		c, err := mtls.Open(files, func(error) {})
 		if err != nil {
 			return nil, err
 		}

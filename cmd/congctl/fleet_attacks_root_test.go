@@ -159,7 +159,7 @@ func certAttacks() (all []fleetAttack) {
 			err = refusedBy(res.StatusCode, nil)
 		}
 		return err
-	}, "TLS handshake error"})
+	}, "Unauthorized"})
 }
 
 func batchAttacks() (all []fleetAttack) {

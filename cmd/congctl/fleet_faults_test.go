@@ -44,7 +44,7 @@ func (r *roundsOnly) Round(_ context.Context, w agent.ClosedWindow) error {
 }
 func (*roundsOnly) Tell(context.Context, string, string) error            { return nil }
 func (*roundsOnly) Signed(context.Context, record.PlanID) ([]byte, error) { return nil, nil }
-func (*roundsOnly) Rewrite(context.Context, record.PlanID, string) error  { return nil }
+func (*roundsOnly) Rewrite(context.Context, record.PlanID) error          { return nil }
 func (*roundsOnly) Remember(context.Context, string, []byte) error        { return nil }
 
 // TestClocksApart: hosts whose clocks are ten minutes ahead and behind, for an hour. What the one ahead sends counts
@@ -65,7 +65,7 @@ func TestClocksApart(t *testing.T) {
 		clocks := map[string]int64{"right": 0, "ahead": 600, "behind": -600, "far-ahead": 1800}
 		for name := range clocks {
 			go func() {
-				_ = p.Follow(t.Context(), rollout.Connect{Host: name, Boot: "b"}, func(pop.Order) error { return nil })
+				_ = p.Follow(t.Context(), rollout.Connect{Host: name, Boot: "b"}, nil, func(pop.Order) error { return nil })
 			}()
 		}
 		sent, refused := map[string]int{}, 0

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -167,6 +169,10 @@ func TestFleetRoles(t *testing.T) {
 	f := newFleetOf(t, quickSettings(), "")
 	bob := f.operator(mtls.Viewer)
 	bob.must("events", "--pop", "chi")
+	viewer, acting, elsewhere := f.token("board", "--role", "viewer"), f.token("deploy", "--role", "operator", "--pop", "chi"), f.token("far", "--role", "operator", "--pop", "chi")
+	viewer.must("status", "--pop", "chi")
+	acting.must("plan", "freeze", "--pop", "chi")
+	f.must("token", "remove", "far")
 	for _, c := range []struct {
 		who  *edge
 		args []string
@@ -174,6 +180,8 @@ func TestFleetRoles(t *testing.T) {
 	}{
 		{bob, []string{"stop", "--pop", "chi"}, "congctl://viewer/ann may not do this"},
 		{bob, []string{"events", "--pop", "ams"}, "404"},
+		{viewer, []string{"stop", "--pop", "chi"}, "token board may not do this"},
+		{elsewhere, []string{"status", "--pop", "chi"}, "no such token"},
 		{f.agent("edge-1", quickSettings()), []string{"events", "--pop", "chi"}, "congctl://agent/chi/edge-1 may not do this"},
 		{bob, []string{"events", "--pop", "chi", "--controller", "https://127.0.0.1:1"}, "ask controller at https://127.0.0.1:1/pop/chi"},
 	} {
@@ -181,5 +189,18 @@ func TestFleetRoles(t *testing.T) {
 			t.Errorf("%v: exit code %d, %q; want %q", c.args, code, errs, c.want)
 		}
 	}
+	bob.audited("freeze by token deploy: done", "stop by congctl://viewer/ann: refused", "stop by token board: refused")
 	f.stop()
+}
+
+// token makes a host from which a script asks the controller.
+func (f *fleet) token(name string, how ...string) *edge {
+	f.t.Helper()
+	secret, _, _ := strings.Cut(f.must(append([]string{"token", "add", name}, how...)...), "\n")
+	e := newEdge(f.t, quickSettings())
+	file := filepath.Join(e.dir, "token")
+	check(f.t, os.WriteFile(file, []byte(secret+"\n"), 0o600))
+	e.cfg.More = fmt.Sprintf("fleet: {token_file: %s, ca: %s, controller: %q}", file, f.authority.Issue(mtls.Identity{Role: mtls.Viewer, Name: "x"}).CA, f.url)
+	e.writeConfig()
+	return e
 }

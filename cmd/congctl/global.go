@@ -122,6 +122,9 @@ func (g *global) client(cfg config.Config) *control.Client {
 			urls = append(urls, strings.TrimSuffix(base, "/")+popPath(g.pop))
 		}
 		c = control.NewRemote(urls, dialLate(cfg.Fleet))
+		if cfg.Fleet.TokenFile != "" {
+			c.Bearer = func() (string, error) { return secretOf(cfg.Fleet) }
+		}
 	}
 	c.Timeout = g.timeout
 	return c

@@ -32,6 +32,7 @@ var answering = []struct{ words, rows string }{
 	{"effect", ""},
 	{"plan show", ""},
 	{"plan diff", ""},
+	{"plan history", "created_unix_s"},
 	{"plan validate plan.txt", ""},
 	{"plan export --at 2026-11-20T12:10:00Z", ""},
 	{"plan freeze", ""},

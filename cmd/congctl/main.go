@@ -61,7 +61,7 @@ func codedOf(err error) *coded {
 	case errors.As(err, &silent):
 		return unanswered(err, silent.PID)
 	case errors.As(err, &said):
-		codes := map[control.Code]int{control.NotFound: exitNotFound, control.BadRequest: exitUsage}
+		codes := map[control.Code]int{control.NotFound: exitNotFound, control.BadRequest: exitUsage, control.Refused: exitRefused}
 		return &coded{cmp.Or(codes[said.Code], exitFailed), said.Hint, err}
 	case errors.Is(err, instance.ErrRunning):
 		return &coded{exitFailed, "again in a moment", err}
@@ -157,7 +157,7 @@ Exit codes: 0 done; 1 failed; 2 wrong usage or configuration; 3 not found;
 
 // askers are the verbs that ask a congctl, and so can ask a fleet's controller.
 var askers = [][]string{{"status"}, {"stop"}, {"resume"}, {"prefixes"}, {"explain"}, {"rounds"}, {"events"}, {"effect"}, {"fleet", "status"},
-	{"plan", "show"}, {"plan", "diff"}, {"plan", "rollback"}, {"plan", "freeze"}, {"plan", "unfreeze"}}
+	{"plan", "show"}, {"plan", "diff"}, {"plan", "history"}, {"plan", "push"}, {"plan", "rollback"}, {"plan", "abort"}, {"plan", "freeze"}, {"plan", "unfreeze"}, {"plan", "key"}}
 
 // verbs are the constructors of all verbs by purpose, in the order that help lists them.
 var verbs = []struct {
@@ -167,7 +167,7 @@ var verbs = []struct {
 	{"loop", "The loop on this host:", []func(*global) *cobra.Command{
 		newUp, newStatus, newStop, newResume, newPrefixes, newExplain, newRounds, newEvents, newEffect, newPlan, newSockets, newRecords, newConfig,
 	}},
-	{"fleet", "A fleet of hosts:", []func(*global) *cobra.Command{newAgent, newControllerVerb, newFleet, newIngest, newStore}},
+	{"fleet", "A fleet of hosts:", []func(*global) *cobra.Command{newAgent, newControllerVerb, newFleet, newToken, newIngest, newStore}},
 	{"host", "The host:", []func(*global) *cobra.Command{newHost, newShape, newChange}},
 	{"lab", "The laboratory:", []func(*global) *cobra.Command{newLab, newSimulate}},
 	{"program", "This program:", []func(*global) *cobra.Command{newVersion}},

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,8 +22,9 @@ import (
 )
 
 func newPlan(g *global) *cobra.Command {
-	cmd := &cobra.Command{Use: "plan", Short: "Show, compare, check, export or freeze the plan"}
-	cmd.AddCommand(newPlanShow(g), newPlanDiff(g), newPlanValidate(g), newPlanExport(g), newPlanRollback(g), newPlanFreeze(g), newPlanUnfreeze(g))
+	cmd := &cobra.Command{Use: "plan", Short: "Show, compare, check, export, push or freeze the plan"}
+	cmd.AddCommand(newPlanShow(g), newPlanDiff(g), newPlanValidate(g), newPlanHistory(g), newPlanExport(g), newPlanPush(g), newPlanRollback(g), newPlanAbort(g),
+		newPlanFreeze(g), newPlanUnfreeze(g), newPlanKey(g))
 	return cmd
 }
 
@@ -121,6 +123,24 @@ func readPlan(cmd *cobra.Command, v control.View, arg string) (*plan.Plan, *plan
 	return p, sig, nil
 }
 
+func newPlanHistory(g *global) *cobra.Command {
+	n := 0
+	cmd := &cobra.Command{
+		Use:     "history",
+		Short:   "List the last plans, newest first: whose each is, what it changed, how far it came",
+		Example: "  congctl plan history\n  congctl plan history -n 5 --pop chi",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			lines, err := ask(cmd, g, control.View.History, n)
+			if err != nil {
+				return err
+			}
+			return g.printTable(cmd, lines, func(w io.Writer) error { return control.WriteHistory(w, lines) })
+		},
+	}
+	limitFlag(cmd, &n, 20, "how many of the last plans")
+	return cmd
+}
+
 func newPlanValidate(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE",
@@ -143,7 +163,7 @@ signature.`,
 			if err != nil {
 				return err
 			}
-			limits, err := limitsOf(cfg, rules)
+			limits, err := limitsHere(cfg, rules)
 			if err != nil {
 				return err
 			}
@@ -188,42 +208,19 @@ func (g *global) latest(cmd *cobra.Command) (p *plan.Plan, err error) {
 	return p, err
 }
 
-// limitsOf returns what a plan may hold here; the caller sets Now.
-func limitsOf(cfg config.Config, rules policy.Rules) (plan.Limits, error) {
-	probe, err := enforce.ProbeKernel(cfg.Treatment.Cong, cfg.Cgroup)
-	if err != nil {
-		return plan.Limits{}, err
-	}
-	return plan.Limits{PoP: cfg.PoP, Congs: probe.Available, MaxLifeS: plan.MaxLifeS, Max: cfg.Plan.Max,
+// limitsOf returns what a plan may hold by the configuration; the caller sets Now.
+func limitsOf(cfg config.Config, rules policy.Rules) plan.Limits {
+	return plan.Limits{PoP: cfg.PoP, Congs: []string{cfg.Treatment.Cong}, MaxLifeS: plan.MaxLifeS, Max: cfg.Plan.Max,
 		Deny: policy.Nets(rules.Guards.Never), Allow: slices.Concat(cfg.Plan.AllowPrefixes, policy.Nets(rules.Always)),
-		MaxChange: cfg.Plan.MaxChange, MinChange: plan.MinChange, Ramp: cfg.Plan.NewPerRound, RoundSeconds: int64(cfg.Window / time.Second)}, nil
+		MaxChange: cfg.Plan.MaxChange, MinChange: plan.MinChange, Ramp: cfg.Plan.NewPerRound, RoundSeconds: int64(cfg.Window / time.Second)}
 }
 
-func newPlanRollback(g *global) *cobra.Command {
-	return &cobra.Command{
-		Use:   "rollback SERIAL",
-		Short: "Put the content of an earlier plan in force, under a new serial, and freeze it",
-		Long: `rollback signs the networks of an earlier plan anew, puts that in force and freezes it:
-the next round would bring back what is rolled back. It needs a running congctl.`,
-		Example: "  sudo congctl plan rollback 16",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			serial, err := serialOf(args)
-			if err != nil {
-				return err
-			}
-			cfg, err := g.config()
-			if err != nil {
-				return err
-			}
-			err = g.client(cfg).RollBack(cmd.Context(), serial, "")
-			if errors.Is(err, control.ErrNotRunning) {
-				return failed("sudo congctl up", err)
-			} else if err != nil {
-				return err
-			}
-			return g.tell(cmd, Done{Done: "rollback", Text: fmt.Sprintf("the networks of plan %d are in force, and the plan stays as it is", serial), Running: true, Undo: "congctl plan unfreeze"})
-		},
-	}
+// limitsHere are limitsOf with what this host's kernel has.
+func limitsHere(cfg config.Config, rules policy.Rules) (plan.Limits, error) {
+	l := limitsOf(cfg, rules)
+	probe, err := enforce.ProbeKernel(cfg.Treatment.Cong, cfg.Cgroup)
+	l.Congs = probe.Available
+	return l, err
 }
 
 func newPlanFreeze(g *global) *cobra.Command {

@@ -68,7 +68,7 @@ func newEvents(g *global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "events",
 		Short:   "Show what happened: selections, refusals, releases, stops, alarms",
-		Example: "  congctl events -n 20\n  congctl events --prefix 203.0.113.0/24 -o json",
+		Example: "  congctl events -n 20\n  congctl events --prefix 203.0.113.0/24 -o json\n  congctl events --kind audit",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if prefix != "" {
 				p, err := networkArg(cmd, prefix)
@@ -85,6 +85,7 @@ func newEvents(g *global) *cobra.Command {
 			return g.printTable(cmd, e, func(w io.Writer) error { return control.WriteEvents(w, e) })
 		},
 	}
+	cmd.Flags().StringSliceVar(&q.Kinds, "kind", nil, "only those of these kinds, as audit or stop,resume")
 	cmd.Flags().StringVar(&prefix, "prefix", "", "only those of this client network, or of the one that contains this address")
 	limitFlag(cmd, &q.Limit, 50, "how many of the last events")
 	return cmd

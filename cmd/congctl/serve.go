@@ -31,6 +31,7 @@ func (u *up) serve(ctx context.Context) error {
 	}
 	control.HandleView(s.Handler, live)
 	control.HandleActions(s.Handler, live)
+	s.Audit(u.controller.Audit)
 	u.beside(ctx, s.Serve)
 	return nil
 }
@@ -61,7 +62,7 @@ func (u *up) adopt(ctx context.Context, next config.Config, rules policy.Rules) 
 	if fixed := config.Fixed(u.cfg, next); len(fixed) > 0 {
 		return fmt.Errorf("%s changed, which needs a restart", strings.Join(fixed, ", "))
 	}
-	limits, err := limitsOf(next, rules)
+	limits, err := limitsHere(next, rules)
 	if err != nil {
 		return err
 	}
@@ -73,6 +74,7 @@ func (u *up) adopt(ctx context.Context, next config.Config, rules policy.Rules) 
 	}
 	u.clients.Store(&agent.Clients{Allow: next.Clients.Allow, Exclude: next.Clients.Exclude})
 	u.agent.SetLimits(limits)
+	u.controller.SetLimits(limitsOf(next, rules))
 	u.keep.Store(&next)
 	return nil
 }

@@ -23,7 +23,7 @@ type Plans interface {
 	Signed(ctx context.Context, serial record.PlanID) ([]byte, error)
 	// Rewrite signs the content of an earlier plan anew, serial 0 for a plan without entries, and
 	// puts it in force. It also freezes: the next round would select again what failed.
-	Rewrite(ctx context.Context, serial record.PlanID, by string) error
+	Rewrite(ctx context.Context, serial record.PlanID) error
 	// Remember keeps a value over a restart.
 	Remember(ctx context.Context, key string, value []byte) error
 }
@@ -36,6 +36,7 @@ type Order struct {
 
 // stream is one host's connection.
 type stream struct {
+	keys  []string      // ids of the keys whose plans the host takes
 	gone  chan struct{} // closed when a later stream of the host takes over
 	wake  chan struct{}
 	order Order
@@ -47,8 +48,8 @@ type stream struct {
 var errReplaced = errors.New("another agent with this host's name has connected")
 
 // Follow is a host's stream of orders, until ctx ends, send fails or the host connects anew.
-func (p *PoP) Follow(ctx context.Context, c rollout.Connect, send func(Order) error) error {
-	s := &stream{gone: make(chan struct{}), wake: make(chan struct{}, 1)}
+func (p *PoP) Follow(ctx context.Context, c rollout.Connect, keys []string, send func(Order) error) error {
+	s := &stream{keys: keys, gone: make(chan struct{}), wake: make(chan struct{}, 1)}
 	p.mu.Lock()
 	if was := p.streams[c.Host]; was != nil {
 		close(was.gone)
@@ -124,7 +125,10 @@ func (p *PoP) Report(ctx context.Context, host string, r Report) {
 
 // SetPlan begins to bring a plan to the hosts. The plan is the controller's own, so it is not
 // verified again.
-func (p *PoP) SetPlan(signed []byte) error {
+func (p *PoP) SetPlan(signed []byte) error { return p.Offer(signed, "") }
+
+// Offer is SetPlan for an operator.
+func (p *PoP) Offer(signed []byte, by string) error {
 	next, _, err := plan.Parse(signed)
 	if err != nil {
 		return fmt.Errorf("take plan: %w", err)
@@ -136,7 +140,21 @@ func (p *PoP) SetPlan(signed []byte) error {
 	p.plan = next
 	return p.step(context.Background(), rollout.Offer{Plan: rollout.Plan{
 		Serial: next.Serial, Hash: next.Hash(), Content: content.Hash(), Prefixes: len(next.Entries), Expires: next.Expires,
-	}})
+	}, By: by})
+}
+
+// Freeze takes back what rolls out, and keeps new content from the hosts until it is undone.
+func (p *PoP) Freeze(on bool, by string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.step(context.Background(), rollout.Freeze{On: on, By: by})
+}
+
+// Abort takes the present roll-out back. The error says that there is none.
+func (p *PoP) Abort(by string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.step(context.Background(), rollout.Abort{By: by})
 }
 
 // Kill sets or clears the kill switch of every host, also of those that come back later.
@@ -187,8 +205,9 @@ func (p *PoP) step(ctx context.Context, e rollout.Event) (err error) {
 	was := p.roll.State.Stage
 	orders := p.roll.Step(p.now().UnixNano(), e)
 	// Hosts say again what they have when they connect: only what the stages know must be kept.
-	if _, moved := e.(rollout.Offer); moved || was != p.roll.State.Stage || p.kept != p.roll.State.Killed {
-		p.kept = p.roll.State.Killed
+	set := flags{p.roll.State.Killed, p.roll.State.Frozen}
+	if _, moved := e.(rollout.Offer); moved || was != p.roll.State.Stage || p.kept != set {
+		p.kept = set
 		b, merr := json.Marshal(p.roll.State)
 		if err := errors.Join(merr, p.plans.Remember(ctx, SettingRollout, b)); err != nil {
 			p.log.Error("the roll-out is not in the store: a restart begins it again", "err", err)
@@ -238,7 +257,7 @@ func (p *PoP) later(fn func()) {
 }
 
 func (p *PoP) rewrite(ctx context.Context, o rollout.Order) {
-	if err := p.plans.Rewrite(ctx, o.Serial, o.By); err != nil {
+	if err := p.plans.Rewrite(ctx, o.Serial); err != nil {
 		p.log.Error(fmt.Sprintf("the content of plan %d is not written anew: hosts stay as they are", o.Serial), "err", err)
 	}
 }
@@ -253,6 +272,19 @@ func (p *PoP) Hosts() rollout.State {
 		p.log.Error("copy roll-out", "err", err)
 	}
 	return s
+}
+
+// Lacking lists the connected hosts that take no plan of a key, by its id.
+func (p *PoP) Lacking(key string) (names []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, s := range p.streams {
+		if !slices.Contains(s.keys, key) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // missing lists the hosts that are there and have not sent all of a window.

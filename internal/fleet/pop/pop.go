@@ -86,11 +86,13 @@ type PoP struct {
 	next    int64      // window to close next, Unix seconds
 	plan    *plan.Plan // the latest; its arms are those of the one before it
 	roll    *rollout.Rollout
-	kept    bool // the kill switch that the store has
 	stands  map[string]Standing
+	kept    flags // that the store has
 	streams map[string]*stream
 	todo    []func()
 }
+
+type flags struct{ killed, frozen bool }
 
 // Past is what a store has of a PoP.
 type Past struct {
@@ -113,7 +115,7 @@ func New(o Options, in Inbox, r Rounds, plans Plans, was Past, log *slog.Logger,
 		}
 	}
 	p.roll = rollout.New(o.Name, o.Key, rollout.DefaultRules(), state)
-	p.kept = state.Killed
+	p.kept = flags{state.Killed, state.Frozen}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p, p.step(context.Background(), rollout.Restart{})

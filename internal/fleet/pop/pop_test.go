@@ -88,7 +88,7 @@ func (f *paper) Signed(_ context.Context, serial record.PlanID) ([]byte, error) 
 	defer f.mu.Unlock()
 	return f.plans[serial], nil
 }
-func (f *paper) Rewrite(_ context.Context, serial record.PlanID, _ string) error {
+func (f *paper) Rewrite(_ context.Context, serial record.PlanID) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.rewrites = append(f.rewrites, serial)
@@ -118,7 +118,7 @@ func (f *paper) plan(serial record.PlanID, networks int) []byte {
 		Experiment: plan.ExperimentOff, GroupTrial: plan.DefaultGroupTrial, GroupPromoted: 8, Salt: make([]byte, 16), CapRule: plan.CapRuleNone}
 	for i := range networks {
 		prefix, _ := record.PrefixOf(netip.AddrFrom4([4]byte{203, 0, byte(i), 1}))
-		p.Entries = append(p.Entries, plan.Entry{Prefix: prefix, Cong: "bbr", State: plan.StateAlways, Since: now, Reason: "listed"})
+		p.Entries = append(p.Entries, plan.Entry{Prefix: prefix, Cong: "bbr", State: plan.StateAlways, Since: 946684800, Reason: "listed"})
 	}
 	f.plans[serial] = p.Sign(ed25519.NewKeyFromSeed(make([]byte, 32)))
 	return f.plans[serial]
@@ -162,7 +162,7 @@ func start(t *testing.T, f *paper, was Past) *PoP {
 func join(t *testing.T, p *PoP, name string, obey func(Order) Report) (leave func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
-		_ = p.Follow(ctx, rollout.Connect{Host: name, Boot: "b", Version: "v"}, func(o Order) error {
+		_ = p.Follow(ctx, rollout.Connect{Host: name, Boot: "b", Version: "v"}, []string{"key-of-" + name}, func(o Order) error {
 			if r := obey(o); r != (Report{}) {
 				p.Report(ctx, name, r)
 			}
@@ -353,7 +353,7 @@ func TestSlowReader(t *testing.T) {
 		stuck, ended := make(chan struct{}), make(chan struct{}, 100)
 		for range 100 {
 			go func() {
-				_ = p.Follow(t.Context(), rollout.Connect{Host: "slow", Boot: "b"}, func(Order) error { <-stuck; return errors.New("closed") })
+				_ = p.Follow(t.Context(), rollout.Connect{Host: "slow", Boot: "b"}, nil, func(Order) error { <-stuck; return errors.New("closed") })
 				ended <- struct{}{}
 			}()
 			synctest.Wait()

@@ -8,26 +8,17 @@ type Event interface{ apply(r *Rollout) }
 
 // Events of the controller and of operators.
 type (
-	// Offer is a new signed plan, or the answer to OrderWrite. An operator's offer passes a freeze.
+	// Offer is a new signed plan, or the answer to OrderWrite. An operator's passes a freeze, and freezes:
+	// the next round would undo it.
 	Offer struct {
 		Plan Plan   `json:"plan"`
 		By   string `json:"by,omitzero"` // the operator; "" for a round of the controller
 	}
-	// Brake is the policy's: the treatment harms on the whole. It kills.
-	Brake struct{ Why string }
-	// Kill is the kill switch of the PoP.
-	Kill struct {
-		On bool
-		By string
-	}
+	// Kill is the kill switch of the PoP: an operator's, or the policy's brake.
+	Kill struct{ On bool }
 	// Freeze holds the settled plan; renewals go on.
 	Freeze struct {
 		On bool
-		By string
-	}
-	// RollBack asks for the content of an earlier plan, which then rolls out as any other.
-	RollBack struct {
-		To record.PlanID
 		By string
 	}
 	// Abort takes the present roll-out back.
@@ -76,7 +67,7 @@ const (
 	OrderSend   Do = "send"   // plan Serial to Host
 	OrderStop   Do = "stop"   // kill switch of Host: On
 	OrderDrop   Do = "drop"   // the connection of Host: Text
-	OrderWrite  Do = "write"  // and offer a new plan, By, with the content of plan Serial; 0: without entries
+	OrderWrite  Do = "write"  // and offer a new plan with the content of plan Serial; 0: without entries
 	OrderRefuse Do = "refuse" // the event: Text is the answer to who offered or commanded it
 	OrderTell   Do = "tell"   // the store: an event of Kind with Text
 )
@@ -87,12 +78,12 @@ type Order struct {
 	Host   string
 	Serial record.PlanID
 	On     bool
-	By     string
 	Kind   string
 	Text   string
 }
 
-// Kinds of events for the store.
+// Kinds of events for the store. The text of each but KindHost begins with "plan" and its serial, by
+// which the history of plans (loop/controller) finds it.
 const (
 	KindStage    = "rollout-stage"    // a plan reaches a stage
 	KindSettled  = "rollout-settled"  // it is in force on all hosts

@@ -17,6 +17,7 @@ func (o Offer) apply(r *Rollout) {
 	case p.expired(r.nowNs):
 		r.refuse("take plan %d: expired", p.Serial)
 	case p.Content == s.Base.Content || p.Prefixes == 0:
+		s.Frozen = s.Frozen || o.By != ""
 		r.direct(p)
 	case s.Killed:
 		r.refuse("take plan %d: treatment is stopped", p.Serial)
@@ -25,6 +26,7 @@ func (o Offer) apply(r *Rollout) {
 	case s.Stage == StageBack:
 		r.refuse("take plan %d: plan %d is being taken back", p.Serial, s.Next.Serial)
 	default:
+		s.Frozen = s.Frozen || o.By != ""
 		r.place(p)
 	}
 }
@@ -63,8 +65,6 @@ func (r *Rollout) supersede() {
 	}
 }
 
-func (b Brake) apply(r *Rollout) { Kill{On: true, By: "the brake: " + cut(b.Why, maxText)}.apply(r) }
-
 func (k Kill) apply(r *Rollout) {
 	s := &r.State
 	if k.On == s.Killed {
@@ -76,15 +76,16 @@ func (k Kill) apply(r *Rollout) {
 	}
 	switch {
 	case k.On:
-		r.halt("treatment was stopped by " + k.By)
+		r.halt("treatment was stopped")
 	case s.Stage == StageSettled && s.Base.Serial != 0:
 		r.direct(s.Base)
 	}
 }
 
+// apply changes nothing where the flag is as it was: what an operator pushed rolls out frozen.
 func (f Freeze) apply(r *Rollout) {
-	r.State.Frozen = f.On
-	if f.On {
+	was := r.State.Frozen
+	if r.State.Frozen = f.On; f.On && !was {
 		r.halt("the plan was frozen by " + f.By)
 	}
 }
@@ -93,7 +94,7 @@ func (f Freeze) apply(r *Rollout) {
 func (r *Rollout) halt(why string) {
 	r.State.Waiting = nil
 	if r.rolling() {
-		r.fail(why)
+		r.back(why)
 	}
 }
 
@@ -102,25 +103,7 @@ func (a Abort) apply(r *Rollout) {
 		r.refuse("abort: nothing rolls out")
 		return
 	}
-	r.fail("aborted by " + a.By)
-}
-
-func (b RollBack) apply(r *Rollout) {
-	s := &r.State
-	switch {
-	case b.To == 0:
-		r.refuse("roll back: name the plan")
-	case s.Killed:
-		r.refuse("roll back: treatment is stopped; resume it first")
-	case s.Stage == StageBack:
-		r.refuse("roll back: plan %d is being taken back", s.Next.Serial)
-	case b.To != s.Base.Serial:
-		r.order(Order{Do: OrderWrite, Serial: b.To, By: b.By})
-	case r.rolling():
-		r.fail("rolled back by " + b.By)
-	default:
-		r.refuse("roll back: plan %d is in force", b.To)
-	}
+	r.back("aborted by " + a.By)
 }
 
 func (Tick) apply(*Rollout) {}

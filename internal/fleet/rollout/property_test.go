@@ -78,6 +78,12 @@ func (w *world) step(e Event) (refused bool) {
 			w.agents[o.Host].inbox = append(w.agents[o.Host].inbox, o)
 		case OrderWrite:
 			w.writes = append(w.writes, o)
+		case OrderTell: // by which the history of plans finds it
+			if serial := 0; o.Kind != KindHost {
+				if n, _ := fmt.Sscanf(o.Text, "plan %d", &serial); n != 1 {
+					w.t.Fatalf("%s names no plan first: %s", o.Kind, o.Text)
+				}
+			}
 		case OrderRefuse:
 			refused = true
 		}
@@ -146,7 +152,7 @@ func (w *world) answer() {
 	if !ok {
 		p = Plan{Content: "Z"}
 	}
-	w.offer(p.Content, p.Prefixes, o.By)
+	w.offer(p.Content, p.Prefixes, "")
 }
 
 func (w *world) connect(name string) {

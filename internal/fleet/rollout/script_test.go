@@ -47,7 +47,7 @@ type play struct {
 //	connect HOST [has=SERIAL] [hash=TEXT] [boot=B]     disconnect HOST
 //	ack HOST [SERIAL] [hash=TEXT] [prefixes=N]         of what was offered, or else as told
 //	refuse HOST SERIAL why...      stopped HOST on|off
-//	kill on|off, freeze on|off, abort, rollback SERIAL, brake why...
+//	kill on|off, freeze on|off, abort
 //	wait S            ticks, one a second, of which only those with orders are printed; to=S: clock set
 //	restart           through JSON, as a new process
 //	hosts             what each has
@@ -143,15 +143,11 @@ func (p *play) event(cmd string, args []string, keyed map[string]string, rest st
 	case "stopped":
 		return Stopped{args[0], args[1] == "on"}
 	case "kill":
-		return Kill{args[0] == "on", "ann"}
+		return Kill{args[0] == "on"}
 	case "freeze":
 		return Freeze{args[0] == "on", "ann"}
 	case "abort":
 		return Abort{"ann"}
-	case "rollback":
-		return RollBack{record.PlanID(p.number(args[0])), "ann"}
-	case "brake":
-		return Brake{rest}
 	case "restart":
 		return Restart{}
 	}
@@ -232,7 +228,7 @@ func text(orders []Order) string {
 		case OrderStop:
 			key = map[bool]string{true: "stop", false: "unstop"}[o.On]
 		case OrderWrite:
-			key, host = fmt.Sprintf("write the content of %d anew", o.Serial), o.By
+			key = fmt.Sprintf("write the content of %d anew", o.Serial)
 		case OrderTell:
 			key, host = "tell "+o.Kind+":", o.Text
 		case OrderRefuse, OrderDrop:

@@ -126,16 +126,26 @@ func (r *Rollout) nextStage() {
 	r.enter(StageSettled)
 }
 
-// fail takes Next back. Where no host can hold it, the settled plan is still in force everywhere.
+// fail takes Next back. Where no host can hold it, the settled plan is still in force everywhere; a
+// controller that is frozen must hold that one all the same.
 func (r *Rollout) fail(why string) {
 	s := &r.State
 	held := r.names(func(h *Host) bool { return h.Reached && !(h.Serial <= s.Base.Serial && h.refusedAll(s.Next)) })
-	s.Waiting = nil // its round did not know; the next one decides anew
-	if len(held) == 0 {
+	if s.Waiting != nil { // its round did not know; the next one decides anew
+		r.tell(KindReplaced, "plan %d waited for plan %d, and is dropped with it", s.Waiting.Serial, s.Next.Serial)
+		s.Waiting = nil
+	}
+	if len(held) == 0 && !s.Frozen {
 		r.tell(KindBack, "plan %d: %s; no host has it", s.Next.Serial, why)
 		r.enter(StageSettled)
 		return
 	}
+	r.back(why)
+}
+
+// back has the controller write the settled content anew, so that it holds what the hosts have.
+func (r *Rollout) back(why string) {
+	s := &r.State
 	r.tell(KindBack, "plan %d: %s; back to the content of plan %d", s.Next.Serial, why, s.Base.Serial)
 	r.enter(StageBack)
 	r.write()

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // TestAlways: whatever happens, in any order, what [world.step] checks holds; and once hosts and controller
@@ -101,7 +99,7 @@ func (w *world) happen() {
 	case "flag":
 		w.flag()
 	case "calm": // most of the time nothing is stopped
-		w.step(Kill{false, "ann"})
+		w.step(Kill{false})
 		w.step(Freeze{false, "ann"})
 	case "operator":
 		w.operate()
@@ -114,24 +112,22 @@ func (w *world) flag() {
 	on := rapid.Bool().Draw(w.t, "on")
 	switch rapid.SampledFrom([]string{"kill", "freeze", "brake"}).Draw(w.t, "flag") {
 	case "kill":
-		w.step(Kill{on, "ann"})
+		w.step(Kill{on})
 	case "freeze":
-		w.pushed = false
+		w.pushed = w.pushed && w.r.State.Frozen
 		w.step(Freeze{on, "ann"})
 	case "brake":
-		w.step(Brake{"harm"})
+		w.step(Kill{true})
 		w.offer("Z", 0, "")
 	}
 }
 
 func (w *world) operate() {
-	switch rapid.SampledFrom([]string{"push", "abort", "back"}).Draw(w.t, "operator") {
+	switch rapid.SampledFrom([]string{"push", "abort"}).Draw(w.t, "operator") {
 	case "push":
 		w.offer(rapid.SampledFrom([]string{"A", "F"}).Draw(w.t, "content"), 2, "ann")
 	case "abort":
 		w.step(Abort{"ann"})
-	case "back":
-		w.step(RollBack{record.PlanID(rapid.Uint64Range(0, uint64(w.top)).Draw(w.t, "to")), "ann"})
 	}
 }
 
@@ -148,7 +144,7 @@ func (w *world) checkEnds(silent bool) {
 		w.t.Fatalf("still in stage %s: %+v", s, w.r.State)
 	}
 	w.top += 3
-	w.step(Kill{false, "ann"})
+	w.step(Kill{false})
 	w.step(Freeze{false, "ann"})
 	for _, name := range w.names() {
 		if !w.agents[name].connected {

@@ -90,7 +90,8 @@ type Agent struct {
 	// mu guards what other goroutines read or set: the plan and the status.
 	mu      sync.Mutex
 	plan    *plan.Plan
-	setAtNs int64 // boot ns of the last Set
+	signed  []byte // its text
+	setAtNs int64  // boot ns of the last Set
 	killed  bool
 	status  Status
 

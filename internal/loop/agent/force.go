@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"crypto/ed25519"
 	"fmt"
 
 	"github.com/congctl/congctl/internal/loop/plan"
@@ -19,13 +20,13 @@ const (
 // SetPlan verifies a signed plan and puts it in force. On any error the plan before it
 // stays in force.
 func (a *Agent) SetPlan(signed []byte) error {
+	now, boot := a.deps.Clock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	p, err := plan.Open(signed, a.opt.PublicKeys...)
 	if err != nil {
 		return fmt.Errorf("take plan: %w", err)
 	}
-	now, boot := a.deps.Clock()
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	limits := a.opt.PlanLimits
 	limits.Now = now / 1e9
 	if err := plan.Validate(p, a.plan, limits); err != nil {
@@ -34,9 +35,31 @@ func (a *Agent) SetPlan(signed []byte) error {
 	if err := a.put(p, now, boot); err != nil {
 		return err
 	}
-	a.plan = p
+	a.plan, a.signed = p, signed
 	a.ClearAlarm("plan")
 	return nil
+}
+
+// SetKeys changes whose plans are taken. A plan in force that none of them signed is dropped at once:
+// a key is removed because another may have it.
+func (a *Agent) SetKeys(keys []ed25519.PublicKey) error {
+	now, boot := a.deps.Clock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.opt.PublicKeys = keys
+	if a.plan == nil || plan.Verify(a.signed, keys...) == nil {
+		return nil
+	}
+	a.RaiseAlarm("plan", fmt.Sprintf("plan %d is signed with a key that is no longer trusted: nothing is treated until another one comes", a.plan.Serial))
+	return a.empty(now, boot)
+}
+
+// empty takes the plan out of the kernel; the caller holds mu.
+func (a *Agent) empty(now, boot int64) error {
+	none := *a.plan
+	none.Entries = nil
+	a.plan = nil
+	return a.put(&none, now, boot)
 }
 
 // SetLimits changes what the next plan may hold.
@@ -68,14 +91,14 @@ func (a *Agent) renew(now, boot int64) {
 	if a.plan == nil || boot-a.setAtNs < int64(a.opt.PlanTTL)/renewals {
 		return
 	}
-	p := a.plan
-	if p.Expired(now / 1e9) {
-		empty := *p
-		empty.Entries = nil
-		a.plan, p = nil, &empty
+	var err error
+	if p := a.plan; p.Expired(now / 1e9) {
 		a.RaiseAlarm("plan", fmt.Sprintf("plan %d expired and no newer one came: nothing is treated", p.Serial))
+		err = a.empty(now, boot)
+	} else {
+		err = a.put(p, now, boot)
 	}
-	if err := a.put(p, now, boot); err != nil {
+	if err != nil {
 		a.RaiseAlarm("set", err.Error())
 		return
 	}

@@ -21,6 +21,7 @@ type Fleet struct {
 	Cert       string        `yaml:"cert"`                 // PEM, as key and ca
 	Key        string        `yaml:"key"`                  //
 	CA         string        `yaml:"ca"`                   //
+	TokenFile  string        `yaml:"token_file"`           // of verbs, in place of cert and key
 	Kafka      string        `yaml:"kafka"`                // where agents send records, and by which controllers share PoPs; "": neither
 	ClickHouse string        `yaml:"clickhouse"`           // where the controller reads them; "": its agents send them
 	Lateness   time.Duration `yaml:"lateness" scale:"yes"` // after a window's end
@@ -78,6 +79,7 @@ func (c Config) checkFleet(fs *strict.Faults) {
 	absolute(fs, "fleet.cert", f.Cert, true)
 	absolute(fs, "fleet.key", f.Key, true)
 	absolute(fs, "fleet.ca", f.CA, true)
+	absolute(fs, "fleet.token_file", f.TokenFile, true)
 	if f.Lateness < 100*time.Millisecond || f.Lateness > c.Window/2 {
 		fs.Add("fleet.lateness", FormatDuration(f.Lateness), "not from 100ms to half a window, "+FormatDuration(c.Window/2), "the default is a tenth of the window")
 	}

@@ -6,6 +6,7 @@ import (
 	"os/user"
 	"strconv"
 
+	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -22,11 +23,28 @@ type Action interface {
 	// RollBack puts the content of an earlier plan in force, under a new serial, and freezes.
 	// [NotFound] if there is no such plan, [Conflict] if the host refuses it.
 	RollBack(ctx context.Context, serial record.PlanID, by string) error
+	// Push does the same with the content of a plan file; [Refused] if it has a fault, [Conflict] if
+	// against is no longer the serial of the plan in force.
+	Push(ctx context.Context, text string, against record.PlanID, by string) error
+	// Abort takes the present roll-out back; [Conflict] if nothing rolls out.
+	Abort(ctx context.Context, by string) error
 }
 
 type stopRequest struct {
 	Evict bool `json:"evict"`
 }
+
+type compareRequest struct {
+	Text string `json:"text"`
+}
+
+type pushRequest struct {
+	Text    string        `json:"text"`
+	Against record.PlanID `json:"against"`
+}
+
+// maxPush bounds a request with a plan file, whose JSON has up to twice its bytes.
+const maxPush = 2*plan.MaxFileBytes + maxBody
 
 // The queries behind Action. An answer means that the action is done.
 var (
@@ -35,6 +53,8 @@ var (
 	freezeQuery   = Query[None, None]{Name: "freeze", Acts: true}
 	unfreezeQuery = Query[None, None]{Name: "unfreeze", Acts: true}
 	rollBackQuery = Query[planRequest, None]{Name: "rollback", Acts: true}
+	pushQuery     = Query[pushRequest, None]{Name: "push", Acts: true, most: maxPush}
+	abortQuery    = Query[None, None]{Name: "abort", Acts: true}
 )
 
 // HandleActions makes h act through a, in the name of its requester.
@@ -45,7 +65,10 @@ func HandleActions(h *Handler, a Action) {
 	Handle(h, rollBackQuery, func(ctx context.Context, q planRequest) (None, error) {
 		return None{}, a.RollBack(ctx, q.Serial, h.requester(ctx))
 	})
-	for q, fn := range map[Query[None, None]]func(context.Context, string) error{resumeQuery: a.Resume, freezeQuery: a.Freeze, unfreezeQuery: a.Unfreeze} {
+	Handle(h, pushQuery, func(ctx context.Context, q pushRequest) (None, error) {
+		return None{}, a.Push(ctx, q.Text, q.Against, h.requester(ctx))
+	})
+	for q, fn := range map[Query[None, None]]func(context.Context, string) error{resumeQuery: a.Resume, freezeQuery: a.Freeze, unfreezeQuery: a.Unfreeze, abortQuery: a.Abort} {
 		Handle(h, q, func(ctx context.Context, _ None) (None, error) { return None{}, fn(ctx, h.requester(ctx)) })
 	}
 }
@@ -63,7 +86,7 @@ func requester(ctx context.Context) string {
 	return fmt.Sprintf("uid %s (pid %d)", uid, p.PID)
 }
 
-// Stop, Resume, Freeze, Unfreeze and RollBack make Client an [Action]. It ignores
+// Stop, Resume, Freeze, Unfreeze, RollBack, Push and Abort make Client an [Action]. It ignores
 // by: the server asks the kernel who is calling.
 
 func (c *Client) Stop(ctx context.Context, evict bool, _ string) error {
@@ -76,6 +99,12 @@ func (c *Client) RollBack(ctx context.Context, serial record.PlanID, _ string) e
 	return err
 }
 
+func (c *Client) Push(ctx context.Context, text string, against record.PlanID, _ string) error {
+	_, err := Ask(ctx, c, pushQuery, pushRequest{text, against})
+	return err
+}
+
+func (c *Client) Abort(ctx context.Context, _ string) error    { return c.act(ctx, abortQuery) }
 func (c *Client) Resume(ctx context.Context, _ string) error   { return c.act(ctx, resumeQuery) }
 func (c *Client) Freeze(ctx context.Context, _ string) error   { return c.act(ctx, freezeQuery) }
 func (c *Client) Unfreeze(ctx context.Context, _ string) error { return c.act(ctx, unfreezeQuery) }

@@ -21,11 +21,13 @@ import (
 type Client struct {
 	// Timeout is how long the server may take to answer; 0: [DefaultTimeout].
 	Timeout time.Duration
-	path    string   // of the socket
-	bases   []string // URLs, asked in this order until one answers
-	remote  bool     // another host's: its clock is not ours, so an action has no deadline there
-	http    *http.Client
-	server  atomic.Int32 // pid of the process that listens
+	// Bearer reads the token to show; nil: none.
+	Bearer func() (string, error)
+	path   string   // of the socket
+	bases  []string // URLs, asked in this order until one answers
+	remote bool     // another host's: its clock is not ours, so an action has no deadline there
+	http   *http.Client
+	server atomic.Int32 // pid of the process that listens
 }
 
 // NewClient makes a client; it dials nothing before the first request.
@@ -90,6 +92,13 @@ func (c *Client) callAt(ctx context.Context, base, name string, acts bool, body 
 		return false, fmt.Errorf("ask %s: %w", name, err)
 	}
 	req.ContentLength = int64(len(body))
+	if c.Bearer != nil {
+		secret, err := c.Bearer()
+		if err != nil {
+			return false, err
+		}
+		req.Header.Set("Authorization", "Bearer "+secret)
+	}
 	defer c.limit(req, word, acts, cancel)()
 	answer, err := c.answer(req)
 	if err == nil {

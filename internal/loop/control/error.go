@@ -21,10 +21,11 @@ type Code string
 const (
 	BadRequest  Code = "bad-request" // the request is wrong: a syntax, an unknown field, a bad value
 	NotFound    Code = "not-found"   // no such query, prefix or plan
+	Refused     Code = "refused"     // checked and refused: a plan with a fault
 	Conflict    Code = "conflict"    // not possible in this state: frozen, stopped
 	TooLarge    Code = "too-large"
 	BadMethod   Code = "bad-method"
-	Forbidden   Code = "forbidden"   // not with this certificate
+	Forbidden   Code = "forbidden"   // not with this certificate or token
 	TooLate     Code = "too-late"    // the deadline has passed: nothing was changed
 	Unavailable Code = "unavailable" // not yet or no longer: starting, draining
 	Elsewhere   Code = "elsewhere"   // not of this process: another controller decides
@@ -33,6 +34,7 @@ const (
 
 var statuses = map[Code]int{
 	BadRequest: http.StatusBadRequest, NotFound: http.StatusNotFound, Conflict: http.StatusConflict,
+	Refused:  http.StatusUnprocessableEntity,
 	TooLarge: http.StatusRequestEntityTooLarge, BadMethod: http.StatusMethodNotAllowed, Forbidden: http.StatusForbidden,
 	TooLate: http.StatusRequestTimeout, Unavailable: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError, Elsewhere: http.StatusMisdirectedRequest,
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// maxBody in bytes of a request; the largest is a prefix and a few numbers.
+// maxBody in bytes of a request; all but a plan file are a prefix and a few numbers.
 const maxBody = 64 << 10
 
 // Handler answers queries; whose they are is its caller's matter.
@@ -19,11 +19,14 @@ type Handler struct {
 	log       *slog.Logger
 	requester func(context.Context) string
 	routes    map[string]route
+	audit     func(context.Context, Act) // may be nil
 }
 
 type route struct {
 	acts bool
+	most int64 // bytes of a request
 	fn   func(context.Context, []byte) (any, error)
+	arg  func([]byte) string // of a request, for the audit
 }
 
 // NewHandler makes a handler without queries. requester names who asks, for the log and the
@@ -32,11 +35,11 @@ func NewHandler(log *slog.Logger, requester func(context.Context) string) *Handl
 	return &Handler{log: log, requester: requester, routes: map[string]route{}}
 }
 
-func (h *Handler) route(name string, acts bool, fn func(context.Context, []byte) (any, error)) {
+func (h *Handler) route(name string, r route) {
 	if _, twice := h.routes[name]; twice {
 		panic("control: two handlers for " + name)
 	}
-	h.routes[name] = route{acts, fn}
+	h.routes[name] = r
 }
 
 // Acts reports whether a path is that of an action.
@@ -73,9 +76,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if r.Method != http.MethodPost && (rt.acts || r.Method != http.MethodGet) {
 		return nil, &Error{Text: "method " + r.Method + " on " + r.URL.Path, Hint: "use POST", Code: BadMethod}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, rt.most))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, &Error{Text: fmt.Sprintf("request larger than %d bytes", maxBody), Code: TooLarge}
+		return nil, &Error{Text: fmt.Sprintf("request larger than %d bytes", rt.most), Code: TooLarge}
 	} else if err != nil {
 		err = &Error{Text: "read request: " + err.Error(), Code: BadRequest} // a client that has gone, for one
 	} else if rt.acts {
@@ -85,9 +88,8 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err == nil {
 		answer, err = rt.fn(r.Context(), body)
 	}
-	// What was done is an event and logged as such.
-	if rt.acts && err != nil {
-		h.log.ErrorContext(r.Context(), name+", asked by "+h.requester(r.Context()), "err", err)
+	if rt.acts {
+		h.acted(r.Context(), Act{Name: name, Arg: rt.arg(body), Err: err})
 	}
 	return answer, err
 }

@@ -1,6 +1,9 @@
 package control
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // Query names a request and the types of request and response. Both ends use the same
 // value, so they cannot disagree. Q and A must survive JSON.
@@ -9,6 +12,7 @@ type Query[Q, A any] struct {
 	// Acts marks a query that changes something: POST only, and logged with the peer's
 	// credentials.
 	Acts bool
+	most int64 // bytes of a request; 0: maxBody
 }
 
 // None is the request or the response of a query that has none.
@@ -18,13 +22,13 @@ const pathHead = "/v1/"
 
 // Handle makes h answer q with fn. Call it before the first request.
 func Handle[Q, A any](h *Handler, q Query[Q, A], fn func(context.Context, Q) (A, error)) {
-	h.route(q.Name, q.Acts, func(ctx context.Context, body []byte) (any, error) {
+	h.route(q.Name, route{acts: q.Acts, most: cmp.Or(q.most, maxBody), arg: argOf[Q], fn: func(ctx context.Context, body []byte) (any, error) {
 		var in Q
 		if err := decode(body, &in); err != nil {
 			return nil, &Error{Text: "read request: " + err.Error(), Code: BadRequest}
 		}
 		return fn(ctx, in)
-	})
+	}})
 }
 
 // Ask sends q to the server behind c and waits for [Client.Timeout]. An [*Error] is the

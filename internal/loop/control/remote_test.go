@@ -21,8 +21,9 @@ type far struct {
 
 func (f *far) serve(t *testing.T) string {
 	h := NewHandler(slog.New(slog.DiscardHandler), func(context.Context) string { return "ann" })
-	h.route("ask", false, func(context.Context, []byte) (any, error) { f.asked.Add(1); return 7, f.err })
-	h.route("act", true, func(context.Context, []byte) (any, error) { f.asked.Add(1); return 7, f.err })
+	count := func(context.Context, None) (int, error) { f.asked.Add(1); return 7, f.err }
+	Handle(h, Query[None, int]{Name: "ask"}, count)
+	Handle(h, Query[None, int]{Name: "act", Acts: true}, count)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var e *Error
 		if errors.As(f.err, &e) && e.Code == Elsewhere { // as a controller refuses, before it reads

@@ -5,6 +5,7 @@ import (
 
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -22,6 +23,10 @@ type View interface {
 	Events(context.Context, EventsRequest) ([]journal.Event, error)
 	// Plan returns the plan file with a serial; 0 is the latest. [NotFound] if there is none.
 	Plan(context.Context, record.PlanID) (PlanFile, error)
+	// Compare says what a push of a plan file would change in the plan in force; [Refused] if the push would be.
+	Compare(ctx context.Context, text string) (plan.Diff, error)
+	// History lists the last n plans, newest first; 0 is all.
+	History(ctx context.Context, n int) ([]PlanLine, error)
 	Status(context.Context) (Status, error)
 }
 
@@ -44,6 +49,7 @@ type PrefixRow struct {
 // EventsRequest filters events.
 type EventsRequest struct {
 	Prefix record.Prefix `json:"prefix,omitzero"` // 0: of all
+	Kinds  []string      `json:"kinds,omitempty"` // only those of one of them; none: all
 	Limit  int           `json:"limit"`
 }
 
@@ -54,6 +60,20 @@ type PlanFile struct {
 	Hash         string        `json:"hash"`
 	Text         string        `json:"text"`
 	InForce      bool          `json:"in_force"` // false in a replay: no process enforces it
+}
+
+// PlanLine is what became of one plan. Added and so on are against the plan before it.
+type PlanLine struct {
+	Serial       record.PlanID `json:"serial"`
+	CreatedUnixS int64         `json:"created_unix_s"`
+	By           string        `json:"by"` // "round", "the roll-out", which takes a plan back, or an operator
+	Networks     int           `json:"networks"`
+	Added        int           `json:"added"`
+	Removed      int           `json:"removed"`
+	Changed      int           `json:"changed"`
+	State        string        `json:"state"` // canary, share, all, settled, taken back, replaced, waits, in force; "": nothing was told of it
+	Why          string        `json:"why"`   // of the state, in one line
+	Hash         string        `json:"hash"`
 }
 
 // Status is the state of the whole process.
@@ -84,6 +104,8 @@ var (
 	explainQuery  = Query[prefixRequest, policy.Explanation]{Name: "explain"}
 	roundsQuery   = Query[countRequest, []journal.Round]{Name: "rounds"}
 	eventsQuery   = Query[EventsRequest, []journal.Event]{Name: "events"}
+	compareQuery  = Query[compareRequest, plan.Diff]{Name: "compare", most: maxPush}
+	historyQuery  = Query[countRequest, []PlanLine]{Name: "history"}
 	planQuery     = Query[planRequest, PlanFile]{Name: "plan"}
 	statusQuery   = Query[None, Status]{Name: "status"}
 )
@@ -109,6 +131,8 @@ func HandleView(h *Handler, v View) {
 	Handle(h, roundsQuery, func(ctx context.Context, q countRequest) ([]journal.Round, error) { return v.Rounds(ctx, q.N) })
 	Handle(h, eventsQuery, v.Events)
 	Handle(h, planQuery, func(ctx context.Context, q planRequest) (PlanFile, error) { return v.Plan(ctx, q.Serial) })
+	Handle(h, compareQuery, func(ctx context.Context, q compareRequest) (plan.Diff, error) { return v.Compare(ctx, q.Text) })
+	Handle(h, historyQuery, func(ctx context.Context, q countRequest) ([]PlanLine, error) { return v.History(ctx, q.N) })
 	HandleStatus(h, v.Status)
 }
 
@@ -122,7 +146,7 @@ func plain[A any](fn func(context.Context) (A, error)) func(context.Context, Non
 	return func(ctx context.Context, _ None) (A, error) { return fn(ctx) }
 }
 
-// Prefixes, Explain, Rounds, Events, Plan and Status make Client a [View].
+// Prefixes, Explain, Rounds, Events, Plan, Compare, History and Status make Client a [View].
 
 func (c *Client) Prefixes(ctx context.Context, q PrefixesRequest) ([]PrefixRow, error) {
 	return Ask(ctx, c, prefixesQuery, q)
@@ -138,6 +162,12 @@ func (c *Client) Events(ctx context.Context, q EventsRequest) ([]journal.Event, 
 }
 func (c *Client) Plan(ctx context.Context, serial record.PlanID) (PlanFile, error) {
 	return Ask(ctx, c, planQuery, planRequest{serial})
+}
+func (c *Client) Compare(ctx context.Context, text string) (plan.Diff, error) {
+	return Ask(ctx, c, compareQuery, compareRequest{text})
+}
+func (c *Client) History(ctx context.Context, n int) ([]PlanLine, error) {
+	return Ask(ctx, c, historyQuery, countRequest{n})
 }
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	return Ask(ctx, c, statusQuery, None{})

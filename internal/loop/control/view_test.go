@@ -13,6 +13,7 @@ import (
 
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -62,13 +63,23 @@ func (f *fake) Rounds(_ context.Context, n int) ([]journal.Round, error) {
 }
 
 func (f *fake) Events(_ context.Context, q EventsRequest) ([]journal.Event, error) {
-	f.note("events %d %d", q.Prefix, q.Limit)
+	f.note("events %d %d %s", q.Prefix, q.Limit, q.Kinds)
 	return someEvents, nil
 }
 
 func (f *fake) Plan(_ context.Context, serial record.PlanID) (PlanFile, error) {
 	f.note("plan %d", serial)
 	return somePlan, nil
+}
+
+func (f *fake) Compare(_ context.Context, text string) (plan.Diff, error) {
+	f.note("compare %d", len(text))
+	return plan.Diff{From: 7, To: 8, Unchanged: 2}, nil
+}
+
+func (f *fake) History(_ context.Context, n int) ([]PlanLine, error) {
+	f.note("history %d", n)
+	return []PlanLine{{Serial: 7, CreatedUnixS: 600, By: "ann", Networks: 3, Added: 1, State: "settled", Why: "is in force on 3 hosts", Hash: "ab"}}, nil
 }
 
 func (f *fake) Status(context.Context) (Status, error) {
@@ -91,6 +102,10 @@ func (f *fake) Resume(_ context.Context, by string) error { return f.act("resume
 func (f *fake) RollBack(_ context.Context, serial record.PlanID, by string) error {
 	return f.act(fmt.Sprint("rollback ", serial), by)
 }
+func (f *fake) Push(_ context.Context, text string, against record.PlanID, by string) error {
+	return f.act(fmt.Sprint("push ", len(text), " ", against), by)
+}
+func (f *fake) Abort(_ context.Context, by string) error    { return f.act("abort", by) }
 func (f *fake) Freeze(_ context.Context, by string) error   { return f.act("freeze", by) }
 func (f *fake) Unfreeze(_ context.Context, by string) error { return f.act("unfreeze", by) }
 
@@ -104,9 +119,13 @@ func TestViewOverTheSocket(t *testing.T) {
 		"explain":  func(v View) (any, error) { return v.Explain(ctx, somePrefix) },
 		"rounds":   func(v View) (any, error) { return v.Rounds(ctx, 5) },
 		"events":   func(v View) (any, error) { return v.Events(ctx, EventsRequest{Limit: 9}) },
-		"of one":   func(v View) (any, error) { return v.Events(ctx, EventsRequest{Prefix: somePrefix, Limit: 9}) },
-		"plan":     func(v View) (any, error) { return v.Plan(ctx, 7) },
-		"status":   func(v View) (any, error) { return v.Status(ctx) },
+		"of one": func(v View) (any, error) {
+			return v.Events(ctx, EventsRequest{Prefix: somePrefix, Kinds: []string{"stop", "audit"}, Limit: 9})
+		},
+		"plan":    func(v View) (any, error) { return v.Plan(ctx, 7) },
+		"history": func(v View) (any, error) { return v.History(ctx, 4) },
+		"compare": func(v View) (any, error) { return v.Compare(ctx, strings.Repeat("x", maxBody)) },
+		"status":  func(v View) (any, error) { return v.Status(ctx) },
 	} {
 		f.asked = nil
 		want, err1 := fn(near)
@@ -141,14 +160,28 @@ func text(t *testing.T, v any) string {
 
 func TestActionsOverTheSocket(t *testing.T) {
 	f := &fake{}
-	path := start(t, Options{}, func(s *Server) { HandleActions(s.Handler, f) })
+	var acts []string
+	path := start(t, Options{}, func(s *Server) {
+		HandleActions(s.Handler, f)
+		s.Audit(func(_ context.Context, a Act) {
+			if f.act("audit", a.By) != nil || a.Err != nil {
+				t.Errorf("audit of %+v", a)
+			}
+			f.asked = f.asked[:len(f.asked)-1]
+			acts = append(acts, strings.TrimSpace(a.Name+" "+a.Arg))
+		})
+	})
 	var a Action = NewClient(path)
 	ctx := t.Context()
-	err := errors.Join(a.Stop(ctx, true, "ignored"), a.Stop(ctx, false, ""), a.Resume(ctx, ""), a.Freeze(ctx, ""), a.Unfreeze(ctx, ""), a.RollBack(ctx, 7, ""))
+	err := errors.Join(a.Stop(ctx, true, "ignored"), a.Stop(ctx, false, ""), a.Resume(ctx, ""), a.Freeze(ctx, ""), a.Unfreeze(ctx, ""), a.RollBack(ctx, 7, ""),
+		a.Push(ctx, strings.Repeat("x", maxBody), 7, ""), a.Abort(ctx, ""))
 	if err != nil {
 		t.Error(err)
 	}
-	if got := strings.Join(f.asked, ", "); got != "stop true, stop false, resume, freeze, unfreeze, rollback 7" {
+	if got := strings.Join(f.asked, ", "); got != "stop true, stop false, resume, freeze, unfreeze, rollback 7, push 65536 7, abort" {
 		t.Errorf("asked %s", got)
+	}
+	if got := strings.Join(acts, ", "); !strings.HasPrefix(got, "stop --evict, stop, resume, freeze, unfreeze, rollback 7, push 65536 bytes, sha256 ") || !strings.HasSuffix(got, ", against plan 7, abort") {
+		t.Errorf("audited %s", got)
 	}
 }

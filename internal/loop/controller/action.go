@@ -1,15 +1,12 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/journal"
-	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Stop is the kill switch: no new treatment from the next callback on until Resume. It
@@ -69,58 +66,16 @@ func (c *Controller) setFrozen(ctx context.Context, f Flag, by string) error {
 	if err := c.commit(ctx, f.By(by, c.now())); err != nil {
 		return err
 	}
-	c.frozen = f.on
+	c.freeze(f.on, by)
 	return nil
 }
 
-// RollBack puts the content of an earlier plan in force again and freezes it, for an operator.
-func (c *Controller) RollBack(ctx context.Context, serial record.PlanID, by string) error {
-	if serial == 0 {
-		return &control.Error{Code: control.BadRequest, Text: "roll back to plan 0: name a plan by its serial", Hint: "congctl events"}
+// freeze is for who holds the lock and has kept the flag.
+func (c *Controller) freeze(on bool, by string) {
+	c.frozen = on
+	if f, ok := c.host.(Fleet); ok {
+		f.Freeze(on, by)
 	}
-	if err := c.Rewrite(ctx, serial, by); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.plan == nil || c.plan.Serial != c.serial {
-		return &control.Error{Code: control.Conflict, Text: fmt.Sprintf("plan %d, with the content of plan %d, was refused: the plan before it stays, frozen", c.serial, serial), Hint: "congctl events"}
-	}
-	return nil
-}
-
-// Rewrite signs the content of an earlier plan anew, for serial 0 a plan without entries, and puts
-// it in force: a host refuses a serial older than what it has. Unless treatment is stopped it freezes
-// as well, since the next round would select again what has just failed.
-func (c *Controller) Rewrite(ctx context.Context, serial record.PlanID, by string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.now()
-	next := c.draft(now.Unix())
-	if serial != 0 {
-		f, ok, err := c.store.Plan(ctx, serial)
-		if err != nil {
-			return fmt.Errorf("rewrite plan %d: %w", serial, err)
-		} else if !ok {
-			return &control.Error{Code: control.NotFound, Text: fmt.Sprintf("plan %d is not in the store", serial), Hint: "congctl events"}
-		}
-		was, err := c.open(f)
-		if err != nil {
-			return err
-		}
-		next.Entries = was.Entries
-	}
-	commit := &journal.Commit{}
-	if !c.killed {
-		commit = Frozen.By(cmp.Or(by, "the roll-out"), now)
-	}
-	signed := next.Sign(c.key)
-	commit.Plan = &journal.PlanFile{Serial: next.Serial, Created: next.Created, Hash: next.Hash(), Text: signed}
-	if err := c.commit(ctx, commit); err != nil {
-		return fmt.Errorf("rewrite plan %d: %w", serial, err)
-	}
-	c.frozen, c.serial = c.frozen || !c.killed, next.Serial
-	return c.force(ctx, next, signed)
 }
 
 // Flag is what an operator sets, with the event that names the operator.

@@ -77,7 +77,7 @@ func TestRewrite(t *testing.T) {
 		t.Fatal("nothing selected")
 	}
 	for _, serial := range []record.PlanID{0, first.Serial} {
-		if err := b.Rewrite(t.Context(), serial, "test"); err != nil {
+		if err := b.Rewrite(t.Context(), serial); err != nil {
 			t.Fatal(err)
 		}
 		next := lastPlan(t, m)

@@ -52,7 +52,7 @@ func TestAnothersStore(t *testing.T) {
 	if err := plan.Verify(two.m.plans[len(two.m.plans)-1], two.PublicKey()); err != nil {
 		t.Error(err)
 	}
-	if err := two.Rewrite(t.Context(), was, "ann"); err != nil {
+	if err := two.Rewrite(t.Context(), was); err != nil {
 		t.Errorf("another's plan cannot be written anew: %v", err)
 	}
 }

@@ -30,6 +30,7 @@ type Options struct {
 	Networks                    policy.Networks // names to pool trials by; nil for none
 	// Shared: the store also has plans that other controllers signed, and proved before they came there.
 	Shared bool
+	Limits plan.Limits // of what an operator pushes
 }
 
 // planLife is how many windows a plan lives. A dead controller leaves a treatment in
@@ -53,21 +54,25 @@ type Controller struct {
 	log   *slog.Logger
 	now   func() time.Time
 
+	refusals refusals
+
 	mu     sync.Mutex // guards all below
 	engine *policy.Engine
 	plan   *plan.Plan    // in force: the last that the host accepted
 	serial record.PlanID // highest ever written: the serial of a refused plan is not used again
 	key    ed25519.PrivateKey
+	past   []ed25519.PublicKey // before it, that signed what is in the store
 	salt   []byte
 	frozen bool
 	killed bool
+	limits plan.Limits // of what an operator pushes
 }
 
 // New makes a controller from what its store remembers. now is only for time stamps;
 // windows carry their own time. Attach, which must come before the first Round, takes over
 // the plans and their serials.
 func New(ctx context.Context, o Options, s Store, log *slog.Logger, now func() time.Time) (*Controller, error) {
-	c := &Controller{opt: o, store: s, log: log, now: now}
+	c := &Controller{opt: o, store: s, log: log, now: now, limits: o.Limits}
 	if err := c.recall(ctx); err != nil {
 		return nil, err
 	}
@@ -112,7 +117,7 @@ func (c *Controller) Round(ctx context.Context, w agent.ClosedWindow) error {
 		return nil
 	}
 	c.serial = next.Serial
-	return c.force(ctx, next, signed)
+	return c.force(ctx, next, signed, c.holder())
 }
 
 // isDefault reports whether every namespace already runs the treatment.
@@ -134,16 +139,32 @@ func (c *Controller) keep(ctx context.Context, r *journal.Commit) error {
 	return c.commit(ctx, &journal.Commit{Events: append([]journal.Event{again}, r.Events...), Plan: r.Plan, Settings: r.Settings})
 }
 
+// holder is who offers a plan of this controller's own. While it is frozen it holds the plan itself: what
+// differs from the one in force is an operator's configuration.
+func (c *Controller) holder() string {
+	if c.frozen {
+		return "the configuration"
+	}
+	return ""
+}
+
 // force sends a plan to the host. A plan that the host refuses stays in the store beside
-// the refusal, and the plan before it stays in force.
-func (c *Controller) force(ctx context.Context, p *plan.Plan, signed []byte) error {
+// the refusal, and the plan before it stays in force. by is an operator; "" is a round.
+func (c *Controller) force(ctx context.Context, p *plan.Plan, signed []byte, by string) error {
 	if c.host != nil {
-		if err := c.host.SetPlan(signed); err != nil {
+		if err := c.offer(signed, by); err != nil {
 			return c.tell(ctx, kindPlanRefused, err.Error(), map[string][]byte{settingRefused: serialText(p.Serial)})
 		}
 	}
 	c.plan = p
 	return c.store.SetSetting(ctx, settingInForce, serialText(p.Serial))
+}
+
+func (c *Controller) offer(signed []byte, by string) error {
+	if f, ok := c.host.(Fleet); ok && by != "" {
+		return f.Offer(signed, by)
+	}
+	return c.host.SetPlan(signed)
 }
 
 // brake stops all treatment until an operator resumes. The kernel comes first, as in

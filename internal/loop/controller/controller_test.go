@@ -126,9 +126,9 @@ func (s *store) Rounds(_ context.Context, n int) (r []journal.Round, err error) 
 	return r, nil
 }
 
-func (s *store) Events(_ context.Context, p record.Prefix, n int) (e []journal.Event, err error) {
+func (s *store) Events(_ context.Context, p record.Prefix, n int, kinds ...string) (e []journal.Event, err error) {
 	for _, x := range slices.Backward(s.events) {
-		if (p == 0 || x.Prefix == p) && len(e) < n {
+		if (p == 0 || x.Prefix == p) && (len(kinds) == 0 || slices.Contains(kinds, x.Kind)) && (n == 0 || len(e) < n) {
 			e = append(e, x)
 		}
 	}

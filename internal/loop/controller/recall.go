@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/congctl/congctl/internal/loop/journal"
@@ -29,6 +30,9 @@ func (c *Controller) recall(ctx context.Context) (err error) {
 	if c.key, err = Key(ctx, c.store); err != nil {
 		return err
 	}
+	if err := c.recallPast(ctx); err != nil {
+		return err
+	}
 	if c.salt, err = draw(ctx, c.store, journal.SettingSalt, 16); err != nil {
 		return err
 	}
@@ -48,6 +52,7 @@ func (c *Controller) Attach(ctx context.Context, h Host) error {
 	defer c.mu.Unlock()
 	c.host = h
 	h.Kill(c.killed)
+	c.freeze(c.frozen, "an operator, before the restart")
 	k, err := plansOf(ctx, c.store)
 	if err != nil {
 		return err
@@ -89,7 +94,7 @@ func (c *Controller) forceLatest(ctx context.Context, f journal.PlanFile) error 
 		c.plan = p // as if it had expired in force
 		return nil
 	}
-	if err := c.force(ctx, p, f.Text); err != nil {
+	if err := c.force(ctx, p, f.Text, ""); err != nil {
 		// A full disk must not keep the loop from starting.
 		c.log.Error(fmt.Sprintf("the host's answer to plan %d is not in the store, so the next start sends it again", p.Serial), "err", err)
 	}
@@ -97,7 +102,7 @@ func (c *Controller) forceLatest(ctx context.Context, f journal.PlanFile) error 
 }
 
 func (c *Controller) open(f journal.PlanFile) (*plan.Plan, error) {
-	p, err := plan.Open(f.Text, c.PublicKey())
+	p, err := plan.Open(f.Text, append(slices.Clone(c.past), c.PublicKey())...)
 	if err != nil && c.opt.Shared {
 		p, _, err = plan.Parse(f.Text)
 	}
@@ -165,9 +170,14 @@ func draw(ctx context.Context, s Settings, key string, n int) ([]byte, error) {
 		}
 		return v, nil
 	}
-	v = make([]byte, n)
-	_, _ = rand.Read(v) // never fails (crypto/rand)
+	v = newSecret(n)
 	return v, s.SetSetting(ctx, key, v)
+}
+
+func newSecret(n int) []byte {
+	v := make([]byte, n)
+	_, _ = rand.Read(v) // never fails (crypto/rand)
+	return v
 }
 
 func flag(ctx context.Context, s Store, key string) (bool, error) {

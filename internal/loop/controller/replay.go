@@ -20,7 +20,8 @@ type Store interface {
 	Settings
 	LatestPlan(context.Context) (journal.PlanFile, bool, error)
 	Plan(ctx context.Context, serial record.PlanID) (journal.PlanFile, bool, error)
-	Events(ctx context.Context, p record.Prefix, n int) ([]journal.Event, error)
+	Plans(ctx context.Context, n int) ([]journal.PlanFile, error)
+	Events(ctx context.Context, p record.Prefix, n int, kinds ...string) ([]journal.Event, error)
 }
 
 // shares returns the shares of prefixes drawn for hold-out and A/A, permille.

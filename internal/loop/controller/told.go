@@ -94,7 +94,7 @@ func levelOf(kind string) slog.Level {
 		return slog.LevelError
 	case kindStop, string(policy.EventReset), string(policy.EventIgnored), string(policy.EventEvicted), kindWindowAgain:
 		return slog.LevelWarn
-	case string(policy.EventRefused):
+	case string(policy.EventRefused), KindAudit: // what was done is told in its own words
 		return slog.LevelDebug
 	case KindAlarmOver:
 		return slog.LevelInfo

@@ -33,7 +33,7 @@ func TestLogOfADay(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	check(b.force(t.Context(), b.plan, nil))
+	check(b.force(t.Context(), b.plan, nil, ""))
 	m.refuse = nil
 	check(b.Stop(t.Context(), true, "maria (uid 1000, pid 4211)"))
 	check(b.Resume(t.Context(), "maria (uid 1000, pid 4230)"))

@@ -105,7 +105,7 @@ func (v *View) Rounds(ctx context.Context, n int) ([]journal.Round, error) {
 
 // Events implements control.View.
 func (v *View) Events(ctx context.Context, q control.EventsRequest) ([]journal.Event, error) {
-	return v.store.Events(ctx, q.Prefix, q.Limit)
+	return v.store.Events(ctx, q.Prefix, q.Limit, q.Kinds...)
 }
 
 // Plan implements control.View.

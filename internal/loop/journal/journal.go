@@ -102,8 +102,10 @@ type Before struct{ Windows, Rounds, Events, Plans, Span int64 }
 
 // Keys of the settings that congctl keeps.
 const (
-	SettingKilled     = "killed"      // the operator's kill switch, which survives a restart
-	SettingFrozen     = "frozen"      // the plan is held as it is
-	SettingSalt       = "salt"        // of the experiment: the arms depend on it
-	SettingSigningKey = "signing_key" // Ed25519 seed of this host's plans
+	SettingKilled     = "killed"            // the operator's kill switch, which survives a restart
+	SettingFrozen     = "frozen"            // the plan is held as it is
+	SettingSalt       = "salt"              // of the experiment: the arms depend on it
+	SettingSigningKey = "signing_key"       // Ed25519 seed of this host's plans
+	SettingNextKey    = "signing_key_next"  // of those after a rotation; empty: none is made
+	SettingPastKeys   = "signing_keys_past" // public keys before it, one behind the other
 )

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -95,6 +96,27 @@ func checkThisPoP(p *Plan, l Limits) error {
 		return fmt.Errorf("%q: wrong PoP; this is %q", p.PoP, l.PoP)
 	}
 	return nil
+}
+
+// CheckHeader reports where p, with other dates and another serial, would not be what its signer writes
+// now. The error joins a *LineError for each such line.
+func (p *Plan) CheckHeader(now *Plan) error {
+	var bad refusals
+	if p.format() != now.format() {
+		bad.addf(1, "format", "%q: the plans of this controller have format %q; use one of its own", p.format(), now.format())
+		return bad.err()
+	}
+	for i, f := range p.header() {
+		has, want := f.write(nil, p), f.write(nil, now)
+		switch {
+		case f.name == "serial" || f.name == "created" || f.name == "expires" || bytes.Equal(has, want):
+		case f.name == "pop":
+			bad.addf(i+2, f.name, "%q: wrong PoP; this is %q", has, want)
+		default:
+			bad.addf(i+2, f.name, "%q: this controller signs %q; leave the line as it is there, or change the configuration", has, want)
+		}
+	}
+	return bad.err()
 }
 
 // checkSerial: records name their plan by serial, so one serial is one plan. A lower serial is no

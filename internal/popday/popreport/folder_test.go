@@ -49,7 +49,7 @@ func (m memory) Rounds(context.Context, int) ([]journal.Round, error) {
 	return list, nil
 }
 
-func (m memory) Events(context.Context, record.Prefix, int) ([]journal.Event, error) {
+func (m memory) Events(context.Context, record.Prefix, int, ...string) ([]journal.Event, error) {
 	list := slices.Clone(m.Run.Events)
 	slices.Reverse(list)
 	return list, nil

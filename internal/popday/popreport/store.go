@@ -22,7 +22,7 @@ import (
 // LoopStore is what the report reads of congctl's.
 type LoopStore interface {
 	effects.Past
-	Events(ctx context.Context, p record.Prefix, n int) ([]journal.Event, error)
+	Events(ctx context.Context, p record.Prefix, n int, kinds ...string) ([]journal.Event, error)
 	Setting(ctx context.Context, key string) ([]byte, bool, error)
 	Close() error
 }

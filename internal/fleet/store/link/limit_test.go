@@ -37,7 +37,7 @@ func TestLimited(t *testing.T) {
 	a, told := mtlstest.New(t), &lines{}
 	hold, entered := make(chan struct{}), make(chan struct{}, 2*maxRequests)
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { entered <- struct{}{}; <-hold })
-	s := httptest.NewUnstartedServer(Watched(Authenticated(Limited(h, told.add)), told.add))
+	s := httptest.NewUnstartedServer(Watched(Authenticated(Limited(h, told.add), secrets{}), told.add))
 	s.TLS, s.EnableHTTP2 = open(t, a.Issue(self)).Server(), true
 	s.StartTLS()
 	t.Cleanup(s.Close)

@@ -30,6 +30,7 @@ type Have struct {
 	Version string
 	Plan    record.PlanID
 	Hash    string
+	Keys    []string // ids of the keys whose plans it takes
 }
 
 // Order is what an agent must do now; a later one replaces all of it.
@@ -51,11 +52,14 @@ type Report struct {
 }
 
 func have(m *fleetv1.FollowRequest) Have {
-	return Have{Boot: bootOf(m.BootId), Version: m.CongctlVersion, Plan: record.PlanID(m.Plan), Hash: m.Hash}
+	return Have{Boot: bootOf(m.BootId), Version: m.CongctlVersion, Plan: record.PlanID(m.Plan), Hash: m.Hash, Keys: m.PlanKeys[:min(len(m.PlanKeys), maxKeys)]}
 }
 
+// maxKeys is beyond what any rotation needs.
+const maxKeys = 16
+
 func (h Have) message() *fleetv1.FollowRequest {
-	return &fleetv1.FollowRequest{BootId: h.Boot[:], CongctlVersion: h.Version, Plan: uint64(h.Plan), Hash: h.Hash}
+	return &fleetv1.FollowRequest{BootId: h.Boot[:], CongctlVersion: h.Version, Plan: uint64(h.Plan), Hash: h.Hash, PlanKeys: h.Keys}
 }
 
 func report(m *fleetv1.ReportRequest) Report {

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -85,12 +86,27 @@ var (
 
 const patience = 10 * time.Second
 
+// secrets are tokens; "old" has expired.
+type secrets map[string]mtls.Identity
+
+func (s secrets) Holder(secret string, _ time.Time) (mtls.Identity, error) {
+	if secret == "old" {
+		return mtls.Identity{}, errors.New("token script expired")
+	}
+	id, ok := s[secret]
+	if !ok {
+		return id, errors.New("no such token")
+	}
+	return id, nil
+}
+
 func serve(t *testing.T, a *mtlstest.Authority, c *controller, as mtls.Files) string {
 	t.Helper()
 	own := open(t, as)
 	mux := http.NewServeMux()
 	mux.Handle(NewHandler(c))
-	s := httptest.NewUnstartedServer(Authenticated(mux))
+	mux.HandleFunc("/pop/chi/", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, Caller(r.Context())) })
+	s := httptest.NewUnstartedServer(Authenticated(mux, secrets{"good": {Role: mtls.Operator, Name: "script", Token: true}}))
 	s.TLS, s.EnableHTTP2 = own.Server(), true
 	s.Config.ErrorLog = quiet
 	s.StartTLS()
@@ -204,13 +220,77 @@ func TestStrangers(t *testing.T) {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	plain := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	if res, err := plain.Post(at+"/congctl.v1.Fleet/Push", "application/json", strings.NewReader("{}")); err == nil {
-		res.Body.Close()
-		t.Errorf("no certificate: %s", res.Status)
-	}
+	withoutCertificate(t, at)
 	if n, _ := c.pushed(); n != 0 {
 		t.Errorf("%d requests of strangers reached the controller: %v", n, c.from)
+	}
+}
+
+// withoutCertificate is the strangers that show none.
+func withoutCertificate(t *testing.T, at string) {
+	t.Helper()
+	const push, ask = "/congctl.v1.Fleet/Push", "/pop/chi/v1/status"
+	plain := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	for name, s := range map[string]struct {
+		path, header string
+		status       int
+		says         string
+	}{
+		"nothing":                              {ask, "", http.StatusUnauthorized, "no certificate of the fleet's authority"},
+		"nothing, to the agents' service":      {push, "", http.StatusUnauthorized, "no certificate"},
+		"a wrong token":                        {ask, "Bearer bad", http.StatusUnauthorized, "no such token"},
+		"an expired token":                     {ask, "Bearer old", http.StatusUnauthorized, "token script expired"},
+		"an empty token":                       {ask, "Bearer ", http.StatusUnauthorized, "no certificate"},
+		"a token of another scheme":            {ask, "Basic good", http.StatusUnauthorized, "no certificate"},
+		"a token in the address":               {ask + "?token=good&access_token=good", "", http.StatusUnauthorized, "no certificate"},
+		"a token to the agents' service":       {push, "Bearer good", http.StatusForbidden, "token script is no agent"},
+		"a wrong token to the agents' service": {push, "Bearer bad", http.StatusUnauthorized, "no such token"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at+s.path, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Authorization", s.header)
+		res, err := plain.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode != s.status || !strings.Contains(string(body), s.says) {
+			t.Errorf("%s: %s: %s", name, res.Status, body)
+		}
+	}
+}
+
+// TestCallers: a token is known in place of a certificate, and a certificate in place of a token.
+func TestCallers(t *testing.T) {
+	a := mtlstest.New(t)
+	at := serve(t, a, &controller{}, a.Issue(self))
+	ann := open(t, a.Issue(mtls.Identity{Role: mtls.Operator, Name: "ann"}))
+	none := open(t, mtls.Files{CA: a.Issue(host).CA})
+	for name, c := range map[string]struct {
+		creds       *mtls.Credentials
+		token, want string
+	}{
+		"a certificate": {ann, "", "congctl://operator/ann"}, "a token": {none, "good", "token script"}, "both": {ann, "good", "congctl://operator/ann"},
+	} {
+		h := &http.Client{Transport: &http.Transport{DialTLSContext: c.creds.Dial, ForceAttemptHTTP2: true}}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/pop/chi/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+c.token)
+		res, err := h.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if string(body) != c.want {
+			t.Errorf("%s: %s, %q", name, res.Status, body)
+		}
 	}
 }
 

@@ -81,31 +81,6 @@ func coded(err error) error {
 	return connect.NewError(connect.CodeUnavailable, err)
 }
 
-type identityKey struct{}
-
-// Authenticated is h for callers with a certificate that names a role; it passes the identity on.
-// The listener's TLS has verified the certificate.
-func Authenticated(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
-			http.Error(w, "no certificate", http.StatusUnauthorized)
-			return
-		}
-		id, err := mtls.IdentityOf(r.TLS.PeerCertificates[0])
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusForbidden)
-			return
-		}
-		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, id)))
-	})
-}
-
-// Caller returns the identity behind a request of an authenticated handler.
-func Caller(ctx context.Context) mtls.Identity {
-	id, _ := ctx.Value(identityKey{}).(mtls.Identity)
-	return id
-}
-
 func agentOf(ctx context.Context) (mtls.Identity, error) {
 	id := Caller(ctx)
 	if id.Role != mtls.Agent {

@@ -12,7 +12,7 @@ import (
 )
 
 // Files name a certificate with its chain, its key, and the authority that signs the other
-// side's, all in PEM.
+// side's, all in PEM. Who has a token in place of a certificate has a CA only.
 type Files struct{ Cert, Key, CA string }
 
 // Credentials are the files' content. A file that changed is read again at the next handshake, so
@@ -22,10 +22,10 @@ type Credentials struct {
 	files Files
 	fault func(error)
 
-	mu   sync.Mutex
-	at   [3]time.Time // the files' times of change
-	cert *tls.Certificate
-	pool *x509.CertPool
+	mu    sync.Mutex
+	at    [3]time.Time      // the files' times of change
+	certs []tls.Certificate // one, or none
+	pool  *x509.CertPool
 }
 
 // Open reads the files; fault takes each fault of a later reading.
@@ -37,18 +37,25 @@ func Open(f Files, fault func(error)) (*Credentials, error) {
 func (c *Credentials) read() error {
 	var at [3]time.Time
 	for i, name := range []string{c.files.Cert, c.files.Key, c.files.CA} {
+		if name == "" && i < 2 && c.files.Cert == c.files.Key {
+			continue
+		}
 		info, err := os.Stat(name)
 		if err != nil {
 			return fmt.Errorf("read certificates: %w", err)
 		}
 		at[i] = info.ModTime()
 	}
-	if c.cert != nil && at == c.at {
+	if c.pool != nil && at == c.at {
 		return nil
 	}
-	cert, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
-	if err != nil {
-		return fmt.Errorf("read certificate %s with key %s: %w", c.files.Cert, c.files.Key, err)
+	var certs []tls.Certificate
+	if c.files.Cert != "" {
+		cert, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
+		if err != nil {
+			return fmt.Errorf("read certificate %s with key %s: %w", c.files.Cert, c.files.Key, err)
+		}
+		certs = append(certs, cert)
 	}
 	b, err := os.ReadFile(c.files.CA)
 	if err != nil {
@@ -58,30 +65,31 @@ func (c *Credentials) read() error {
 	if !pool.AppendCertsFromPEM(b) {
 		return fmt.Errorf("read authority %s: no certificate in PEM", c.files.CA)
 	}
-	c.cert, c.pool, c.at = &cert, pool, at
+	c.certs, c.pool, c.at = certs, pool, at
 	return nil
 }
 
-func (c *Credentials) now() (*tls.Certificate, *x509.CertPool) {
+func (c *Credentials) now() ([]tls.Certificate, *x509.CertPool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.read(); err != nil {
 		c.fault(err)
 	}
-	return c.cert, c.pool
+	return c.certs, c.pool
 }
 
-// Self is the identity of the certificate in use.
+// Self is the identity of the certificate in use, which there must be.
 func (c *Credentials) Self() (Identity, error) {
-	cert, _ := c.now()
-	return IdentityOf(cert.Leaf)
+	certs, _ := c.now()
+	return IdentityOf(certs[0].Leaf)
 }
 
-// Server is for a listener: every client needs a certificate of the authority.
+// Server is for a listener. A client's certificate must be the authority's; without one it is for the
+// handler to know the client.
 func (c *Credentials) Server() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		cert, pool := c.now()
-		return &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, Certificates: []tls.Certificate{*cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}, nil
+		certs, pool := c.now()
+		return &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, Certificates: certs, ClientCAs: pool, ClientAuth: tls.VerifyClientCertIfGiven}, nil
 	}}
 }
 
@@ -92,8 +100,8 @@ var protocols = []string{"h2", "http/1.1"}
 // server; and the certificate must be a controller's: an agent's that was stolen must not play
 // one. The configuration is of now, which a [tls.Config] cannot have for an authority.
 func (c *Credentials) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	cert, pool := c.now()
-	d := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, Certificates: []tls.Certificate{*cert}, RootCAs: pool,
+	certs, pool := c.now()
+	d := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, Certificates: certs, RootCAs: pool,
 		VerifyConnection: isController}}
 	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {

@@ -27,14 +27,21 @@ const (
 	Viewer     Role = "viewer"
 )
 
-// Identity is the holder of a certificate.
+// Identity is the holder of a certificate, or of a token.
 type Identity struct {
-	Role Role
-	PoP  string // of an agent
-	Name string // host of an agent, name of a person or a controller
+	Role  Role
+	PoP   string // of an agent; of a token that is for one PoP only
+	Name  string // host of an agent, name of a person, a controller or a token
+	Token bool
 }
 
-func (i Identity) String() string { return i.URI().String() }
+// String is the identity as events name it.
+func (i Identity) String() string {
+	if i.Token {
+		return "token " + i.Name
+	}
+	return i.URI().String()
+}
 
 // URI is how a certificate says who holds it, in a subject alternative name of type URI:
 // congctl://agent/POP/HOST, congctl://controller/NAME, congctl://operator/NAME or
@@ -73,15 +80,15 @@ func IdentityOf(c *x509.Certificate) (id Identity, err error) {
 		return Identity{}, fmt.Errorf("read certificate name %q: %d parts behind the role, want %d", own[0], len(words), want)
 	}
 	for _, w := range words {
-		if !word(w) {
+		if !Word(w) {
 			return Identity{}, fmt.Errorf("read certificate name %q: %q is not a word of A-Z a-z 0-9 - _ . with at most %d bytes", own[0], w, maxWord)
 		}
 	}
 	return id, nil
 }
 
-// word: a first dot would hide a file or lead out of its folder.
-func word(s string) bool {
+// Word reports whether s may be a name. A first dot would hide a file or lead out of its folder.
+func Word(s string) bool {
 	return s != "" && len(s) <= maxWord && s[0] != '.' && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
 	})

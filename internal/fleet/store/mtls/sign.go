@@ -19,7 +19,8 @@ const purpose = "congctl commit\n"
 // Sign signs a message with the certificate's key, for who cannot ask over a connection. chain is the certificate with
 // those that lead to the authority.
 func (c *Credentials) Sign(message []byte) (signature []byte, chain [][]byte, err error) {
-	cert, _ := c.now()
+	certs, _ := c.now()
+	cert := certs[0]
 	key, ok := cert.PrivateKey.(crypto.Signer)
 	if !ok {
 		return nil, nil, fmt.Errorf("sign: a key of type %T cannot", cert.PrivateKey)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -24,13 +25,20 @@ func putEvents(ctx context.Context, tx conn, events []Event) error {
 	return nil
 }
 
-// Events returns the last n events, 0 for all, of a prefix, or of all when p is 0, newest first.
-func (s *Store) Events(ctx context.Context, p record.Prefix, n int) ([]Event, error) {
-	where, args := "ORDER BY id DESC LIMIT ?", []any{cmp.Or(n, -1)}
+// Events returns the last n events, 0 for all, of a prefix, or of all when p is 0, and of the kinds, or
+// of all when there are none, newest first.
+func (s *Store) Events(ctx context.Context, p record.Prefix, n int, kinds ...string) ([]Event, error) {
+	where, args := "WHERE true", []any{}
 	if p != 0 {
-		where, args = "WHERE prefix = ? ORDER BY id DESC LIMIT ?", []any{int64(p), cmp.Or(n, -1)}
+		where, args = where+" AND prefix = ?", append(args, int64(p))
 	}
-	events, err := list(ctx, s.read, "events", where, args, eventOf)
+	if len(kinds) > 0 {
+		where += " AND kind IN (?" + strings.Repeat(", ?", len(kinds)-1) + ")"
+	}
+	for _, k := range kinds {
+		args = append(args, k)
+	}
+	events, err := list(ctx, s.read, "events", where+" ORDER BY id DESC LIMIT ?", append(args, cmp.Or(n, -1)), eventOf)
 	return events, explain(s.path, "read events", err)
 }
 

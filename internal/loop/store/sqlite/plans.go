@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 
@@ -39,6 +40,12 @@ func (s *Store) Plan(ctx context.Context, serial record.PlanID) (p Plan, ok bool
 // LatestPlan returns the plan with the highest serial; ok is false when there is none.
 func (s *Store) LatestPlan(ctx context.Context) (p Plan, ok bool, err error) {
 	return s.onePlan(ctx, "ORDER BY serial DESC LIMIT 1")
+}
+
+// Plans returns the last n plans, 0 for all, newest first.
+func (s *Store) Plans(ctx context.Context, n int) ([]Plan, error) {
+	plans, err := list(ctx, s.read, "plans", "ORDER BY serial DESC LIMIT ?", []any{cmp.Or(n, -1)}, planOf)
+	return plans, explain(s.path, "read plans", err)
 }
 
 func (s *Store) onePlan(ctx context.Context, where string, args ...any) (Plan, bool, error) {

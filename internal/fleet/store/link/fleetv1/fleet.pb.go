@@ -112,6 +112,7 @@ type FollowRequest struct {
 	CongctlVersion string                 `protobuf:"bytes,2,opt,name=congctl_version,json=congctlVersion,proto3" json:"congctl_version,omitempty"` // of the sender
 	Plan           uint64                 `protobuf:"varint,3,opt,name=plan,proto3" json:"plan,omitempty"`                                          // serial of the plan in force; 0 is none
 	Hash           string                 `protobuf:"bytes,4,opt,name=hash,proto3" json:"hash,omitempty"`                                           // of that plan
+	PlanKeys       []string               `protobuf:"bytes,5,rep,name=plan_keys,json=planKeys,proto3" json:"plan_keys,omitempty"`                   // ids of the keys whose plans it takes, as signatures name them
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -172,6 +173,13 @@ func (x *FollowRequest) GetHash() string {
 		return x.Hash
 	}
 	return ""
+}
+
+func (x *FollowRequest) GetPlanKeys() []string {
+	if x != nil {
+		return x.PlanKeys
+	}
+	return nil
 }
 
 // Order is what the agent must do now. A later order replaces all of it.
@@ -379,12 +387,13 @@ const file_congctl_v1_fleet_proto_rawDesc = "" +
 	"congctl.v1\"%\n" +
 	"\vPushRequest\x12\x16\n" +
 	"\x06frames\x18\x01 \x01(\fR\x06frames\"\x0e\n" +
-	"\fPushResponse\"y\n" +
+	"\fPushResponse\"\x96\x01\n" +
 	"\rFollowRequest\x12\x17\n" +
 	"\aboot_id\x18\x01 \x01(\fR\x06bootId\x12'\n" +
 	"\x0fcongctl_version\x18\x02 \x01(\tR\x0econgctlVersion\x12\x12\n" +
 	"\x04plan\x18\x03 \x01(\x04R\x04plan\x12\x12\n" +
-	"\x04hash\x18\x04 \x01(\tR\x04hash\"K\n" +
+	"\x04hash\x18\x04 \x01(\tR\x04hash\x12\x1b\n" +
+	"\tplan_keys\x18\x05 \x03(\tR\bplanKeys\"K\n" +
 	"\x05Order\x12\x18\n" +
 	"\astopped\x18\x01 \x01(\bR\astopped\x12\x14\n" +
 	"\x05evict\x18\x02 \x01(\bR\x05evict\x12\x12\n" +

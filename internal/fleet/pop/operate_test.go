@@ -1,0 +1,81 @@
+package pop
+
+import (
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/congctl/congctl/internal/fleet/rollout"
+)
+
+// TestOperators: a freeze and an abort take back what is on its way, a frozen PoP takes an operator's plan
+// and no round's, and a restart knows that it is frozen.
+func TestOperators(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPaper()
+		p := start(t, f, Past{})
+		var silent atomic.Bool
+		join(t, p, "a", func(o Order) Report {
+			if silent.Load() {
+				return Report{}
+			}
+			return accept(o)
+		})
+		ok := func(doing string, err error) { t.Helper(); judge(t, doing, "", err) }
+		refused := func(doing, want string, err error) { t.Helper(); judge(t, doing, want, err) }
+		back := func(n int) {
+			t.Helper()
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if len(f.rewrites) != n || f.rewrites[n-1] != p.Hosts().Base.Serial {
+				t.Errorf("written anew: %v", f.rewrites)
+			}
+		}
+		ok("first plan", p.SetPlan(f.plan(1, 1)))
+		refused("abort of nothing", "nothing rolls out", p.Abort("ann"))
+		silent.Store(true)
+		ok("on its way", p.SetPlan(f.plan(2, 2)))
+		ok("abort", p.Abort("ann"))
+		back(1)
+		ok("its answer", p.SetPlan(f.plan(3, 1)))
+		silent.Store(false)
+		pass(rollout.DefaultRules().Limit)
+		silent.Store(true)
+		ok("on its way", p.SetPlan(f.plan(4, 2)))
+		p.Freeze(true, "ann")
+		synctest.Wait()
+		back(2)
+		ok("its answer", p.SetPlan(f.plan(5, 1)))
+		silent.Store(false)
+		pass(rollout.DefaultRules().Limit)
+		refused("a round's", "the plan is frozen", p.SetPlan(f.plan(6, 2)))
+		ok("an operator's", p.Offer(f.plan(7, 2), "ann"))
+		if s := p.Hosts(); s.Base.Serial != 7 || !s.Frozen {
+			t.Errorf("%+v", s)
+		}
+		var kept rollout.State
+		for _, on := range []bool{true, false} {
+			p.Freeze(on, "ann")
+			f.mu.Lock()
+			if err := json.Unmarshal(f.kept, &kept); err != nil || kept.Frozen != on {
+				t.Errorf("kept %s: %v", f.kept, err)
+			}
+			f.mu.Unlock()
+		}
+		told := strings.Join(f.events(), "\n")
+		if !strings.Contains(told, "plan 2: aborted by ann") || !strings.Contains(told, "plan 4: the plan was frozen by ann") {
+			t.Errorf("told %s", told)
+		}
+	})
+}
+
+// judge wants an error with a text, or none, once all is done.
+func judge(t *testing.T, doing, want string, err error) {
+	t.Helper()
+	synctest.Wait()
+	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		t.Errorf("%s: %v", doing, err)
+	}
+}
