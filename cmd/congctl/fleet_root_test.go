@@ -136,11 +136,11 @@ func TestFleet(t *testing.T) {
 	host.awaitStatus("resumed", func(s control.Status) bool { return !s.Stopped && s.Agent.InForce == 1 })
 	s.visit(t, treated, "bbr")
 
+	counted := f.settled(prefixOf(t, treated))
 	f.kill()
 	host.kill() // with the controller away
 	host.start()
 	host.awaitStatus("the plan of before the restart", inForce(1))
-	counted := f.conns(prefixOf(t, treated))
 	for range 5 { // over two windows, whose records wait in the spool
 		s.visit(t, treated, "bbr")
 		time.Sleep(time.Second)
@@ -161,6 +161,19 @@ func (f *fleet) conns(p record.Prefix) (n int) {
 			n += int(w.Conns)
 		}
 	}
+	return n
+}
+
+// settled counts when two windows have added nothing: what was sent before is counted then.
+func (f *fleet) settled(p record.Prefix) (n int) {
+	f.t.Helper()
+	n = -1
+	eventually(f.t, "windows that add nothing", wholeTime, func() bool {
+		was := n
+		time.Sleep(7 * time.Second)
+		n = f.conns(p)
+		return n == was
+	})
 	return n
 }
 
