@@ -21,6 +21,7 @@ var capabilities = []capability{
 	{name: "strict"},
 	{name: "tcp"},
 	{name: "answer"},
+	{name: "metrics"},
 	{"linux", map[string]string{"tcp": "decodes what the kernel answers"}},
 	{"loop", map[string]string{
 		"strict": "reads its configuration", "tcp": "measures connections", "linux": "dumps sockets, reads clocks", "answer": "prints its state",

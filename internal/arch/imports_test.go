@@ -52,6 +52,7 @@ var kinds = []kind{
 			"internal/goodput/names",              // reads the files of names
 			"internal/goodput/weblog",             // follows access logs
 			"internal/lab", "internal/lab/report", // keep and read folders of results
+			"internal/metrics/listener", // serves HTTP
 			"internal/popday/popreport", // reads a day's folder
 			"scenarios",                 // embeds files
 		},

@@ -1,0 +1,150 @@
+// Package listener serves metrics and health over HTTP, and whatever else an operator reads there.
+//
+// It knows no metric: what collects them, and what says whether the process is well, is handed to it.
+//
+// Its trap: collecting takes the locks of what is collected. One collection runs at a time and its
+// page is served for a second, so that many scrapers cost what one does; and a request has a limit,
+// so that a collection that hangs is reported and not waited for.
+package listener
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/congctl/congctl/internal/metrics"
+)
+
+// Off is the address that serves nothing.
+const Off = "off"
+
+// Options of a server.
+type Options struct {
+	Address string // host and port
+	PProf   bool   // also serve profiles of the process
+	Log     *slog.Logger
+}
+
+// Source is what a server answers from.
+type Source struct {
+	Collect func(context.Context, *metrics.Page)
+	Alive   func(context.Context) error // whether the process does its work
+	Ready   func(context.Context) error // whether what it does is of use yet
+}
+
+const (
+	readWait   = 5 * time.Second  // for a request, and between two on one connection
+	answerWait = 5 * time.Second  // for its answer; a scraper gives up after 10 s
+	writeWait  = 10 * time.Second // to a client that reads slowly
+	profile    = 2 * time.Minute  // the longest profile
+	drain      = time.Second      // of the 5 s in which the process must end
+	fresh      = time.Second      // a page is served again
+	maxHeader  = 8 << 10          // bytes
+	maxConns   = 32
+)
+
+// Server answers on one port.
+type Server struct {
+	opt    Options
+	listen net.Listener
+	mux    *http.ServeMux
+}
+
+// Listen takes the port. Requests wait until Serve runs.
+func Listen(ctx context.Context, o Options) (*Server, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on metrics.listen %s: %w", o.Address, err)
+	}
+	return &Server{o, l, http.NewServeMux()}, nil
+}
+
+// Addr is where it listens.
+func (s *Server) Addr() string { return s.listen.Addr().String() }
+
+// Close gives the port back without serving.
+func (s *Server) Close() error { return s.listen.Close() }
+
+// Handle serves a pattern of [http.ServeMux] beside the metrics. It comes before Serve.
+func (s *Server) Handle(pattern string, h http.Handler) { s.mux.Handle(pattern, h) }
+
+// Serve answers until ctx ends. It runs once.
+func (s *Server) Serve(ctx context.Context, from Source) error {
+	pages := &pages{collect: from.Collect, turn: make(chan struct{}, 1)}
+	s.mux.Handle("GET /metrics", limited(pages))
+	s.mux.Handle("GET /healthz", limited(answer(from.Alive)))
+	s.mux.Handle("GET /readyz", limited(answer(from.Ready)))
+	hs := &http.Server{Handler: s.mux, ReadHeaderTimeout: readWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: 12 * readWait,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug)}
+	if s.opt.PProf {
+		s.mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		s.mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		s.mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		hs.WriteTimeout = profile
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- hs.Serve(&few{Listener: s.listen, free: make(chan struct{}, maxConns)}) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve metrics.listen %s: %w", s.opt.Address, err)
+	case <-ctx.Done():
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if hs.Shutdown(late) != nil {
+		_ = hs.Close()
+	}
+	return nil
+}
+
+func limited(h http.Handler) http.Handler {
+	return http.TimeoutHandler(h, answerWait, "no answer within "+answerWait.String()+": what is asked for waits for a lock of the process\n")
+}
+
+// verdict is an answer about the process.
+type verdict struct {
+	OK     bool   `json:"ok"`
+	Reason string `json:"reason,omitempty"`
+}
+
+func answer(check func(context.Context) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, status := verdict{OK: true}, http.StatusOK
+		if err := check(r.Context()); err != nil {
+			v, status = verdict{Reason: err.Error()}, http.StatusServiceUnavailable
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(v)
+	})
+}
+
+// pages makes one page at a time.
+type pages struct {
+	collect func(context.Context, *metrics.Page)
+	turn    chan struct{} // holds one value while the fields below are in use
+	last    []byte
+	made    time.Time
+}
+
+func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case p.turn <- struct{}{}:
+	case <-r.Context().Done():
+		return
+	}
+	defer func() { <-p.turn }()
+	if time.Since(p.made) >= fresh {
+		var page metrics.Page
+		p.collect(r.Context(), &page)
+		p.last, p.made = page.Text(), time.Now()
+	}
+	w.Header().Set("Content-Type", metrics.ContentType)
+	_, _ = w.Write(p.last)
+}
