@@ -121,6 +121,13 @@ func New(o Options, in Inbox, r Rounds, plans Plans, was Past, log *slog.Logger,
 	return p, p.step(context.Background(), rollout.Restart{})
 }
 
+// Next is the start of the window to be closed next, Unix seconds.
+func (p *PoP) Next() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.next
+}
+
 // Came wakes Run: a batch has arrived for the PoP.
 func (p *PoP) Came() {
 	select {

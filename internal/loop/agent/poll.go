@@ -222,6 +222,9 @@ func (a *Agent) pollOne(ns Namespace, now, boot int64, final bool, win int64) er
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.status.Polls++
+	if err == nil {
+		a.status.PolledNs = boot
+	}
 	a.status.Sockets += st.Sockets
 	a.status.MalformedMessages += st.Malformed
 	if st.Interrupted {

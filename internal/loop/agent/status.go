@@ -14,6 +14,7 @@ type Status struct {
 	Namespaces        []string `json:"namespaces"`
 	DefaultCongs      []string `json:"default_congestion_controls"` // of each namespace
 	Polls             uint64   `json:"polls"`                       // dumps, one a namespace and poll
+	PolledNs          int64    `json:"-"`                           // boot time of the last dump that succeeded; 0: none
 	Sockets           uint64   `json:"sockets"`                     // sockets seen in all dumps
 	InterruptedDumps  uint64   `json:"interrupted_dumps"`
 	MalformedMessages uint64   `json:"malformed_messages"`

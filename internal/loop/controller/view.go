@@ -2,12 +2,14 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/effect"
 	"github.com/congctl/congctl/internal/loop/journal"
 	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/loop/policy"
@@ -186,4 +188,32 @@ func (v *View) foresee(s *control.Status) {
 		now := v.now().Unix()
 		s.DecideUnixS = now - now%rules.WindowSeconds + int64(s.ToDecide)*rules.WindowSeconds
 	}
+}
+
+// Measured is what the last round left, for metrics.
+type Measured struct {
+	Round    journal.Round // the zero value before the first
+	Selected []policy.Selected
+	Effect   effect.Fleet
+	Cost     effect.Cost
+	Plan     journal.PlanFile // the latest; serial 0 for none
+}
+
+// Measure returns it. It is cheap enough for once a round, not for once a request.
+func (c *Controller) Measure(ctx context.Context) (m Measured, err error) {
+	c.mu.Lock()
+	m.Effect, m.Cost = c.engine.Effect()
+	c.mu.Unlock()
+	rounds, err := c.store.Rounds(ctx, 1)
+	if err != nil || len(rounds) == 0 {
+		return m, err
+	}
+	m.Round = rounds[0]
+	var memory policy.Memory
+	if err := json.Unmarshal(m.Round.SelectionJSON, &memory); err != nil {
+		return m, fmt.Errorf("read selection of the last round: %w", err)
+	}
+	m.Selected = memory.Selected
+	m.Plan, _, err = c.store.LatestPlan(ctx)
+	return m, err
 }

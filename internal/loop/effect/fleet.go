@@ -88,3 +88,22 @@ func (t terms) radius(mean, weights, n float64) float64 {
 
 // traffic returns a pair's connections in both arms.
 func (p Pair) traffic() float64 { return float64(p.Treated().N + p.C.N) }
+
+// Cost is what a treatment sends in vain.
+type Cost struct {
+	Pairs            int     // with enough sent in both arms
+	Treated, Control float64 // retransmitted share, the mean of the pairs
+}
+
+// CostOf returns it.
+func CostOf(pairs []Pair) (c Cost) {
+	for _, p := range pairs {
+		if p.sent() {
+			treated, control := p.RetransShares()
+			c.Pairs, c.Treated, c.Control = c.Pairs+1, c.Treated+treated, c.Control+control
+		}
+	}
+	c.Treated /= float64(max(c.Pairs, 1))
+	c.Control /= float64(max(c.Pairs, 1))
+	return c
+}

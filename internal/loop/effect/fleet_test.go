@@ -95,3 +95,19 @@ func TestFleetBoundsHoldAtAnyTime(t *testing.T) {
 		}
 	}
 }
+
+// TestCost: the mean of the pairs' shares; a pair that sent too little in one arm has none.
+func TestCost(t *testing.T) {
+	sent := func(retrans uint64) Block { return Block{N: 5, SentBytes: 100_000_000, RetransBytes: retrans} }
+	pairs := []Pair{
+		{Prefix: 1, T: []Block{sent(4_000_000)}, C: sent(1_000_000)},
+		{Prefix: 2, T: []Block{sent(2_000_000), sent(2_000_000)}, C: sent(0)},
+		{Prefix: 3, T: []Block{{N: 5, SentBytes: 10, RetransBytes: 10}}, C: sent(0)},
+	}
+	if got := CostOf(pairs); got.Pairs != 2 || math.Abs(got.Treated-0.03) > 1e-12 || math.Abs(got.Control-0.005) > 1e-12 {
+		t.Errorf("%+v", got)
+	}
+	if none := CostOf(nil); none != (Cost{}) {
+		t.Errorf("nothing: %+v", none)
+	}
+}

@@ -18,14 +18,26 @@ const mostOfTried = 0.5
 
 // harm judges all treated prefixes together, and with those that left.
 func (e *Engine) harm(round int64) (treated, tried effect.Harm) {
-	var pairs []effect.Pair
+	pairs := e.treatedPairs()
+	e.gone = slices.DeleteFunc(e.gone, func(p effect.Pair) bool { return p.End <= round-e.rules.Trial.EvidenceSeconds })
+	return effect.HarmOf(pairs, 0), effect.HarmOf(append(pairs, e.gone...), mostOfTried)
+}
+
+// treatedPairs are those of all treated prefixes.
+func (e *Engine) treatedPairs() (pairs []effect.Pair) {
 	for _, t := range e.tracks {
 		if t.trial != nil && t.chosen.Role == record.ArmNone {
 			pairs = append(pairs, t.trial.pairs...)
 		}
 	}
-	e.gone = slices.DeleteFunc(e.gone, func(p effect.Pair) bool { return p.End <= round-e.rules.Trial.EvidenceSeconds })
-	return effect.HarmOf(pairs, 0), effect.HarmOf(append(pairs, e.gone...), mostOfTried)
+	return pairs
+}
+
+// Effect is what the treatment does over all pairs that count as evidence, those of prefixes that
+// left included, and what it costs.
+func (e *Engine) Effect() (effect.Fleet, effect.Cost) {
+	pairs := append(e.treatedPairs(), e.gone...)
+	return effect.WholeFleet(pairs), effect.CostOf(pairs)
 }
 
 // pull empties the plan if the treatment harms on the whole. No prefix cools down, since

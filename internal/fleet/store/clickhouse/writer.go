@@ -70,6 +70,9 @@ func (w *Writer) add(batch []byte) error {
 	})
 }
 
+// ErrOutside is in the error about a batch of another time.
+var ErrOutside = errors.New("too old to keep, or a clock is wrong")
+
 // span is which windows are taken, Unix seconds.
 type span struct{ from, until int64 }
 
@@ -83,7 +86,7 @@ func (w *Writer) span() span {
 
 func (s span) holds(window int64) error {
 	if window < s.from || window > s.until {
-		return fmt.Errorf("decode batch: window %d is outside of %d to %d: too old to keep, or a clock is wrong", window, s.from, s.until)
+		return fmt.Errorf("decode batch: window %d is outside of %d to %d: %w", window, s.from, s.until, ErrOutside)
 	}
 	return nil
 }

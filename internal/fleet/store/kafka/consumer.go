@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -18,6 +20,8 @@ type Consumer struct {
 	client *kgo.Client
 	dead   []*kgo.Record // refused, and not yet in the dead-letter topic
 	skip   offsets       // past what cannot be read
+	behind sync.Map      // by partition: messages behind the last one read
+	unread atomic.Uint64 // messages too large to hand out
 }
 
 type offsets map[string]map[int32]kgo.EpochOffset
@@ -32,7 +36,8 @@ func (c *Consumer) join() (err error) {
 	c.skip = offsets{}
 	c.client, err = c.from.client(kgo.ConsumerGroup(c.group), kgo.ConsumeTopics(c.from.Topic), kgo.DisableAutoCommit(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxBytes(maxFetchBytes), kgo.FetchMaxPartitionBytes(maxFetchBytes/4),
-		kgo.MaxDecompressBatchBytes(maxUnpackedBytes), kgo.SessionTimeout(sessionTime))
+		kgo.MaxDecompressBatchBytes(maxUnpackedBytes), kgo.SessionTimeout(sessionTime),
+		kgo.OnPartitionsRevoked(c.forget), kgo.OnPartitionsLost(c.forget))
 	return err
 }
 
@@ -54,8 +59,9 @@ func (c *Consumer) Poll(ctx context.Context, wait time.Duration, take func(messa
 	polling, done := context.WithTimeout(ctx, wait)
 	defer done()
 	fetches := c.client.PollRecords(polling, maxMessages)
+	fetches.EachPartition(c.place)
 	fetches.EachRecord(func(r *kgo.Record) {
-		if err := accept(r, take); err != nil {
+		if err := c.accept(r, take); err != nil {
 			c.dead = append(c.dead, c.letterOf(r, err))
 		}
 	})
@@ -63,8 +69,32 @@ func (c *Consumer) Poll(ctx context.Context, wait time.Duration, take func(messa
 	return errors.Join(err, c.bury(ctx))
 }
 
-func accept(r *kgo.Record, take func([]byte) error) error {
+func (c *Consumer) place(p kgo.FetchTopicPartition) {
+	if n := len(p.Records); n > 0 {
+		c.behind.Store(p.Partition, p.HighWatermark-p.Records[n-1].Offset-1)
+	}
+}
+
+// Behind counts the messages that wait behind those read, as of the last read. Any goroutine may ask.
+func (c *Consumer) Behind() (n int64) {
+	c.behind.Range(func(_, messages any) bool { n += messages.(int64); return true })
+	return n
+}
+
+// Unread counts the messages that were too large to hand out and went to the dead-letter topic. Any
+// goroutine may ask.
+func (c *Consumer) Unread() uint64 { return c.unread.Load() }
+
+// forget drops the partitions that another member has taken.
+func (c *Consumer) forget(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
+	for _, partition := range gone[c.from.Topic] {
+		c.behind.Delete(partition)
+	}
+}
+
+func (c *Consumer) accept(r *kgo.Record, take func([]byte) error) error {
 	if len(r.Value) > MaxMessageBytes {
+		c.unread.Add(1)
 		return fmt.Errorf("a message of %d bytes; at most %d", len(r.Value), MaxMessageBytes)
 	}
 	return take(r.Value)
@@ -78,6 +108,7 @@ func (c *Consumer) errorsOf(fetches kgo.Fetches) (err error) {
 		switch {
 		case errors.Is(e, context.DeadlineExceeded) || errors.Is(e, context.Canceled):
 		case errors.As(e, &bomb):
+			c.unread.Add(1)
 			c.dead = append(c.dead, c.letterOf(&kgo.Record{Topic: topic, Partition: partition, Offset: bomb.Offset}, e))
 			if c.skip[topic] == nil {
 				c.skip[topic] = map[int32]kgo.EpochOffset{}

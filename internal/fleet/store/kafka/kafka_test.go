@@ -130,6 +130,34 @@ func commitOnlyWhenTold(t *testing.T, a Address) {
 	nothing(t, consumer(t, a, "ingest"))
 }
 
+// TestBehind: what a poll leaves in the queue counts until it is read, or another member has its partition.
+func TestBehind(t *testing.T) {
+	a := fake(t)
+	p := producer(t, a, "fra")
+	for i := range maxMessages + 10 {
+		check(t, p.Send(t.Context(), framed(fmt.Sprint("message ", i))))
+	}
+	c, n := consumer(t, a, "ingest"), 0
+	for n == 0 {
+		check(t, c.Poll(t.Context(), 5*time.Second, func([]byte) error { n++; return nil }))
+	}
+	if want := int64(maxMessages + 10 - n); c.Behind() != want || want <= 0 {
+		t.Errorf("%d behind after %d of %d", c.Behind(), n, maxMessages+10)
+	}
+	collect(t, c, maxMessages+10-n)
+	if c.Behind() != 0 {
+		t.Errorf("%d behind at the end", c.Behind())
+	}
+	c.place(kgo.FetchTopicPartition{FetchPartition: kgo.FetchPartition{Partition: 3, HighWatermark: 9, Records: []*kgo.Record{{Offset: 4}}}})
+	if c.Behind() != 4 {
+		t.Errorf("%d behind, want 4", c.Behind())
+	}
+	c.forget(t.Context(), nil, map[string][]int32{a.Topic: {3}})
+	if c.Behind() != 0 {
+		t.Errorf("%d behind in a partition of another member", c.Behind())
+	}
+}
+
 // TestRefusedMessagesAreKept in the dead-letter topic with their reason.
 func TestRefusedMessagesAreKept(t *testing.T) {
 	a := fake(t)
