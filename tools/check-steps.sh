@@ -239,7 +239,7 @@ test_fleet() {
 	export CONGCTL_KAFKA_CACHE=$1 CONGCTL_CLICKHOUSE_CACHE=$2 CONGCTL_CHDB_CACHE=$3
 	unset CONGCTL_LAB_CACHE # with it cmd/congctl is the lab's, and has no namespace of its own
 	gotest "Kafka and ClickHouse" -count=1 -timeout 30m -p 1 \
-		-run '^(TestRealBroker|TestSecureBroker|TestRoundTrip|TestSameWindowRows|TestKillBetweenInsertAndCommit|TestEnds|TestView|TestCurrentEngine|TestSchema|TestRetain|TestIngestLosesNothing|TestBrokerKilled|TestFleetThroughClickHouse|TestDemoFleet|TestTakeOver|TestSameDay)$' \
+		-run '^(TestRealBroker|TestSecureBroker|TestRoundTrip|TestSameWindowRows|TestKillBetweenInsertAndCommit|TestEnds|TestView|TestCurrentEngine|TestSchema|TestRetain|TestIngestLosesNothing|TestBrokerKilled|TestFleetThroughClickHouse|TestDemoFleet|TestTakeOver|TestSameDay|TestDashboardQueries)$' \
 		./internal/fleet/store/kafka ./internal/fleet/store/clickhouse ./cmd/congctl || status=1
 	mkdir -p "$lab"
 	CONGCTL_LAB_CACHE=$lab gotest "a lab's day in ClickHouse" -count=1 -timeout 15m -run '^TestSameLabDay$' ./cmd/congctl || status=1
@@ -256,6 +256,24 @@ step_fleet() {
 		step "$name" test_fleet "$kafka" "$clickhouse" "$chdb"
 	else
 		skip "$name" "Kafka's jars or ClickHouse's packages cannot be had (above)"
+	fi
+}
+
+# ---- what operators see
+
+# A real Prometheus scrapes, and promtool fires each alert. The other tiers skip these tests.
+test_metrics() {
+	export CONGCTL_PROMETHEUS_CACHE=$1
+	gotest "Prometheus" -count=1 -timeout 5m -run '^(TestAlertRules|TestPrometheusScrapes)$' ./cmd/congctl
+}
+step_metrics() {
+	local name="alert rules and scrapes of a real Prometheus" prometheus
+	if ! tools/need.sh dpkg:dpkg-deb apt:apt-get; then
+		skip "$name" "apt is missing (above)"
+	elif prometheus=$(tools/prometheus.sh "$PWD/.cache/prometheus"); then
+		step "$name" test_metrics "$prometheus"
+	else
+		skip "$name" "Debian's package prometheus cannot be had (above)"
 	fi
 }
 

@@ -97,7 +97,7 @@ fleet_and_debian() {
 	local fleet
 	beside fleet fleet
 	fleet=$!
-	steps debian fresh
+	steps debian metrics fresh
 	ended fleet "$fleet"
 }
 for s in ${*:-test rest}; do

@@ -73,13 +73,14 @@ type fleetAgent struct {
 	entries int                                // in it
 	prev    bool                               // the kill switch as it is on disk
 	sent    uplink.Status                      // as watchUplink saw it last
+	contact contact
 }
 
 func runAgent(ctx context.Context, g *global, cfg config.Config, rules policy.Rules, stderr io.Writer) error {
 	u := &fleetAgent{edgeHost: newEdgeHost(g, cfg, rules, stderr), started: time.Now()}
 	u.owner = u
 	u.trusted.Store(&cfg.Fleet.PlanKeys)
-	return u.start(ctx, u.lock, u.openLink, u.openKernel, u.openAgent, u.resume, u.serve, u.follow, u.deliver, u.drop)
+	return u.start(ctx, u.lock, u.openMetrics, u.openLink, u.openKernel, u.openAgent, u.resume, u.serve, u.serveMetrics, u.follow, u.deliver, u.drop)
 }
 
 // sendWait bounds one request to the controller.
@@ -159,9 +160,11 @@ func (u *fleetAgent) follow(ctx context.Context) error {
 			u.again.Store(&end)
 			err := u.client.Follow(stream, link.Have{Boot: u.boot, Version: version, Plan: record.PlanID(s.Plan), Hash: u.hash, Keys: u.keyIDs()}, func(o link.Order) {
 				away = 0
+				u.contact.order()
 				u.agent.ClearAlarm("controller")
 				u.obey(ctx, o)
 			})
+			u.contact.connected.Store(false)
 			reloaded := stream.Err() != nil
 			end()
 			if ctx.Err() == nil && !reloaded {
@@ -201,6 +204,8 @@ func (u *fleetAgent) obey(ctx context.Context, o link.Order) {
 	}
 	if err := u.client.Report(ctx, r); err != nil && ctx.Err() == nil {
 		u.log.Warn("the controller does not know what became of its order", "err", err)
+	} else if err == nil {
+		u.contact.acked.Store(time.Now().Unix())
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/metrics/listener"
 )
 
 func newControllerVerb(g *global) *cobra.Command {
@@ -74,8 +75,9 @@ type office struct {
 	cfg   config.Config
 	rules policy.Rules
 	log   *slog.Logger
-	share *sharing      // nil for a controller alone
-	turns chan struct{} // as many windows in memory at once as there are processors
+	share *sharing         // nil for a controller alone
+	turns chan struct{}    // as many windows in memory at once as there are processors
+	web   *listener.Server // nil with metrics.listen off
 	close []func() error
 
 	mu           sync.Mutex // guards all below
@@ -111,12 +113,15 @@ func runController(ctx context.Context, cfg config.Config, rules policy.Rules, s
 	if err := o.openPoPs(ctx, creds, self); err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Fleet.Listen)
+	agents, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Fleet.Listen)
 	if err != nil {
 		return failed("another port as fleet.listen", fmt.Errorf("listen on fleet.listen: %w", err))
 	}
-	o.log.Info(fmt.Sprintf("up: %d PoPs, window %s, agents at %s", len(cfg.Fleet.PoPs), config.FormatDuration(cfg.Window), listener.Addr()))
-	return o.run(ctx, listener, creds)
+	if o.web, err = openListener(ctx, cfg.Metrics.Address(controllerListen), cfg.Metrics.PProf, o.log); err != nil {
+		return errors.Join(err, agents.Close())
+	}
+	o.log.Info(fmt.Sprintf("up: %d PoPs, window %s, agents at %s", len(cfg.Fleet.PoPs), config.FormatDuration(cfg.Window), agents.Addr()))
+	return o.run(ctx, agents, creds)
 }
 
 // openPoPs opens all PoPs, or of those that are shared what is needed to take one over.
@@ -183,6 +188,10 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	if o.share != nil {
 		beside(func() error { return o.share.run(ctx) })
 	}
+	if o.web != nil {
+		beside(func() error { return o.web.Serve(ctx, o.source()) })
+	}
+	all.Go(func() { tellSystemd(ctx, o.alive, o.log) })
 	<-ctx.Done()
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutWait)
 	defer cancel()

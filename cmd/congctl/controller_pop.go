@@ -45,6 +45,8 @@ type popOffice struct {
 	source     pop.Inbox
 	controller *controller.Controller
 	queries    *control.Handler
+	live       *controller.View
+	rounds     roundMeter
 	close      []func() error
 }
 
@@ -132,25 +134,26 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 		return err
 	}
 	p.PoP = made
-	live := &controller.View{Controller: p.controller, Agent: p.asAgent, Base: control.Status{
+	p.live = &controller.View{Controller: p.controller, Agent: p.asAgent, Base: control.Status{
 		Version: version, PoP: p.cfg.PoP, PID: os.Getpid(), StartedUnixS: p.now().Unix(),
 		Tier: "fleet", TierReason: "a controller: each agent has its own tier",
 	}}
 	p.queries = control.NewHandler(p.log, func(ctx context.Context) string { return link.Caller(ctx).String() })
-	control.HandleView(p.queries, live)
-	control.HandleActions(p.queries, live)
+	control.HandleView(p.queries, p.live)
+	control.HandleActions(p.queries, p.live)
 	p.queries.Audit(p.controller.Audit)
 	p.handleKeys()
 	control.Handle(p.queries, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return p.status(), nil })
 	control.Handle(p.queries, effectOfPoP, func(ctx context.Context, q effectQuery) (*effects.View, error) {
 		return effectOf(ctx, p.cfg, q, p.now())
 	})
+	defer p.rounds.look(ctx, p.controller)
 	return p.controller.Attach(ctx, made)
 }
 
 // Round implements pop.Rounds: it decides, and drops what is too old.
 func (p *popOffice) Round(ctx context.Context, w agent.ClosedWindow) error {
-	err := errors.Join(p.store.InPlace(), p.controller.Round(ctx, w))
+	err := errors.Join(p.store.InPlace(), p.rounds.round(ctx, p.controller, func() error { return p.controller.Round(ctx, w) }))
 	if ctx.Err() != nil { // the PoP is another's
 		return err
 	}

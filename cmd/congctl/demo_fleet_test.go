@@ -25,6 +25,7 @@ const demoWindow = 8 * time.Second
 const demoPart = `state_dir: %[1]s/state
 socket: %[1]s/sock
 window: 8s
+metrics: {listen: off}
 poll: 1s
 cgroup: "%[2]s"
 treatment: {cong: bbr, default_cong: cubic, min_bytes: 60000, expiry: 24s}

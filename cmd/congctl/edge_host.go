@@ -20,6 +20,7 @@ import (
 
 	"github.com/congctl/congctl/internal/linux/clock"
 	"github.com/congctl/congctl/internal/linux/instance"
+	"github.com/congctl/congctl/internal/linux/notify"
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/controller"
@@ -27,6 +28,8 @@ import (
 	"github.com/congctl/congctl/internal/loop/kernel/enforce"
 	"github.com/congctl/congctl/internal/loop/kernel/route"
 	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/metrics"
+	"github.com/congctl/congctl/internal/metrics/listener"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -52,6 +55,8 @@ type edgeHost struct {
 	agent    *agent.Agent
 	clients  atomic.Pointer[agent.Clients]
 	alarms   chan alarm
+	web      *listener.Server // nil with metrics.listen off
+	begunNs  int64            // boot time
 }
 
 // owner is what an edgeHost works for.
@@ -63,11 +68,14 @@ type owner interface {
 	onWindow(context.Context, agent.ClosedWindow)
 	keepEvent(context.Context, alarm)
 	reload(context.Context) error
+	// collect writes all metrics, and ready says why what they show is of no use yet.
+	collect(context.Context, *metrics.Page)
+	ready(context.Context) error
 }
 
 func newEdgeHost(g *global, cfg config.Config, rules policy.Rules, stderr io.Writer) edgeHost {
 	debug.SetGCPercent(gcPercent)
-	return edgeHost{g: g, cfg: cfg, rules: rules, log: newLog(cfg.Log, stderr), alarms: make(chan alarm, 64)}
+	return edgeHost{g: g, cfg: cfg, rules: rules, log: newLog(cfg.Log, stderr), alarms: make(chan alarm, 64), begunNs: present().boot}
 }
 
 // start takes the steps, runs until ctx ends, and undoes the steps.
@@ -187,6 +195,7 @@ func (u *edgeHost) run(ctx context.Context, hup <-chan os.Signal) error {
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { u.attend(ctx, hup) })
+	wg.Go(func() { tellSystemd(ctx, u.alive, u.log) })
 	u.log.Info(fmt.Sprintf("up: pop %s, window %s, poll %s, treatment %s, socket %s", u.cfg.PoP,
 		config.FormatDuration(u.cfg.Window), config.FormatDuration(u.cfg.Poll), u.cfg.Treatment.Cong, u.cfg.Socket))
 	err := u.agent.Run(ctx)
@@ -208,7 +217,9 @@ func (u *edgeHost) attend(ctx context.Context, hup <-chan os.Signal) {
 		case a := <-u.alarms:
 			u.owner.keepEvent(ctx, a)
 		case <-hup:
+			_ = notify.Send(notify.Reloading())
 			_ = u.owner.reload(ctx) // an event, refused or not
+			_ = notify.Send(notify.Ready)
 		}
 	}
 }

@@ -69,7 +69,16 @@ func runIngest(cmd *cobra.Command, cfg ingest.Config) (err error) {
 	defer source.Close()
 	log := newLog(config.Default().Log, cmd.ErrOrStderr())
 	log.Info(fmt.Sprintf("ingest: %s to %s, group %s", from, to, cfg.Group))
-	ingest.New(cfg, source, shelf{store.NewWriter(cfg.Retention), store}, shelf{store.NewWriter(cfg.Retention), store}, log).Run(ctx)
+	meter := newIngestMeter()
+	served, err := serveIngest(ctx, cfg, meter.source(source), log)
+	if err != nil {
+		return err
+	}
+	newShelf := func() ingest.Store {
+		return meteredStore{shelf{store.NewWriter(cfg.Retention), store}, meter}
+	}
+	ingest.New(cfg, meteredSource{source, meter}, newShelf(), newShelf(), log).Run(ctx)
+	err = served()
 	log.Info("down")
-	return nil
+	return err
 }

@@ -96,7 +96,7 @@ func (p *pipeline) start() *exec.Cmd {
 	self, err := os.Executable()
 	check(p.tb, err)
 	file := filepath.Join(p.tb.TempDir(), "ingest.yml")
-	check(p.tb, os.WriteFile(file, fmt.Appendf(nil, "kafka: %s\nclickhouse: %s\nbatch_records: %d\nbatch_wait: %s\n",
+	check(p.tb, os.WriteFile(file, fmt.Appendf(nil, "kafka: %s\nclickhouse: %s\nbatch_records: %d\nbatch_wait: %s\nmetrics: {listen: off}\n",
 		p.cfg.Kafka, p.cfg.ClickHouse, p.cfg.BatchRecords, p.cfg.BatchWait), 0o600))
 	cmd := exec.Command(self, "ingest", "-c", file)
 	cmd.Env = append(os.Environ(), asEnv+"=program")

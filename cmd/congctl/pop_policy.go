@@ -54,7 +54,7 @@ func popPolicy(name string, d *pop.Day) (p popworld.Policy, err error) {
 
 // popConfig returns the guest's congctl.yml: what the lab sets, then what the day sets.
 func popConfig(d *pop.Day, policy string) (text string, cfg config.Config, err error) {
-	text = fmt.Sprintf("pop: %s\nstate_dir: %s\nsocket: %s\nwindow: %s\n", d.Name, popworld.StateDir, popworld.Socket,
+	text = fmt.Sprintf("pop: %s\nstate_dir: %s\nsocket: %s\nwindow: %s\nmetrics: {listen: off}\n", d.Name, popworld.StateDir, popworld.Socket,
 		time.Duration(d.WindowUs)*time.Microsecond)
 	if policy == policyObserve {
 		text += "tier: " + config.TierObserve + "\n"

@@ -22,16 +22,17 @@ func (u *up) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	live := &controller.View{
+	u.live = &controller.View{
 		Controller: u.controller, Agent: u.agent.Status,
 		Base: control.Status{
 			Version: version, PoP: u.cfg.PoP, PID: os.Getpid(), StartedUnixS: time.Now().Unix(),
 			Tier: u.probe.Tier.String(), TierReason: strings.Join(u.probe.Reasons, "; "),
 		},
 	}
-	control.HandleView(s.Handler, live)
-	control.HandleActions(s.Handler, live)
+	control.HandleView(s.Handler, u.live)
+	control.HandleActions(s.Handler, u.live)
 	s.Audit(u.controller.Audit)
+	u.rounds.look(ctx, u.controller)
 	u.beside(ctx, s.Serve)
 	return nil
 }

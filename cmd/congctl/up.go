@@ -55,13 +55,15 @@ type up struct {
 	controller *controller.Controller
 	meter      *weblog.Meter // nil if no access log is followed
 	keep       atomic.Pointer[config.Config]
+	live       *controller.View
+	rounds     roundMeter
 	held       config.Config // the configuration in force; cfg is that of the start
 }
 
 func runUp(ctx context.Context, g *global, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
 	u := &up{edgeHost: newEdgeHost(g, cfg, rules, stderr), held: cfg}
 	u.owner = u
-	return u.start(ctx, u.lock, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.attach, u.runMeter, u.serve, u.drop)
+	return u.start(ctx, u.lock, u.openMetrics, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.attach, u.runMeter, u.serve, u.serveMetrics, u.drop)
 }
 
 func (u *up) openStore(ctx context.Context) error {
@@ -118,7 +120,7 @@ func (u *up) round(ctx context.Context, w agent.ClosedWindow) error {
 		u.agent.Kill(true)
 		return fmt.Errorf("treatment is stopped: %w; then congctl resume, or restart congctl", err)
 	}
-	return u.controller.Round(ctx, w)
+	return u.rounds.round(ctx, u.controller, func() error { return u.controller.Round(ctx, w) })
 }
 
 // keepEvent stores an event. What the store cannot take is in the log, and an alarm of the

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,8 @@ type Config struct {
 	Retention    time.Duration
 	BatchRecords int
 	BatchWait    time.Duration
+	Metrics      string // address and port; "off"
+	PProf        bool
 }
 
 // Default returns what holds where the file says nothing.
@@ -26,6 +29,7 @@ func Default() Config {
 	return Config{
 		Kafka: "kafka://127.0.0.1:9092/congctl.records", Group: "congctl-ingest", ClickHouse: "clickhouse://127.0.0.1:9000/congctl",
 		Retention: 30 * 24 * time.Hour, BatchRecords: 50_000, BatchWait: 5 * time.Second,
+		Metrics: "127.0.0.1:9479",
 	}
 }
 
@@ -45,7 +49,7 @@ func Read(name string) (Config, error) {
 	return c, nil
 }
 
-var keys = []string{"kafka", "group", "clickhouse", "retention", "batch_records", "batch_wait"}
+var keys = []string{"kafka", "group", "clickhouse", "retention", "batch_records", "batch_wait", "metrics"}
 
 // Parse reads one YAML document onto the defaults. The error is a [strict.Faults] with all that is
 // wrong.
@@ -70,6 +74,8 @@ func Parse(b []byte) (Config, error) {
 				r.number(v, name, &c.BatchRecords, 1, 1_000_000)
 			case "batch_wait":
 				r.duration(v, name, &c.BatchWait, 100*time.Millisecond, time.Minute)
+			case "metrics":
+				r.metrics(v, &c)
 			default:
 				r.Unknown(k, name, keys)
 			}
@@ -82,6 +88,27 @@ func Parse(b []byte) (Config, error) {
 }
 
 type reader struct{ strict.Reader }
+
+func (r *reader) metrics(n *strict.Node, c *Config) {
+	r.Each(n, "metrics", func(name string, k, v *strict.Node) {
+		field := "metrics." + name
+		switch name {
+		case "listen":
+			r.text(v, field, &c.Metrics)
+			if _, port, err := net.SplitHostPort(c.Metrics); c.Metrics != config.MetricsOff && (err != nil || port == "") {
+				r.Fault(v, field, c.Metrics, "not an address with a port; write 127.0.0.1:9479, or off")
+			}
+		case "pprof":
+			word := ""
+			if r.text(v, field, &word); word != "true" && word != "false" {
+				r.Fault(v, field, word, "not true or false; write one")
+			}
+			c.PProf = word == "true"
+		default:
+			r.Unknown(k, field, []string{"listen", "pprof"})
+		}
+	})
+}
 
 func (r *reader) text(n *strict.Node, field string, to *string) {
 	if s, ok := r.Scalar(n, field); ok {

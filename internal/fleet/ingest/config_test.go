@@ -23,14 +23,14 @@ func TestShippedFileIsTheDefaults(t *testing.T) {
 			t.Errorf("etc/ingest.yml does not set %s", key)
 		}
 	}
-	if n := reflect.TypeFor[Config]().NumField(); n != len(keys) {
+	if n := reflect.TypeFor[Config]().NumField(); n != len(keys)+1 { // metrics has two
 		t.Errorf("%d settings and %d keys", n, len(keys))
 	}
 }
 
 func TestParse(t *testing.T) {
-	c, err := Parse([]byte("kafka: kafka://a:1/t\ngroup: g\nclickhouse: clickhouse://b/c\nretention: 2d\nbatch_records: 2_000\nbatch_wait: 200ms\n"))
-	if want := (Config{"kafka://a:1/t", "g", "clickhouse://b/c", 48 * time.Hour, 2000, 200 * time.Millisecond}); err != nil || c != want {
+	c, err := Parse([]byte("kafka: kafka://a:1/t\ngroup: g\nclickhouse: clickhouse://b/c\nretention: 2d\nbatch_records: 2_000\nbatch_wait: 200ms\nmetrics: {listen: off, pprof: true}\n"))
+	if want := (Config{"kafka://a:1/t", "g", "clickhouse://b/c", 48 * time.Hour, 2000, 200 * time.Millisecond, "off", true}); err != nil || c != want {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, b := range []string{"", "# nothing\n"} {
@@ -42,11 +42,11 @@ func TestParse(t *testing.T) {
 
 // TestParseTellsAllFaults at once, each with its line.
 func TestParseTellsAllFaults(t *testing.T) {
-	_, err := Parse([]byte("retention: 1h\nbatch_records: many\nbatch_wait: 2m\ntopic: x\ngroup:\n"))
+	_, err := Parse([]byte("retention: 1h\nbatch_records: many\nbatch_wait: 2m\ntopic: x\ngroup:\nmetrics: {listen: here, pprof: yes, port: 1}\n"))
 	if err == nil {
 		t.Fatal("taken")
 	}
-	for _, want := range []string{"line 1: retention", "line 2: batch_records", "line 3: batch_wait", "line 4: topic: unknown key", "line 5: group"} {
+	for _, want := range []string{"line 1: retention", "line 2: batch_records", "line 3: batch_wait", "line 4: topic: unknown key", "line 5: group", "line 6: metrics.listen", "line 6: metrics.pprof", "line 6: metrics.port: unknown key"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in\n%v", want, err)
 		}

@@ -40,6 +40,7 @@ type Config struct {
 	Goodput Goodput      `yaml:"goodput"`
 	Names   Names        `yaml:"names"`
 	Fleet   Fleet        `yaml:"fleet"`
+	Metrics Metrics      `yaml:"metrics"`
 	Log     Log          `yaml:"log"`
 }
 
@@ -138,6 +139,7 @@ func Default() Config {
 			Addresses: record.AddressesPrefix},
 		Goodput: Goodput{Format: Formats[0], Keep: 7 * day},
 		Fleet:   Fleet{Listen: ":9477", Lateness: 30 * time.Second, SpoolBytes: 1 << 30},
+		Metrics: Metrics{Networks: NetworksNone},
 		Log:     Log{Level: "info", Format: "text"},
 	}
 }

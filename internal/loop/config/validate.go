@@ -25,6 +25,7 @@ func (c Config) faults() (fs strict.Faults) {
 	c.checkKeeping(&fs)
 	c.checkGoodput(&fs)
 	c.checkFleet(&fs)
+	c.checkMetrics(&fs)
 	return fs
 }
 
