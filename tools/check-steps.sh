@@ -30,6 +30,7 @@ step_build() {
 	if [ -d cmd/congctl ]; then step "build static $(go env GOARCH)" static_build; else step "build all packages" go build ./...; fi
 }
 
+step_release() { step "release: same bytes, nothing runs" tools/release-test.sh; }
 step_small() { step "build small" tools/small.sh; }
 
 cross_build() { GOOS=linux GOARCH=$1 GOARM=7 go build ./...; }

@@ -11,6 +11,8 @@ import (
 var (
 	fleetVerbs = []newVerb{newAgent, newControllerVerb, newFleet, newToken, newIngest, newStore}
 	labVerbs   = []newVerb{newLab, newSimulate}
+	// Those of host kernel that are for the machine that builds a kernel.
+	kernelVerbs = []newVerb{newHostKernelFragment}
 )
 
 // asGuest is this process's whole life in a machine that `lab run` started.

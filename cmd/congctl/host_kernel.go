@@ -15,6 +15,9 @@ import (
 func newHostKernel(g *global) *cobra.Command {
 	cmd := &cobra.Command{Use: "kernel", Short: "Check what a kernel has of BBR, and print the configuration that adds the rest"}
 	cmd.AddCommand(newHostKernelCheck(g))
+	for _, add := range kernelVerbs {
+		cmd.AddCommand(add(g))
+	}
 	return cmd
 }
 

@@ -10,7 +10,10 @@ import (
 
 // The small build (docs/install.md) is for devices that treat their own clients or are hosts of
 // a fleet: no verb of a fleet's servers, none of the laboratory.
-var fleetVerbs, labVerbs = []newVerb{newAgent, newFleet}, []newVerb(nil)
+var (
+	fleetVerbs            = []newVerb{newAgent, newFleet}
+	labVerbs, kernelVerbs []newVerb
+)
 
 func asGuest() {}
 
