@@ -1,7 +1,7 @@
 // Command sbom prints what a Go binary is made of, as CycloneDX 1.6 in JSON. The binary's own
-// build information is its only source, so the same binary has the same bill.
+// build information is its only source, but for its version, so the same binary has the same bill.
 //
-//	go run ./tools/sbom bin/congctl
+//	go run ./tools/sbom bin/congctl 1.2.3
 package main
 
 import (
@@ -31,15 +31,15 @@ type component struct {
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: sbom BINARY")
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: sbom BINARY VERSION")
 		os.Exit(2)
 	}
 	info, err := buildinfo.ReadFile(os.Args[1])
 	if err == nil {
 		out := json.NewEncoder(os.Stdout)
 		out.SetIndent("", "  ")
-		err = out.Encode(of(info))
+		err = out.Encode(of(info, os.Args[2]))
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "sbom: read %s: %v\n", os.Args[1], err)
@@ -48,9 +48,9 @@ func main() {
 }
 
 // of lists the modules that are linked in, and Go's own library.
-func of(info *buildinfo.BuildInfo) bill {
+func of(info *buildinfo.BuildInfo, version string) bill {
 	b := bill{Format: "CycloneDX", Spec: "1.6", Version: 1}
-	b.Metadata.Component = component{"application", info.Main.Path, info.Main.Version, "pkg:golang/" + info.Main.Path}
+	b.Metadata.Component = component{"application", info.Main.Path, version, "pkg:golang/" + info.Main.Path + "@" + version}
 	b.Components = []component{{"library", "std", info.GoVersion, "pkg:golang/std@" + info.GoVersion}}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
