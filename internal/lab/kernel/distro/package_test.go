@@ -21,8 +21,8 @@ func makePackages() (string, error) {
 			ARCHS=amd64 FORMATS=deb SMALL= VERSION=${v#*:} tools/release.sh "$0/${v%:*}"
 			mv "$0/${v%:*}"/*.deb "$0/${v%:*}.deb"
 		done
-		sqlite3 "$0/store.sqlite" <internal/loop/store/sqlite/testdata/v1.sql
-		tar -C "$0" -cf "$0/all.tar" old.deb new.deb store.sqlite`, dir)
+		{ cat internal/loop/store/sqlite/testdata/v1.sql; echo 'DELETE FROM plans;'; } | sqlite3 "$0/congctl.db" # its plan is none
+		tar -C "$0" -cf "$0/all.tar" old.deb new.deb congctl.db`, dir)
 	build.Dir = tree
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("make packages: %w: %s", err, out)
@@ -46,7 +46,7 @@ func installed(t *testing.T, r *Running) {
 // through kill -9 and a reboot.
 func survived(t *testing.T, m Machine, r *Running) *Running {
 	t.Helper()
-	must(t, r, "rm -r /var/lib/congctl/* && install -m 600 /tmp/store.sqlite /var/lib/congctl && systemctl start congctl && congctl resume --timeout 30s")
+	must(t, r, "rm -r /var/lib/congctl/* && install -m 600 /tmp/congctl.db /var/lib/congctl && systemctl start congctl && until congctl events; do sleep 0.2; done && ls /var/lib/congctl/congctl.db.backup-v1-*")
 	wantWord(t, r, "congctl events", "stopped by hand")
 	must(t, r, "was=$(systemctl show -P MainPID congctl); kill -9 $was; until now=$(systemctl show -P MainPID congctl); [ $now != 0 ] && [ $now != $was ]; do sleep 0.2; done; until congctl events; do sleep 0.2; done")
 	must(t, r, "sync")
@@ -63,7 +63,7 @@ func removed(t *testing.T, r *Running) {
 	if got, want := must(t, r, left), "/etc/congctl\n/etc/congctl/congctl.yml\n/var/lib/congctl\n"; got != want {
 		t.Errorf("after remove there is %q, want %q", got, want)
 	}
-	must(t, r, "test -s /var/lib/congctl/store.sqlite && dpkg --purge congctl")
+	must(t, r, "test -s /var/lib/congctl/congctl.db && dpkg --purge congctl")
 	if got := must(t, r, left); got != "" {
 		t.Errorf("after purge there is %q", got)
 	}
