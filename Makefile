@@ -5,7 +5,7 @@ COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)'
 SHELL := /bin/bash
 
-.PHONY: help build cross demo demo-fleet lab-kernel test check test-root test-vm bench generate fmt lint clean
+.PHONY: help build cross release demo demo-fleet lab-kernel test check test-root test-vm bench generate fmt lint clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +20,10 @@ cross: ## binaries for amd64, arm64, arm and riscv64, in dist/
 		echo "dist/congctl-linux-$$arch"; \
 		GOOS=linux GOARCH=$$arch GOARM=7 $(GOBUILD) -o dist/congctl-linux-$$arch ./cmd/congctl; \
 	done
+
+release: ## packages (deb, rpm, apk), binaries, small builds, bills of materials and checksums, in dist/
+	@tools/need-go.sh
+	tools/release.sh dist
 
 demo: ## a PoP's day on CUBIC, with congctl, and on BBR, in virtual time, five minutes, no root (docs/demo.md)
 	@tools/need.sh qemu-system-x86:qemu-system-x86_64

@@ -30,6 +30,9 @@ step_build() {
 	if [ -d cmd/congctl ]; then step "build static $(go env GOARCH)" static_build; else step "build all packages" go build ./...; fi
 }
 
+step_release() { step "release: same bytes, nothing runs" tools/release-test.sh; }
+step_small() { step "build small" tools/small.sh; }
+
 cross_build() { GOOS=linux GOARCH=$1 GOARM=7 go build ./...; }
 step_cross() {
 	local arch
@@ -224,8 +227,8 @@ step_debian() {
 	local name="a Debian, its reboots and power cuts"
 	if [ "$(id -u)" -ne 0 ]; then
 		skip "$name" "not root, which the chroot of debootstrap needs: run 'sudo tools/check.sh debian'"
-	elif ! tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz debootstrap:debootstrap e2fsprogs:mke2fs; then
-		skip "$name" "QEMU or debootstrap is missing (above)"
+	elif ! tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz debootstrap:debootstrap e2fsprogs:mke2fs sqlite3:sqlite3; then
+		skip "$name" "QEMU, debootstrap or sqlite3 is missing (above)"
 	else
 		step "$name" test_debian
 	fi

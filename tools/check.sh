@@ -78,7 +78,7 @@ beside() {
 # computes runs beside them, and what mostly waits. Their output comes when all has ended.
 lab_and_others() {
 	local others chaos
-	beside others cross narrow kconfig generate fuzz bench
+	beside others small release cross narrow kconfig generate fuzz bench
 	others=$!
 	beside chaos chaos
 	chaos=$!

@@ -58,6 +58,15 @@ func forAgent(f config.Fleet) error {
 	return certified(f)
 }
 
+func certified(f config.Fleet) error {
+	for _, k := range []struct{ key, value string }{{"cert", f.Cert}, {"key", f.Key}, {"ca", f.CA}} {
+		if k.value == "" {
+			return usage(fmt.Errorf("fleet.%s is empty: the hosts of a fleet trust each other by certificates (docs/fleet.md)", k.key))
+		}
+	}
+	return nil
+}
+
 // fleetAgent is one run of an agent.
 type fleetAgent struct {
 	edgeHost

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/congctl/congctl/internal/fleet/store/batchlog"
-	"github.com/congctl/congctl/internal/fleet/store/kafka"
 	"github.com/congctl/congctl/internal/fleet/store/link"
 	"github.com/congctl/congctl/internal/fleet/uplink"
 	"github.com/congctl/congctl/internal/linux/clock"
@@ -51,15 +50,7 @@ func (u *fleetAgent) sink() (uplink.Sink, error) {
 	if u.cfg.Fleet.Kafka == "" {
 		return u.client, nil
 	}
-	topic, err := kafka.ParseAddress(u.cfg.Fleet.Kafka)
-	if err != nil {
-		return nil, usage(err)
-	}
-	p, err := kafka.NewProducer(topic, u.self.PoP)
-	if err == nil {
-		u.later(func() error { p.Close(); return nil })
-	}
-	return p, err
+	return u.kafkaSink()
 }
 
 // deliver runs beside the agent, which it outlives by the records of the last windows.

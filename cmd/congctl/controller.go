@@ -1,3 +1,5 @@
+//go:build !small
+
 package main
 
 import (
@@ -59,15 +61,6 @@ func forController(cfg config.Config) error {
 		return usage(errors.New("fleet.pops is empty: list the PoPs to decide for"))
 	}
 	return certified(cfg.Fleet)
-}
-
-func certified(f config.Fleet) error {
-	for _, k := range []struct{ key, value string }{{"cert", f.Cert}, {"key", f.Key}, {"ca", f.CA}} {
-		if k.value == "" {
-			return usage(fmt.Errorf("fleet.%s is empty: the hosts of a fleet trust each other by certificates (docs/fleet.md)", k.key))
-		}
-	}
-	return nil
 }
 
 // office is a controller's process.

@@ -7,7 +7,6 @@ import (
 	"github.com/congctl/congctl/internal/goodput/comparison"
 	"github.com/congctl/congctl/internal/goodput/names"
 	"github.com/congctl/congctl/internal/goodput/network"
-	"github.com/congctl/congctl/internal/goodput/store/asn"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/controller"
 	"github.com/congctl/congctl/internal/loop/policy"
@@ -54,6 +53,12 @@ func withNames(o controller.Options, cfg config.Config) (controller.Options, fun
 	return o, done, err
 }
 
+// asnOf names a network by its autonomous system.
+type asnOf interface {
+	Of(record.Prefix) string
+	Close() error
+}
+
 // namesOf looks in the file of networks first, then in the database of autonomous systems.
 func namesOf(cfg config.Config) (of func(record.Prefix) string, done func() error, err error) {
 	done = func() error { return nil }
@@ -69,7 +74,7 @@ func namesOf(cfg config.Config) (of func(record.Prefix) string, done func() erro
 	if cfg.Names.ASN == "" {
 		return table.Of, done, nil
 	}
-	db, err := asn.Open(cfg.Names.ASN)
+	db, err := openASN(cfg.Names.ASN)
 	if err != nil {
 		return nil, done, usage(fmt.Errorf("names.asn: %w", err))
 	}

@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/congctl/congctl/scenarios"
+	"github.com/spf13/pflag"
 )
 
 // addCompletion adds cobra's own verb, with an example for each shell.
@@ -46,7 +46,51 @@ func addHelp(root *cobra.Command) {
 	}
 }
 
-// shippedOr completes an argument with what comes with congctl, or with a file.
-func shippedOr(files scenarios.Shelf) cobra.CompletionFunc {
-	return cobra.FixedCompletions(files.Names(), cobra.ShellCompDirectiveDefault)
+// helpWidth in columns.
+const helpWidth = 100
+
+// writeUsage prints what cobra would, with flags wrapped. A template would do the same, but with
+// text/template, which calls methods by name, the linker can drop no method of any type: 4 MB.
+func writeUsage(c *cobra.Command) error {
+	w := c.OutOrStderr()
+	fmt.Fprint(w, "Usage:")
+	if c.Runnable() {
+		fmt.Fprintf(w, "\n  %s", c.UseLine())
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n  %s [command]", c.CommandPath())
+	}
+	if c.HasExample() {
+		fmt.Fprintf(w, "\n\nExamples:\n%s", c.Example)
+	}
+	writeCommands(w, c)
+	for _, flags := range []struct {
+		title string
+		set   *pflag.FlagSet
+	}{{"Flags:", c.LocalFlags()}, {"Global Flags:", c.InheritedFlags()}} {
+		if flags.set.HasAvailableFlags() {
+			fmt.Fprintf(w, "\n\n%s\n%s", flags.title, strings.TrimRight(flags.set.FlagUsagesWrapped(helpWidth), " \n"))
+		}
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n\nUse \"%s [command] --help\" for more information about a command.", c.CommandPath())
+	}
+	fmt.Fprintln(w)
+	return nil
+}
+
+// writeCommands prints the verbs of each group, or all where there are none.
+func writeCommands(w io.Writer, c *cobra.Command) {
+	groups := c.Groups()
+	if len(groups) == 0 && c.HasAvailableSubCommands() {
+		groups = []*cobra.Group{{Title: "Available Commands:"}}
+	}
+	for _, group := range groups {
+		fmt.Fprintf(w, "\n\n%s", group.Title)
+		for _, verb := range c.Commands() {
+			if verb.GroupID == group.ID && (verb.IsAvailableCommand() || verb.Name() == "help") {
+				fmt.Fprintf(w, "\n  %-*s %s", verb.NamePadding(), verb.Name(), verb.Short)
+			}
+		}
+	}
 }

@@ -14,7 +14,10 @@ import (
 
 func newHostKernel(g *global) *cobra.Command {
 	cmd := &cobra.Command{Use: "kernel", Short: "Check what a kernel has of BBR, and print the configuration that adds the rest"}
-	cmd.AddCommand(newHostKernelCheck(g), newHostKernelFragment(g))
+	cmd.AddCommand(newHostKernelCheck(g))
+	for _, add := range kernelVerbs {
+		cmd.AddCommand(add(g))
+	}
 	return cmd
 }
 

@@ -1,3 +1,5 @@
+//go:build !small
+
 package main
 
 import (
@@ -80,4 +82,9 @@ func (g *global) labResult(cmd *cobra.Command, f *lab.Folder) error {
 		return failed("", fmt.Errorf("%d of %d cells are INVALID", bad, len(sum.Rows)))
 	}
 	return nil
+}
+
+// shippedOr completes an argument with what comes with congctl, or with a file.
+func shippedOr(files scenarios.Shelf) cobra.CompletionFunc {
+	return cobra.FixedCompletions(files.Names(), cobra.ShellCompDirectiveDefault)
 }

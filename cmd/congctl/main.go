@@ -16,12 +16,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/congctl/congctl/internal/answer"
-	"github.com/congctl/congctl/internal/lab/kernel/guest"
 	"github.com/congctl/congctl/internal/linux/instance"
 	"github.com/congctl/congctl/internal/loop/control"
 )
@@ -86,9 +84,7 @@ func unanswered(err error, pid int) *coded {
 var version, commit = "devel", ""
 
 func main() {
-	if guest.IsGuest() { // of a machine that `lab run` started
-		guest.Main(runGuestJob)
-	}
+	asGuest()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -137,9 +133,12 @@ Exit codes: 0 done; 1 failed; 2 wrong usage or configuration; 3 not found;
 	complete(root, "output", answer.Formats)
 	root.PersistentFlags().DurationVar(&g.timeout, "timeout", control.DefaultTimeout, "how long a running congctl may take to answer a request")
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 100 ")) // columns
+	root.SetUsageFunc(writeUsage)
 	cobra.EnableCommandSorting = false
 	for _, group := range verbs {
+		if len(group.verbs) == 0 {
+			continue
+		}
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, add := range group.verbs {
 			verb := add(g)
@@ -159,16 +158,18 @@ Exit codes: 0 done; 1 failed; 2 wrong usage or configuration; 3 not found;
 var askers = [][]string{{"status"}, {"stop"}, {"resume"}, {"prefixes"}, {"explain"}, {"rounds"}, {"events"}, {"effect"}, {"fleet", "status"},
 	{"plan", "show"}, {"plan", "diff"}, {"plan", "history"}, {"plan", "push"}, {"plan", "rollback"}, {"plan", "abort"}, {"plan", "freeze"}, {"plan", "unfreeze"}, {"plan", "key"}}
 
+type newVerb = func(*global) *cobra.Command
+
 // verbs are the constructors of all verbs by purpose, in the order that help lists them.
 var verbs = []struct {
 	id, title string
-	verbs     []func(*global) *cobra.Command
+	verbs     []newVerb
 }{
-	{"loop", "The loop on this host:", []func(*global) *cobra.Command{
+	{"loop", "The loop on this host:", []newVerb{
 		newUp, newStatus, newStop, newResume, newPrefixes, newExplain, newRounds, newEvents, newEffect, newPlan, newSockets, newRecords, newConfig,
 	}},
-	{"fleet", "A fleet of hosts:", []func(*global) *cobra.Command{newAgent, newControllerVerb, newFleet, newToken, newIngest, newStore}},
-	{"host", "The host:", []func(*global) *cobra.Command{newHost, newShape, newChange}},
-	{"lab", "The laboratory:", []func(*global) *cobra.Command{newLab, newSimulate}},
-	{"program", "This program:", []func(*global) *cobra.Command{newVersion}},
+	{"fleet", "A fleet of hosts:", fleetVerbs},
+	{"host", "The host:", []newVerb{newHost, newShape, newChange}},
+	{"lab", "The laboratory:", labVerbs},
+	{"program", "This program:", []newVerb{newVersion}},
 }

@@ -10,8 +10,6 @@ import (
 //go:embed steps yocto
 var texts embed.FS
 
-var stepTexts = template.Must(template.ParseFS(texts, "steps/*.txt"))
-
 // buildID marks a self-built kernel in `uname -r`: a rebuilt kernel with the old name would
 // be taken for the old one.
 const buildID = "congctl"
@@ -19,6 +17,8 @@ const buildID = "congctl"
 // steps reads those of a way to build a kernel from steps/TARGET.txt: a paragraph for each,
 // with its commands indented. A person types each command; congctl runs none.
 func steps(d *Document, list []Feature) (steps []Step, err error) {
+	// Not in a variable of the package, or each build would have text/template.
+	stepTexts := template.Must(template.ParseFS(texts, "steps/*.txt"))
 	var b strings.Builder
 	if err := stepTexts.ExecuteTemplate(&b, d.Target+".txt", map[string]any{
 		"ID": buildID, "Fragment": d.Files[0].Path, "Builtin": d.Builtin, "Modules": modulesOf(list),

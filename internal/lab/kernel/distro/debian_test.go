@@ -25,7 +25,7 @@ var (
 	kernel  = sync.OnceValues(findKernel)
 	image   = sync.OnceValues(makeImage)
 	program = sync.OnceValues(buildProgram)
-	made    string
+	made    []string // folders
 )
 
 func findKernel() (vm.Kernel, error) {
@@ -45,10 +45,11 @@ func makeImage() (string, error) {
 }
 
 func buildProgram() (path string, err error) {
-	if made, err = os.MkdirTemp("", "congctl-distro"); err != nil {
+	dir, err := newFolder()
+	if err != nil {
 		return "", err
 	}
-	path = filepath.Join(made, "congctl")
+	path = filepath.Join(dir, "congctl")
 	build := exec.Command("go", "build", "-o", path, tree+"/cmd/congctl")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-buildvcs=false")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -57,10 +58,16 @@ func buildProgram() (path string, err error) {
 	return path, nil
 }
 
+func newFolder() (string, error) {
+	dir, err := os.MkdirTemp("", "congctl-distro")
+	made = append(made, dir)
+	return dir, err
+}
+
 func TestMain(m *testing.M) {
 	status := m.Run()
-	if made != "" {
-		os.RemoveAll(made)
+	for _, dir := range made {
+		os.RemoveAll(dir)
 	}
 	os.Exit(status)
 }
@@ -73,6 +80,14 @@ func debian(t *testing.T) (Machine, *Running) {
 
 // fresh boots the image that is chosen.
 func fresh(t *testing.T, choose func(image string) string) (Machine, *Running) {
+	t.Helper()
+	m, r := bare(t, choose, program)
+	must(t, r, "cat /dev/vda >/usr/local/bin/congctl && chmod 755 /usr/local/bin/congctl && sync")
+	return m, r
+}
+
+// bare boots the image that is chosen, with the file of carried as /dev/vda.
+func bare(t *testing.T, choose func(image string) string, carried func() (string, error)) (Machine, *Running) {
 	t.Helper()
 	if os.Getenv("CONGCTL_DEBIAN_CACHE") == "" || testing.Short() {
 		t.Skip("boots a Debian 12 in QEMU, minutes: CONGCTL_DEBIAN_CACHE names a folder for its disk image; minimum kernel of the guest 4.13")
@@ -89,7 +104,7 @@ func fresh(t *testing.T, choose func(image string) string) (Machine, *Running) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin, err := program()
+	bin, err := carried()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,9 +113,7 @@ func fresh(t *testing.T, choose func(image string) string) (Machine, *Running) {
 	if err := Copy(context.Background(), choose(img), m.Disk); err != nil {
 		t.Fatal(err)
 	}
-	r := up(t, m)
-	must(t, r, "cat /dev/vda >/usr/local/bin/congctl && chmod 755 /usr/local/bin/congctl && sync")
-	return m, r
+	return m, up(t, m)
 }
 
 // up boots the machine and waits until its network cards are.

@@ -1,24 +1,19 @@
 package distro
 
 import (
-	"os"
 	"strings"
 	"testing"
 )
 
-// TestDebianUnit: etc/congctl.service as a person installs it. Below its restrictions congctl
+// TestDebianUnit: the package, and etc/congctl.service in it. Below its restrictions congctl
 // treats, reloads, stops, resumes and ends as without, in other namespaces too; and
 // systemd-analyze finds little to attack (3.0 of 10).
 func TestDebianUnit(t *testing.T) {
-	_, r := debian(t)
-	unit, err := os.ReadFile(tree + "/etc/congctl.service")
-	if err != nil {
-		t.Fatal(err)
-	}
-	must(t, r, "mkdir /etc/congctl && cat >/etc/congctl/congctl.yml <<'END'\n"+unitConfig+"END\ncat >/etc/systemd/system/congctl.service <<'END'\n"+string(unit)+"END")
-	must(t, r, "systemd-analyze verify congctl.service && systemd-analyze security --offline=true --threshold=30 /etc/systemd/system/congctl.service >/tmp/security || { cat /tmp/security; false; }")
+	m, r := bare(t, func(image string) string { return image }, packages)
+	installed(t, r)
+	must(t, r, "systemd-analyze verify --man=no congctl{,-agent,-controller,-ingest}.service && systemd-analyze security --offline=true --threshold=30 /usr/lib/systemd/system/congctl*.service >/tmp/security || { cat /tmp/security; false; }")
 
-	must(t, r, "systemctl daemon-reload && systemctl enable --now congctl")
+	must(t, r, "systemctl enable --now congctl")
 	wantWord(t, r, "congctl status --wait 60s", "good: ")
 	// CAP_BPF, CAP_NET_ADMIN.
 	wantWord(t, r, statusOfUnit, "CapPrm:\t0000008000001000\nCapEff:\t0000008000001000\nCapBnd:\t0000008000001000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n")
@@ -48,6 +43,7 @@ func TestDebianUnit(t *testing.T) {
 	if log := must(t, r, "journalctl -q -o cat -u congctl"); !strings.Contains(log, "down\n") || strings.Contains(log, "not permitted") || strings.Contains(log, "denied") {
 		t.Errorf("something is not permitted, or there was no orderly end")
 	}
+	removed(t, survived(t, m, r))
 }
 
 const unitConfig = `
