@@ -156,7 +156,7 @@ Exit codes: 0 done; 1 failed; 2 wrong usage or configuration; 3 not found;
 }
 
 // askers are the verbs that ask a congctl, and so can ask a fleet's controller.
-var askers = [][]string{{"status"}, {"stop"}, {"resume"}, {"prefixes"}, {"explain"}, {"rounds"}, {"events"}, {"effect"}, {"fleet", "status"},
+var askers = [][]string{{"status"}, {"top"}, {"stop"}, {"resume"}, {"prefixes"}, {"explain"}, {"rounds"}, {"events"}, {"effect"}, {"fleet", "status"},
 	{"plan", "show"}, {"plan", "diff"}, {"plan", "history"}, {"plan", "push"}, {"plan", "rollback"}, {"plan", "abort"}, {"plan", "freeze"}, {"plan", "unfreeze"}, {"plan", "key"}}
 
 // verbs are the constructors of all verbs by purpose, in the order that help lists them.
@@ -165,7 +165,7 @@ var verbs = []struct {
 	verbs     []func(*global) *cobra.Command
 }{
 	{"loop", "The loop on this host:", []func(*global) *cobra.Command{
-		newUp, newStatus, newStop, newResume, newPrefixes, newExplain, newRounds, newEvents, newEffect, newPlan, newSockets, newRecords, newConfig,
+		newUp, newStatus, newTop, newStop, newResume, newPrefixes, newExplain, newRounds, newEvents, newEffect, newPlan, newSockets, newRecords, newConfig,
 	}},
 	{"fleet", "A fleet of hosts:", []func(*global) *cobra.Command{newAgent, newControllerVerb, newFleet, newToken, newIngest, newStore}},
 	{"host", "The host:", []func(*global) *cobra.Command{newHost, newShape, newChange}},
