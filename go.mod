@@ -8,7 +8,7 @@ go 1.26.0
 // reads databases of autonomous systems; connect is the service between agents and their
 // controller (gRPC's clients can use it, too) and compress its zstd; clickhouse-go speaks ClickHouse's
 // own protocol, also that of 2018, to keep a fleet's records; franz-go Kafka's, in Go alone, with
-// kadm for topics and kmsg for its messages; x/sys the system calls; psx those that must be made on
+// kadm for topics and kmsg for its messages; bubbletea draws the screen of top; x/sys the system calls; psx those that must be made on
 // all threads at once, which Go itself cannot in a build with cgo. For tests: datadriven golden
 // scripts, go-cmp diffs, rapid properties, kfake a Kafka in the process. Versions are pinned by
 // go.sum; update one at a time, with its reason in the commit.

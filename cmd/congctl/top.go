@@ -39,6 +39,14 @@ answer and ends.`,
 			if netns != "" && g.pop != "" {
 				return usage(errors.New("--netns and --pop: a fleet's controller has no connections of clients; use one of the two"))
 			}
+			if netns != "" { // a wrong one is an error before the screen, not on it
+				_, done, err := socketSource(netns, nil)
+				if err != nil {
+					return err
+				} else if err := done(); err != nil {
+					return err
+				}
+			}
 			t := &topSource{g: g, netns: cmp.Or(netns, "own")}
 			switch {
 			case once:

@@ -127,7 +127,7 @@ func TestTopInATerminal(t *testing.T) {
 	m.shows("RETRANS")
 
 	e.pause()
-	m.shows("did not answer within 1s", "old)")
+	m.shows("did not answer within 1s", "s old: ")
 	m.keys("Tab")
 	m.shows("NETWORK")
 	lookAt(t, "silent", m)
@@ -279,7 +279,13 @@ func TestTopOnce(t *testing.T) {
 		Networks []control.PrefixRow `json:"networks"`
 	}
 	e.ask(&a, "top", "--once")
-	if !a.Running || len(a.Totals) == 0 || a.Totals[0].Cong != "cubic" || a.Totals[0].Connections < 200 {
+	cubic := 0
+	for _, total := range a.Totals {
+		if total.Cong == "cubic" {
+			cubic = total.Connections
+		}
+	}
+	if !a.Running || cubic < 100 {
 		t.Errorf("%+v", a)
 	}
 }

@@ -101,6 +101,8 @@ func millis(us float64) string {
 		return "-"
 	case us >= 100_000:
 		return fmt.Sprintf("%.0fms", us/1000)
+	case us < 10_000:
+		return fmt.Sprintf("%.2fms", us/1000)
 	}
 	return fmt.Sprintf("%.1fms", us/1000)
 }

@@ -114,11 +114,11 @@ func TestSortFilterFollow(t *testing.T) {
 	for i := range networkColumns {
 		press(m, ">")
 		compare := func(a, b row) int { return networkColumns[i].compare(&a, &b) }
-		down := slices.Clone(m.nets.shown)
+		up := slices.Clone(m.nets.shown)
 		if !networkColumns[i].words {
-			slices.Reverse(down)
+			slices.Reverse(up)
 		}
-		if m.nets.sort != i || !slices.IsSortedFunc(down, compare) {
+		if m.nets.sort != i || !slices.IsSortedFunc(up, compare) {
 			t.Errorf("%s: sort %d: %v", networkColumns[i].name, m.nets.sort, m.nets.shown)
 		}
 	}

@@ -129,7 +129,7 @@ func (m *Model) alarm() string {
 	s := &m.state
 	switch {
 	case m.trouble.Text != "" && !m.answered.IsZero():
-		return clean(fmt.Sprintf("%s (what you see is %s old)", m.trouble.Text, m.now.Sub(m.answered).Truncate(time.Second)))
+		return clean(fmt.Sprintf("%s old: %s", m.now.Sub(m.answered).Truncate(time.Second), m.trouble.Text))
 	case m.answered.IsZero():
 		return ""
 	case s.Stopped:

@@ -44,11 +44,14 @@ func (t *table[R, K]) arrange() {
 		held = t.key(&t.shown[t.cursor])
 	}
 	t.shown = t.filtered()
-	if t.sort >= 0 {
-		compare := t.columns[t.sort].compare
-		slices.SortStableFunc(t.shown, func(a, b R) int { return compare(&a, &b) })
-	}
-	if t.reverse != (t.sort >= 0 && !t.columns[t.sort].words) { // numbers: the highest first
+	switch {
+	case t.sort >= 0:
+		compare, sign := t.columns[t.sort].compare, 1
+		if t.reverse == t.columns[t.sort].words { // numbers: the highest first
+			sign = -1
+		}
+		slices.SortStableFunc(t.shown, func(a, b R) int { return sign * compare(&a, &b) })
+	case t.reverse:
 		slices.Reverse(t.shown)
 	}
 	if t.cursor > 0 {

@@ -49,9 +49,9 @@ func Totals(s State, networks []Network, conns []Conn) []Total {
 }
 
 // runs is what new responses to a network run now: the treatment in a treated block, unless
-// the kill switch is pulled, else the host's default.
+// the kill switch is pulled or no process treats, else the host's default.
 func (s *State) runs(n *Network) string {
-	if n.Treatment != "" && n.Arm == record.ArmTreatment && !s.Stopped {
+	if n.Treatment != "" && n.Arm == record.ArmTreatment && s.Running && !s.Stopped {
 		return n.Treatment
 	}
 	return s.Default
