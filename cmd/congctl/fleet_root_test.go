@@ -14,6 +14,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/mtls/mtlstest"
 	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/top"
 )
 
 // fleet is a controller of PoP chi on loopback, and the authority of its hosts.
@@ -121,6 +122,12 @@ func TestFleet(t *testing.T) {
 		}
 		return false
 	})
+
+	var seen top.Answer
+	ann.ask(&seen, "top", "--once", "--pop", "chi")
+	if seen.PoP != "chi" || !seen.Running || len(seen.Networks) == 0 || seen.Totals[0].Connections != 0 {
+		t.Errorf("top of the fleet: %+v", seen)
+	}
 
 	settled := ann.fleetStatus().Plan
 	ann.must("plan", "rollback", fmt.Sprint(settled), "--pop", "chi")
