@@ -82,7 +82,7 @@ func (s *topScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		} else {
 			s.model.Answered(now, msg.state, msg.networks)
 		}
-		return s, s.later(msg.took, topAsk{})
+		return s, s.later(msg.took+time.Since(now), topAsk{})
 	case topDump:
 		return s, s.dump
 	case topDumped:
@@ -91,7 +91,7 @@ func (s *topScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		} else {
 			s.model.Dumped(now, msg.conns)
 		}
-		return s, s.later(msg.took, topDump{})
+		return s, s.later(msg.took+time.Since(now), topDump{})
 	case topExplained:
 		s.model.Explained(msg.network, msg.text)
 	}

@@ -165,3 +165,21 @@ func TestTotals(t *testing.T) {
 		t.Error("paused, and the picture changed")
 	}
 }
+
+// BenchmarkScreen: an answer of 100,000 networks, a dump of 100,000 connections, and the screen.
+func BenchmarkScreen(b *testing.B) {
+	const many = 100_000
+	networks, conns := make([]Network, many), make([]Conn, many)
+	for i := range networks {
+		networks[i].Prefix = record.Prefix(uint64(i+1)<<8 | 24)
+		networks[i].PerfBytesPerS = float64(i * 7919 % many)
+		conns[i] = Conn{Netns: "own", Cookie: uint64(i), Network: networks[i].Prefix, Cong: "cubic", Acked: uint64(i * 7919 % many)}
+	}
+	m := press(New(Options{Host: true, Every: time.Second}), ">", ">", ">")
+	m.Resize(200, 60)
+	for b.Loop() {
+		m.Answered(noon, State{Running: true, Default: "cubic"}, networks)
+		m.Dumped(noon, slices.Clone(conns))
+		m.View()
+	}
+}
