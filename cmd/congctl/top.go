@@ -163,11 +163,10 @@ func (t *topSource) live(cmd *cobra.Command, every time.Duration) error {
 
 // runScreen gives the terminal to a screen, and restores it whatever ends the screen.
 func runScreen(ctx context.Context, s tea.Model, out io.Writer) error {
-	_, err := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(os.Stdin), tea.WithOutput(out),
-		tea.WithoutSignalHandler(), tea.WithFPS(topFPS)).Run()
-	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil && !errors.Is(err, tea.ErrProgramPanic) {
-		return nil // by SIGINT or SIGTERM
-	}
+	p := tea.NewProgram(s, tea.WithInput(os.Stdin), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(topFPS))
+	// Not tea.WithContext: that ends the program without waiting for its reader of keys.
+	defer context.AfterFunc(ctx, p.Quit)() // by SIGINT or SIGTERM
+	_, err := p.Run()
 	return err
 }
 
