@@ -57,7 +57,7 @@ skip() {
 }
 
 tools/need-go.sh
-tools/need.sh gcc:gcc libc6-dev:/usr/include/stdio.h util-linux:setpriv iproute2:ip
+tools/need.sh gcc:gcc libc6-dev:/usr/include/stdio.h util-linux:setpriv iproute2:ip tmux:tmux
 go mod download
 
 steps() {

@@ -19,10 +19,10 @@ verbs() { "$1" help 2>&1 | awk '/^Flags:/ { exit } /^  [a-z]+ +[A-Z]/ { print $1
 # Only what is built: the tests are of the full binary.
 # shellcheck disable=SC2046 # a list of files
 go vet -tags small $(go list -tags small -f '{{range .GoFiles}}{{$.Dir}}/{{.}} {{end}}' ./cmd/congctl)
-[ -x bin/congctl ] || make -s build
+make -s build
 build "$dir/small" -tags small
 lacks=$(comm -23 <(verbs bin/congctl) <(verbs "$dir/small") | tr '\n' ' ')
-want="controller ingest lab simulate store token "
+want="controller ingest lab simulate store token top "
 [ "$lacks" = "$want" ] || { echo "small.sh: the small build lacks '$lacks', want '$want'" >&2; exit 1; }
 for arch in ${ARCHS:-arm64}; do
 	GOARCH=$arch build "$dir/$arch" -tags small

@@ -114,6 +114,8 @@ func newStage(t *testing.T, db []byte) *stage {
 	}
 	docsFiles(t, s.dir, state)
 	t.Chdir(s.dir)
+	topSockets = docsSockets
+	t.Cleanup(func() { topSockets = socketSource })
 	return s
 }
 

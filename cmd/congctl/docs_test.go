@@ -26,6 +26,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/sockets"
 	"github.com/congctl/congctl/internal/shape"
 	"github.com/congctl/congctl/internal/simulate"
+	"github.com/congctl/congctl/internal/top"
 )
 
 const docsRoot = "../.."
@@ -45,6 +46,7 @@ var answers = map[string][]reflect.Type{
 	"events":       {reflect.TypeFor[journal.Event]()},
 	"plan":         {reflect.TypeFor[control.PlanFile](), reflect.TypeFor[plan.Diff](), reflect.TypeFor[plan.Export]()},
 	"status":       {reflect.TypeFor[control.Status]()},
+	"top":          {reflect.TypeFor[top.Answer]()},
 	"sockets":      {reflect.TypeFor[sockets.Summary]()},
 	"shape":        {reflect.TypeFor[shape.View](), reflect.TypeFor[ShapeSet](), reflect.TypeFor[ShapeCleared]()},
 	"simulate":     {reflect.TypeFor[simulate.Round](), reflect.TypeFor[simulate.CityReport]()},

@@ -14,6 +14,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/mtls/mtlstest"
 	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/tcp/record"
+	"github.com/congctl/congctl/internal/top"
 )
 
 // fleet is a controller of PoP chi on loopback, and the authority of its hosts.
@@ -122,6 +123,7 @@ func TestFleet(t *testing.T) {
 		return false
 	})
 
+	topOfFleet(t, ann)
 	settled := ann.fleetStatus().Plan
 	ann.must("plan", "rollback", fmt.Sprint(settled), "--pop", "chi")
 	host.awaitStatus("its content under a later serial", func(s control.Status) bool { return s.Agent.Plan > uint64(settled) && s.Agent.InForce == 1 })
@@ -175,6 +177,14 @@ func (f *fleet) settled(p record.Prefix) (n int) {
 		return n == was
 	})
 	return n
+}
+
+func topOfFleet(t *testing.T, ann *edge) {
+	var seen top.Answer
+	ann.ask(&seen, "top", "--once", "--pop", "chi")
+	if seen.PoP != "chi" || !seen.Running || len(seen.Networks) == 0 || seen.Totals[0].Connections != 0 {
+		t.Errorf("top of the fleet: %+v", seen)
+	}
 }
 
 // TestFleetRoles: a viewer sees and does not act; an agent does neither.

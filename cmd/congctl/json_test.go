@@ -40,6 +40,7 @@ var answering = []struct{ words, rows string }{
 	{"stop", ""},
 	{"resume", ""},
 	{"status", ""},
+	{"top --once", ""},
 	{"records records-20261120T080000.000Z.pb", ""},
 	{"config check", ""},
 	{"config show", ""},

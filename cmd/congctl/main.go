@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -165,9 +166,9 @@ var verbs = []struct {
 	id, title string
 	verbs     []newVerb
 }{
-	{"loop", "The loop on this host:", []newVerb{
-		newUp, newStatus, newStop, newResume, newPrefixes, newExplain, newRounds, newEvents, newEffect, newPlan, newSockets, newRecords, newConfig,
-	}},
+	{"loop", "The loop on this host:", slices.Concat([]newVerb{newUp, newStatus}, screenVerbs, []newVerb{
+		newStop, newResume, newPrefixes, newExplain, newRounds, newEvents, newEffect, newPlan, newSockets, newRecords, newConfig,
+	})},
 	{"fleet", "A fleet of hosts:", fleetVerbs},
 	{"host", "The host:", []newVerb{newHost, newShape, newChange}},
 	{"lab", "The laboratory:", labVerbs},

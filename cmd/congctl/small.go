@@ -13,6 +13,7 @@ import (
 var (
 	fleetVerbs            = []newVerb{newAgent, newFleet}
 	labVerbs, kernelVerbs []newVerb
+	screenVerbs           []newVerb
 )
 
 func asGuest() {}

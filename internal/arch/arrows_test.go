@@ -26,6 +26,7 @@ var capabilities = []capability{
 	{"loop", map[string]string{
 		"strict": "reads its configuration", "tcp": "measures connections", "linux": "dumps sockets, reads clocks", "answer": "prints its state",
 	}},
+	{"top", map[string]string{"tcp": "shows connections", "answer": "prints totals", "loop": "shows its networks"}},
 	{"goodput", map[string]string{
 		"strict": "names faults of its files", "tcp": "finds a response's connection", "loop": "compares arms by the loop's statistics and plan", "answer": "prints effects",
 		"linux": "opens its files",
