@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"time"
 
 	"github.com/congctl/congctl/internal/metrics"
@@ -82,9 +81,7 @@ func (s *Server) Serve(ctx context.Context, from Source) error {
 	hs := &http.Server{Handler: s.mux, ReadHeaderTimeout: readWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: 12 * readWait,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug)}
 	if s.opt.PProf {
-		s.mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		s.mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-		s.mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		profiles(s.mux)
 		hs.WriteTimeout = profile
 	}
 	ended := make(chan error, 1)
