@@ -153,6 +153,7 @@ func (u *fleetAgent) take(text []byte) error {
 	p, _, err := plan.Parse(text)
 	if err == nil {
 		u.hash, u.entries = p.Hash(), len(p.Entries)
+		u.uplink.TellClientsApart(p.Salt)
 	}
 	return err
 }

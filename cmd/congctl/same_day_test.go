@@ -35,9 +35,11 @@ type decidedDay struct {
 // dayHosts is among how many hosts a fleet's day is shared.
 const dayHosts = 3
 
-// batches are the records as so many agents would send them, and what they say at the end of each window.
+// batches are the records as so many agents would send them, by default without clients' addresses, and what they
+// say at the end of each window.
 func (d *decidedDay) batches(t *testing.T, heads []journal.Head) (all []batchtest.Batch) {
 	t.Helper()
+	clients := record.NewClientNumbers([]byte("the salt of the plan"))
 	for host := range record.Cookie(dayHosts) {
 		h := wire.Header{Boot: record.BootID{0xb0, byte(host)}, Host: fmt.Sprint("edge-", host), PoP: d.cfg.PoP}
 		var list []record.Conn
@@ -48,6 +50,7 @@ func (d *decidedDay) batches(t *testing.T, heads []journal.Head) (all []batchtes
 		}
 		for i := range d.records {
 			if c := d.records[i]; c.Cookie%dayHosts == host {
+				c.Client, c.Remote = clients.Of(&c), record.AddressesPrefix.Redact(c.Remote)
 				if list = append(list, c); len(list) == 50 {
 					seal()
 				}

@@ -1,6 +1,7 @@
 package uplink
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -93,6 +94,8 @@ type Uplink struct {
 	kept     record.Conn
 	status   Status
 	states   map[string]bool // what does not work now
+	salt     []byte
+	clients  *record.ClientNumbers // by salt; nil before there is one
 }
 
 // New makes an uplink; Run starts it.
@@ -126,7 +129,9 @@ func (u *Uplink) Record(c *record.Conn) {
 	}
 	u.kept = *c
 	u.kept.Weight = weight
-	u.kept.Remote = u.opt.Addresses.Redact(c.Remote)
+	if u.kept.Remote = u.opt.Addresses.Redact(c.Remote); u.kept.Remote != c.Remote && u.clients != nil {
+		u.kept.Client = u.clients.Of(c)
+	}
 	_, before := u.deps.Coder.Len()
 	if err := u.deps.Coder.Add(&u.kept); err != nil {
 		u.status.LostRecords++
@@ -136,6 +141,15 @@ func (u *Uplink) Record(c *record.Conn) {
 	u.thin.spent(c.Window, size-before)
 	if n >= maxConns || size >= maxBytes {
 		u.seal()
+	}
+}
+
+// TellClientsApart gives clients whose addresses are not sent numbers by the salt of the PoP's experiment.
+func (u *Uplink) TellClientsApart(salt []byte) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !bytes.Equal(salt, u.salt) {
+		u.salt, u.clients = bytes.Clone(salt), record.NewClientNumbers(salt)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/congctl/congctl/internal/tcp/record"
 	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
@@ -28,16 +27,6 @@ const clientShare = 1. / 3
 
 // allClients of a network have numbers of their own.
 const allClients = 255
-
-// clientOf numbers the clients of a network: an address of IPv4, a /64 of IPv6, whose owner has all
-// addresses in it. Either is the byte that follows the prefix.
-func clientOf(c *record.Conn) uint8 {
-	a := c.Remote.Addr().As16()
-	if c.Prefix.Is4() {
-		return a[15]
-	}
-	return a[7]
-}
 
 // mostOf returns what one of the sizes may weigh. It sorts them.
 func mostOf(sizes []float64) float64 {
@@ -104,7 +93,12 @@ func (x *scratch) bounded(r *row, part, whole func(*sums) uint64) []parts {
 			p.part, p.whole = p.part*(most/p.whole), most
 		}
 	}
+	slices.SortFunc(x.list, compareParts) // sums must not depend on how clients are numbered
 	return x.list
+}
+
+func compareParts(a, b parts) int {
+	return cmp.Or(cmp.Compare(a.whole, b.whole), cmp.Compare(a.part, b.part))
 }
 
 // pooled adds the parts up.

@@ -213,7 +213,7 @@ func TestClientOf(t *testing.T) {
 	for text, want := range map[string]uint8{"203.0.113.7": 7, "::ffff:203.0.113.7": 7, "2001:db8:0:abcd::1": 0xcd, "2001:db8:0:abcd:ffff::9": 0xcd} {
 		var c record.Conn
 		comesFrom(&c, netip.MustParseAddr(text))
-		if got := clientOf(&c); got != want {
+		if got := c.ClientNumber(); got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)
 		}
 	}

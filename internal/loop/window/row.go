@@ -48,7 +48,7 @@ func (r *row) add(c *record.Conn, minBytes uint64, mask uint8) (more int) {
 	if !r.big {
 		mask = 0 // no guard looks at such a row
 	}
-	s, fresh := r.sumsOf(clientOf(c) & mask)
+	s, fresh := r.sumsOf(c.ClientNumber() & mask)
 	if fresh {
 		more++
 	}

@@ -37,7 +37,7 @@ type sample struct {
 
 func sampleOf(c *record.Conn, mask uint8) sample {
 	s := sample{
-		hash: stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window))&^0xff | uint32(clientOf(c)&mask),
+		hash: stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window))&^0xff | uint32(c.ClientNumber()&mask),
 		rate: float32(c.RateBytesPerS), minRttUs: c.Info.MinRttUs, srttUs: c.Info.RttUs, times: uint32(c.Times()),
 	}
 	if c.RateSource == record.RateMean && c.WinCountedBusyUs > 0 {

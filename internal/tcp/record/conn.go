@@ -115,6 +115,9 @@ type Conn struct {
 	// many. 0 means 1. Sums ask Times instead.
 	Weight float64
 
+	// Client is 1 + the client's number in its network where Remote does not tell it; 0 otherwise.
+	Client uint16
+
 	// Info is the kernel's tcp_info at AtNs (lifetime counters, kernel names). A close record
 	// fills only the fields that eBPF carries: see InfoFromClose.
 	Info          inetdiag.TCPInfo

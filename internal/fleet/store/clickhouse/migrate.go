@@ -41,6 +41,11 @@ func (s *Store) Migrate(ctx context.Context) (did []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if at > 0 { // a later step may need them
+		if did, err = s.addColumns(ctx); err != nil {
+			return did, err
+		}
+	}
 	for v := at; v < len(steps); v++ {
 		for _, sql := range steps[v].sql(s.can) {
 			if err := s.do(ctx, steps[v].what, sql); err != nil {
@@ -52,6 +57,10 @@ func (s *Store) Migrate(ctx context.Context) (did []string, err error) {
 		}
 		did = append(did, steps[v].what)
 	}
+	return did, nil
+}
+
+func (s *Store) addColumns(ctx context.Context) (did []string, err error) {
 	missing, err := s.missing(ctx)
 	for _, c := range missing {
 		if err := s.do(ctx, "add column "+c.name(), "ALTER TABLE conns ADD COLUMN "+define(c, s.can)); err != nil {

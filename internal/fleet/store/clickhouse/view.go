@@ -30,7 +30,7 @@ func createWindows() (list []string) {
 	q := "SELECT " + viewRecords + " FROM conns FINAL WHERE client_facing = 1 AND assigned != 5 AND applied != 11 AND " +
 		"bitAnd(prefix, 255) = if(prefix < 4294967296, 24, 56)"
 	q = "SELECT *, " + viewRecord + " FROM (" + q + ")"
-	q = "SELECT " + viewKey + ", client, " + viewClients + " FROM (" + q + ") GROUP BY " + viewKey + ", client"
+	q = "SELECT " + viewKey + ", number, " + viewClients + " FROM (" + q + ") GROUP BY " + viewKey + ", number"
 	q = "SELECT *, arrayMap((s, own, late) -> (s.1, s.2, s.3, s.4, s.5, s.6, own, late), list, " + same("own", "list") + ", " + same("own_late", "list") + ") AS owned FROM (" + q + ")"
 	q = "SELECT " + viewKey + ", " + viewRows + " FROM (" + q + ") GROUP BY " + viewKey
 	for _, level := range slices.Concat(mostLevels(), shareLevels(), metricLevels(), quantileLevels(), worthLevels()) {
@@ -44,11 +44,11 @@ func createWindows() (list []string) {
 
 const viewKey = "pop, start, net, arm, cong, carryover, control, capped"
 
-// A record: n is what it stands for, client its number in its network.
+// A record: n is what it stands for, number its client's in its network.
 var viewRecords = fmt.Sprintf(`*, window AS start, prefix AS net, assigned AS arm,
 toUInt8(default_cong = 1 AND carryover = 0 AND assigned != 1) AS control,
 toUInt64(if(weight > 1, least(weight, 1024.) + 0.5, 1.)) AS n,
-reinterpretAsUInt8(substring(remote, if(prefix < 4294967296, length(remote), 8), 1)) AS client,
+toUInt8(if(client > 0, client - 1, reinterpretAsUInt8(substring(remote, if(prefix < 4294967296, length(remote), 8), 1)))) AS number,
 win_bytes_acked >= %[1]d AS big, win_bytes_acked >= %[1]d AND passive = 1 AND rate_source != 0 AS counts, rate_source = 1 AS mean,
 if(win_late_samples >= 3 AND late_bytes_per_s > 0, late_bytes_per_s, 0.) AS late`, viewEligible)
 
@@ -95,7 +95,7 @@ var viewRows = func() string {
 		list = append(list, fmt.Sprintf("sum(all_%[1]s) AS row_%[1]s", c))
 		sums = append(sums, "big_"+c)
 	}
-	return strings.Join(append(list, "arraySort(groupArray((client, "+strings.Join(sums, ", ")+"))) AS clients"), ",\n")
+	return strings.Join(append(list, "arraySort(groupArray((number, "+strings.Join(sums, ", ")+"))) AS clients"), ",\n")
 }()
 
 // viewMetrics are places in a sample, with the place of its client's own number there, and that client's most.
@@ -164,7 +164,7 @@ func shareLevels() []string {
 	}
 	return []string{
 		strings.Join(parts, ",\n"),
-		each("arrayFilter(p -> p.2 > 0, all_parts_%[1]s) AS parts_%[1]s", names...),
+		each("arraySort(p -> (p.2, p.1), arrayFilter(p -> p.2 > 0, all_parts_%[1]s)) AS parts_%[1]s", names...),
 		each("arrayCumSum(arrayMap(p -> p.1, parts_%[1]s))[-1] AS part_%[1]s, arrayCumSum(arrayMap(p -> p.2, parts_%[1]s))[-1] AS whole_%[1]s", names...),
 		each("if(whole_%[1]s > 0, least(part_%[1]s / whole_%[1]s, 1.), 0.) AS share_%[1]s, arrayMap((p, part, whole) -> (greatest(0., part - p.1), whole - p.2), parts_%[1]s, "+
 			same("part_%[1]s", "parts_%[1]s")+", "+same("whole_%[1]s", "parts_%[1]s")+") AS rests_%[1]s", names...),

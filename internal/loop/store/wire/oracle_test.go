@@ -35,7 +35,7 @@ func asMessage(c *record.Conn) *congctlv1.Conn {
 		WinRateSamples: c.WinRateSamples, WinLimitedSamples: c.WinLimitedSamples,
 		WinCountedBytesAcked: c.WinCountedBytesAcked, WinCountedBytesSent: c.WinCountedBytesSent,
 		WinCountedBytesRetrans: c.WinCountedBytesRetrans, WinCountedBusyUs: c.WinCountedBusyUs,
-		WinEpisodes: c.WinEpisodes, WinLateSamples: c.WinLateSamples, LateBytesPerS: c.LateBytesPerS, Capped: c.Capped, Weight: c.Weight,
+		WinEpisodes: c.WinEpisodes, WinLateSamples: c.WinLateSamples, LateBytesPerS: c.LateBytesPerS, Capped: c.Capped, Weight: c.Weight, Client: uint32(c.Client),
 	}
 }
 

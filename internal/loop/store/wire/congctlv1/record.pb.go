@@ -484,6 +484,7 @@ type Conn struct {
 	LateBytesPerS          float64 `protobuf:"fixed64,46,opt,name=late_bytes_per_s,json=lateBytesPerS,proto3" json:"late_bytes_per_s,omitempty"` // about the median of those of one response; 0 if none had enough
 	Capped                 bool    `protobuf:"varint,47,opt,name=capped,proto3" json:"capped,omitempty"`                                         // what counts ran under a pacing cap, or its application's own where one was due
 	Weight                 float64 `protobuf:"fixed64,48,opt,name=weight,proto3" json:"weight,omitempty"`                                        // 1/probability with which a sender that thins its records kept this one; 0 means 1
+	Client                 uint32  `protobuf:"varint,49,opt,name=client,proto3" json:"client,omitempty"`                                         // where the address is not sent: 1 + a number of the client in its network, by a key of the PoP's hosts; 0: none
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache
 }
@@ -850,6 +851,13 @@ func (x *Conn) GetCapped() bool {
 func (x *Conn) GetWeight() float64 {
 	if x != nil {
 		return x.Weight
+	}
+	return 0
+}
+
+func (x *Conn) GetClient() uint32 {
+	if x != nil {
+		return x.Client
 	}
 	return 0
 }
@@ -1548,7 +1556,7 @@ const file_congctl_v1_record_proto_rawDesc = "" +
 	"\x05start\x18\x01 \x01(\x03R\x05start\x12\x18\n" +
 	"\aunknown\x18\x02 \x01(\tR\aunknown\x12\x18\n" +
 	"\astarved\x18\x03 \x01(\tR\astarved\x12#\n" +
-	"\rdefault_congs\x18\x04 \x03(\tR\fdefaultCongs\"\xa9\r\n" +
+	"\rdefault_congs\x18\x04 \x03(\tR\fdefaultCongs\"\xc1\r\n" +
 	"\x04Conn\x12\x14\n" +
 	"\x05netns\x18\x01 \x01(\x04R\x05netns\x12\x16\n" +
 	"\x06cookie\x18\x02 \x01(\x04R\x06cookie\x12\x16\n" +
@@ -1603,7 +1611,8 @@ const file_congctl_v1_record_proto_rawDesc = "" +
 	"\x10win_late_samples\x18- \x01(\rR\x0ewinLateSamples\x12'\n" +
 	"\x10late_bytes_per_s\x18. \x01(\x01R\rlateBytesPerS\x12\x16\n" +
 	"\x06capped\x18/ \x01(\bR\x06capped\x12\x16\n" +
-	"\x06weight\x180 \x01(\x01R\x06weight\"\xd1\x14\n" +
+	"\x06weight\x180 \x01(\x01R\x06weight\x12\x16\n" +
+	"\x06client\x181 \x01(\rR\x06client\"\xd1\x14\n" +
 	"\aTcpInfo\x12\x1b\n" +
 	"\tlen_bytes\x18\x01 \x01(\rR\blenBytes\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\rR\x05state\x12\x19\n" +

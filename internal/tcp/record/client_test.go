@@ -1,0 +1,54 @@
+package record
+
+import (
+	"net/netip"
+	"testing"
+)
+
+func connOf(addr netip.Addr) *Conn {
+	p, _ := PrefixOf(addr)
+	return &Conn{Remote: netip.AddrPortFrom(addr, 1), Prefix: p}
+}
+
+// TestClientNumbers: the clients of a network stay as many as they are, other networks and keys have
+// other numbers, and two hosts with one key agree.
+func TestClientNumbers(t *testing.T) {
+	one, again, other := NewClientNumbers([]byte("one")), NewClientNumbers([]byte("one")), NewClientNumbers([]byte("other"))
+	for _, network := range []func(i byte) netip.Addr{
+		func(i byte) netip.Addr { return netip.AddrFrom4([4]byte{203, 0, 113, i}) },
+		func(i byte) netip.Addr {
+			return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, 0, 0, i, 15: 1})
+		},
+	} {
+		seen := map[uint8]bool{}
+		same := 0
+		for i := range 256 {
+			c := connOf(network(byte(i)))
+			if got := c.ClientNumber(); got != uint8(i) {
+				t.Fatalf("%s: number %d", c.Remote, got)
+			}
+			kept := Conn{Prefix: c.Prefix, Client: one.Of(c)}
+			seen[kept.ClientNumber()] = true
+			if kept.Client != again.Of(c) {
+				t.Errorf("%s: %d and %d by one key", c.Remote, kept.Client, again.Of(c))
+			}
+			if kept.Client == other.Of(c) || kept.Client == 1+uint16(i) {
+				same++
+			}
+		}
+		if len(seen) != 256 || same > 16 { // 2 are to be expected
+			t.Errorf("%d numbers for 256 clients, %d as by another key or by none", len(seen), same)
+		}
+	}
+	a, b := connOf(netip.AddrFrom4([4]byte{203, 0, 113, 9})), connOf(netip.AddrFrom4([4]byte{203, 0, 114, 9}))
+	differ := 0
+	for i := range 32 {
+		n := NewClientNumbers([]byte{byte(i)})
+		if n.Of(a) != n.Of(b) {
+			differ++
+		}
+	}
+	if differ < 24 {
+		t.Errorf("two networks had other numbers by %d of 32 keys", differ)
+	}
+}
