@@ -139,7 +139,7 @@ func roundMetrics(p *metrics.Page, all []popView) {
 
 // effectMetrics has no sample where there is too little evidence.
 func effectMetrics(p *metrics.Page, all []popView) {
-	f := p.Gauge("congctl_effect_ratio", "Delivery rate of treated connections over that of control connections, by traffic: the estimate, and bounds that hold with 95 %.")
+	f := p.Gauge("congctl_effect_ratio", "Delivery rate of treated connections over that of control connections, by traffic, of the pairs that count as evidence: the estimate, and its 95 % bounds.")
 	for _, v := range all {
 		e := v.m.Effect
 		if e.Pairs > 0 {
