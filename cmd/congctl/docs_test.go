@@ -77,7 +77,7 @@ func verbPages(t *testing.T) map[string]string {
 }
 
 func examplePages(t *testing.T) []string {
-	list := []string{"README.md"}
+	list := []string{"README.md", "docs/tutorial.md", "docs/operations.md", "docs/troubleshooting.md"}
 	for verb := range verbPages(t) {
 		list = append(list, "docs/verb/"+verb+".md")
 	}
