@@ -74,6 +74,14 @@ beside() {
 		steps "$@"
 	) >"$scratch/$name" 2>&1 &
 }
+# What needs root mostly waits for windows, what does not computes.
+with_and_without_root() {
+	local root
+	beside root root
+	root=$!
+	steps noroot
+	ended root "$root"
+}
 # The lab's machines have a clock of their own and most of them one processor: what only
 # computes runs beside them, and what mostly waits. Their output comes when all has ended.
 lab_and_others() {
@@ -102,7 +110,10 @@ fleet_and_debian() {
 }
 for s in ${*:-test rest}; do
 	case $s in
-	test) steps gofmt vet build scripts noroot root ;;
+	test)
+		steps gofmt vet build scripts
+		with_and_without_root
+		;;
 	quick) steps gofmt vet build scripts short ;;
 	rest)
 		steps kernel # takes all CPUs
