@@ -47,11 +47,11 @@ step_cross() {
 	done
 }
 
-# The packages without a kernel, on 32 bits, as on the small devices: the kernel of amd64
-# runs 386, and none that we have runs arm.
+# The packages of the small build without a kernel, on 32 bits, as on the small devices: the
+# kernel of amd64 runs 386, and none that we have runs arm.
 test_narrow() {
 	local packages
-	packages=$(go list ./internal/... | grep -vE '/(linux|kernel)/|/arch$')
+	packages=$(go list -deps -tags small ./cmd/congctl | grep '/internal/' | grep "^$(go list -m)/" | grep -vE '/(linux|kernel)/')
 	# shellcheck disable=SC2086 # a list of packages
 	CGO_ENABLED=0 unprivileged env GOARCH=386 go test -json -short $packages |
 		go run ./tools/testsum -tier "32 bits" -counts "$counts"
