@@ -71,6 +71,15 @@ bash_parses() {
 }
 step_scripts() { step "bash -n" bash_parses; }
 
+# What is committed of the dashboard is what its sources give.
+same_web() {
+	tools/web.sh "$scratch/web"
+	diff -r "$scratch/web" internal/web/dist || { echo "internal/web/dist is not what make web builds"; return 1; }
+}
+step_web() {
+	if tools/need.sh nodejs:node npm:npm; then step "the dashboard's page: same bytes" same_web; else skip "the dashboard's page" "Node is missing (above)"; fi
+}
+
 # ---- tests that need no root
 
 # unprivileged CMD... as nobody when we are root, as ourselves otherwise.
