@@ -55,6 +55,19 @@ func Authenticated(h http.Handler, t Tokens) http.Handler {
 	})
 }
 
+// Recognized is h for everybody: who shows no token is stranger. A token that is not valid is refused,
+// so that its holder learns of it.
+func Recognized(h http.Handler, t Tokens, stranger mtls.Identity) http.Handler {
+	known := Authenticated(h, t)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			known.ServeHTTP(w, r)
+			return
+		}
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, stranger)))
+	})
+}
+
 // refuse answers as loop/control does, whose clients read it.
 func refuse(w http.ResponseWriter, status int, code string, err error) {
 	b, _ := json.Marshal(map[string]string{"error": strings.ReplaceAll(err.Error(), "\n", ": "), "code": code}) // only text: it always encodes
