@@ -72,7 +72,9 @@ func (d *desk) serve(on *listener.Server, cfg config.Config, tokens link.Tokens)
 	api.HandleFunc("GET "+deskAPI+"/desk", d.first)
 	api.HandleFunc(deskAPI+popPath("{pop}")+"/v1/{query}", d.query)
 	on.Handle(deskAPI+"/", web.Guard(link.Recognized(packed(api), tokens, stranger), name))
-	on.Handle("GET /", web.Guard(page, name))
+	for _, path := range []string{"/{$}", "/assets/"} {
+		on.Handle("GET "+path, web.Guard(page, name))
+	}
 	return nil
 }
 
