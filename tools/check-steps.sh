@@ -80,6 +80,15 @@ step_web() {
 	if tools/need.sh nodejs:node npm:npm; then step "the dashboard's page: same bytes" same_web; else skip "the dashboard's page" "Node is missing (above)"; fi
 }
 
+# The dashboard in Debian's Chromium: a pretended PoP and, as root, a running congctl up.
+test_browser() {
+	(cd web && npm ci --silent)
+	CONGCTL_BROWSER=1 gotest browser -count=1 -run '^TestBrowser' ./cmd/congctl
+}
+step_browser() {
+	if tools/need.sh nodejs:node npm:npm chromium:chromium; then step "dashboard in a browser" test_browser; else skip "dashboard in a browser" "Node or Chromium is missing (above)"; fi
+}
+
 # ---- tests that need no root
 
 # unprivileged CMD... as nobody when we are root, as ourselves otherwise.

@@ -118,6 +118,7 @@ for s in ${*:-test rest}; do
 	rest)
 		steps kernel # takes all CPUs
 		lab_and_others
+		steps browser # has frames to draw: not beside the lab
 		fleet_and_debian
 		;;
 	*) steps "$s" ;;

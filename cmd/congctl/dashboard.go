@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -55,6 +56,7 @@ type desk struct {
 	pops  func() []string
 	of    func(ctx context.Context, pop string) (h *control.Handler, done func(), err error)
 	turns chan struct{}
+	log   *slog.Logger
 }
 
 // serve puts page and queries on a listener; nothing with metrics.dashboard off.
@@ -71,6 +73,7 @@ func (d *desk) serve(on *listener.Server, cfg config.Config, tokens link.Tokens)
 	api := http.NewServeMux()
 	api.HandleFunc("GET "+deskAPI+"/desk", d.first)
 	api.HandleFunc(deskAPI+popPath("{pop}")+"/v1/{query}", d.query)
+	d.log.Info("dashboard at http://" + on.Addr() + "/")
 	on.Handle(deskAPI+"/", web.Guard(link.Recognized(packed(api), tokens, stranger), name))
 	for _, path := range []string{"/{$}", "/assets/"} {
 		on.Handle("GET "+path, web.Guard(page, name))
@@ -150,7 +153,7 @@ func (u *up) serveDashboard(context.Context) error {
 	h.Audit(u.controller.Audit)
 	recent := recentEffect{ask: func(ctx context.Context, q effectQuery) (*effects.View, error) { return effectHere(ctx, u.cfg, q) }}
 	control.Handle(h, effectOfPoP, recent.get)
-	d := desk{pops: func() []string { return []string{u.cfg.PoP} }, of: func(_ context.Context, pop string) (*control.Handler, func(), error) {
+	d := desk{log: u.log, pops: func() []string { return []string{u.cfg.PoP} }, of: func(_ context.Context, pop string) (*control.Handler, func(), error) {
 		if pop != u.cfg.PoP {
 			return nil, nil, errors.New("pop " + pop + " is not decided here")
 		}

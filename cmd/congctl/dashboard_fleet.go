@@ -12,7 +12,7 @@ import (
 
 // serveDashboard answers browsers about all PoPs that are this controller's.
 func (o *office) serveDashboard() error {
-	d := desk{about: Desk{Fleet: true}, pops: o.names, of: func(ctx context.Context, pop string) (*control.Handler, func(), error) {
+	d := desk{log: o.log, about: Desk{Fleet: true}, pops: o.names, of: func(ctx context.Context, pop string) (*control.Handler, func(), error) {
 		p, err := o.of(ctx, pop)
 		if err != nil {
 			return nil, nil, err

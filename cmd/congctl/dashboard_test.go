@@ -54,7 +54,7 @@ func openBoard(t testing.TB, networks int, cfg config.Config) *board {
 		defer b.mu.Unlock()
 		b.audit = append(b.audit, a)
 	})
-	d := desk{about: Desk{Fleet: true}, pops: func() []string { return []string{"chi"} }, of: func(_ context.Context, pop string) (*control.Handler, func(), error) {
+	d := desk{log: log, about: Desk{Fleet: true}, pops: func() []string { return []string{"chi"} }, of: func(_ context.Context, pop string) (*control.Handler, func(), error) {
 		if pop != "chi" {
 			return nil, nil, io.EOF
 		}

@@ -15,10 +15,10 @@ function optionsOf(c: Chart, width: number): uPlot.Options {
   return {
     width, height: c.height ?? 220,
     cursor: { y: false, points: { size: 6 } },
-    scales: { x: { time: true }, y: c.log ? { distr: 3 } : { range: (_u, _lo, hi) => [0, (hi || 1) * 1.05] } },
+    scales: { x: { time: true }, y: c.log ? { distr: 3 } : { range: (_u, lo, hi) => [Math.min(0, lo) * 1.1, (hi > 0 ? hi : 1) * 1.05] } },
     axes: [
       { stroke: ink, grid, ticks: grid, font, values: '{HH}:{mm}', space: 60 },
-      { stroke: ink, grid, ticks: grid, font, size: 78, values: (_u, all) => all.map(v => v === null ? '' : c.words(v)) },
+      { stroke: ink, grid, ticks: grid, font, size: (_u, all) => 14 + 7 * Math.max(2, ...(all ?? []).map(s => s.length)), values: (_u, all) => all.map(v => v ? c.words(v) : '0') },
     ],
     legend: { live: true },
     series: [
@@ -38,13 +38,14 @@ function drawMarks(u: uPlot, marks: { at: number }[]) {
   const { ctx, bbox } = u
   ctx.save()
   ctx.strokeStyle = variable('--quiet')
-  ctx.setLineDash([2, 4])
+  ctx.lineWidth = 2 * devicePixelRatio
+  const high = 8 * devicePixelRatio
   for (const m of marks) {
     const x = u.valToPos(m.at, 'x', true)
     if (x < bbox.left || x > bbox.left + bbox.width) continue
     ctx.beginPath()
-    ctx.moveTo(x, bbox.top)
-    ctx.lineTo(x, bbox.top + bbox.height)
+    ctx.moveTo(x, bbox.top - high)
+    ctx.lineTo(x, bbox.top)
     ctx.stroke()
   }
   ctx.restore()

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refusal, headers, queryURL } from './ask'
 import { Empty, State } from './parts'
 import { Fault } from './dialog'
-import { change, classes, clock, count, ms, percent, rate, states } from './words'
+import { arms, change, classes, clock, count, ms, percent, rate, states } from './words'
 import { hrefTo } from './route'
 import type { Column, Order, Reply, Seen, Want } from './rows.worker'
 import type { Network } from './answers'
@@ -119,5 +119,5 @@ function Row({ pop, n, at }: { pop: string; n: Network; at: number }) {
 
 function now(n: Network): string {
   if (!n.arm || n.arm === 'none') return n.guard ? `guard ${n.guard}` : '–'
-  return `${n.treatment ? n.treatment + ', ' : ''}${n.arm}${n.arm_until_unix_s ? ' until ' + clock(n.arm_until_unix_s) : ''}`
+  return `${arms[n.arm] === 'treatment' ? n.treatment : arms[n.arm] ?? n.arm}${n.arm_until_unix_s ? ' until ' + clock(n.arm_until_unix_s) : ''}`
 }

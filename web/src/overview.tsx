@@ -80,8 +80,8 @@ function EffectCard({ effect, fault }: { effect: Effect | undefined; fault: stri
 
 function verdict(o: Bounds): string {
   if (!o.low || !o.high) return `${change(o.ratio)} so far: too few pairs for an interval.`
-  if (o.low > 1) return `Yes: treated networks are ${change(o.ratio)} faster.`
-  if (o.high < 1) return `No: treated networks are slower, ${change(o.ratio)}.`
+  if (o.low > 1) return `Yes: treated connections are ${percent(o.ratio - 1, 0)} faster.`
+  if (o.high < 1) return `No: treated connections are ${percent(1 - o.ratio, 0)} slower.`
   return `Not shown yet: ${change(o.ratio)}, and the interval includes no change.`
 }
 
@@ -105,10 +105,12 @@ export function RoundsPlot({ rounds, plans }: { rounds: Round[] | undefined; pla
       <Plot label="Networks selected, new and released in each round" times={of(r => r.round_start_unix_s)} words={v => String(Math.round(v))} marks={marks} curves={[
         { name: 'selected', values: of(r => r.selected), colour: '--c-blue' },
         { name: 'in the slow group', values: of(r => r.in_group), colour: '--c-orange', dash: true },
-        { name: 'new', values: of(r => r.new), colour: '--c-green', bars: true },
-        { name: 'released', values: of(r => r.released), colour: '--c-purple', bars: true },
       ]} />
-      {marks.length > 0 && <p class="quiet">Dotted: a new plan. Boundary of the slow group in the last round: {rate(rounds[0]?.boundary_bytes_per_s)}.</p>}
+      <Plot label="Networks that entered and left the plan in each round" height={120} times={of(r => r.round_start_unix_s)} words={v => String(Math.abs(Math.round(v)))} curves={[
+        { name: 'new', values: of(r => r.new), colour: '--c-green', bars: true },
+        { name: 'released (below)', values: of(r => -r.released), colour: '--c-purple', bars: true },
+      ]} />
+      {marks.length > 0 && <p class="quiet">Marks above: a new plan. Boundary of the slow group in the last round: {rate(rounds[0]?.boundary_bytes_per_s)}.</p>}
     </>
   )
 }

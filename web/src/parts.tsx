@@ -34,15 +34,15 @@ export function Scroll({ label, children }: { label: string; children: Component
 // Interval draws a ratio with its bounds around 1, on a scale that holds them all.
 export function Interval({ of }: { of: Bounds }) {
   const reach = Math.max(0.05, ...[of.ratio, of.low ?? 1, of.high ?? 1].map(v => Math.abs(Math.log(v)))) * 1.15
-  const at = (v: number) => 100 + 95 * Math.log(v) / reach
+  const at = (v: number) => 150 + 145 * Math.log(v) / reach
   const better = of.low ? of.low > 1 : false
   const worse = of.high ? of.high < 1 : false
   const known = of.low && of.high
   return (
-    <svg class={'interval ' + (better ? 'good' : worse ? 'bad' : 'unsure')} viewBox="0 0 200 24" role="img"
+    <svg class={'interval ' + (better ? 'good' : worse ? 'bad' : 'unsure')} viewBox="0 0 300 24" role="img"
       aria-label={change(of.ratio) + (known ? `, between ${change(of.low!)} and ${change(of.high!)}` : ', no interval yet')}>
-      <line x1="5" x2="195" y1="12" y2="12" class="axis" />
-      <line x1="100" x2="100" y1="2" y2="22" class="one" />
+      <line x1="5" x2="295" y1="12" y2="12" class="axis" />
+      <line x1="150" x2="150" y1="2" y2="22" class="one" />
       {known && <line x1={at(of.low!)} x2={at(of.high!)} y1="12" y2="12" class="bar" />}
       <circle cx={at(of.ratio)} cy="12" r="5" />
     </svg>

@@ -67,3 +67,6 @@ export const classes: Record<string, string> = {
   queue: 'the path is full',
   clean: 'losses do not slow it',
 }
+
+// arms by their letters in records.
+export const arms: Record<string, string> = { T: 'treatment', C: 'control' }

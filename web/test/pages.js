@@ -29,6 +29,7 @@ for (const theme of ['light', 'dark']) {
 // Sort, find, open, by keyboard too.
 const page = await run.page()
 await page.goto(`${url}/#/chi/overview`)
+await page.waitForSelector('.card')
 await page.keyboard.press('2')
 await page.waitForSelector('.grid-row')
 const first = () => page.locator('.grid-row').first().innerText()
