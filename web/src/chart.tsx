@@ -2,9 +2,10 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { useTheme } from './theme'
+import { clock } from './words'
 
 export interface Curve { name: string; values: (number | null)[]; colour: string; bars?: boolean; dash?: boolean; scale?: string }
-export interface Chart { label: string; times: number[]; curves: Curve[]; height?: number; words: (v: number) => string; log?: boolean; marks?: { at: number; text: string }[] }
+export interface Chart { label: string; times: number[]; curves: Curve[]; height?: number; words: (v: number) => string; whole?: boolean; marks?: { at: number; text: string }[] }
 
 const variable = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
@@ -15,10 +16,10 @@ function optionsOf(c: Chart, width: number): uPlot.Options {
   return {
     width, height: c.height ?? 220,
     cursor: { y: false, points: { size: 6 } },
-    scales: { x: { time: true }, y: c.log ? { distr: 3 } : { range: (_u, lo, hi) => [Math.min(0, lo) * 1.1, (hi > 0 ? hi : 1) * 1.05] } },
+    scales: { x: { time: true }, y: { range: (_u, lo, hi) => [Math.min(0, lo) * 1.1, (hi > 0 ? hi : 1) * 1.05] } },
     axes: [
-      { stroke: ink, grid, ticks: grid, font, values: '{HH}:{mm}', space: 60 },
-      { stroke: ink, grid, ticks: grid, font, size: (_u, all) => 14 + 7 * Math.max(2, ...(all ?? []).map(s => s.length)), values: (_u, all) => all.map(v => v ? c.words(v) : '0') },
+      { stroke: ink, grid, ticks: grid, font, space: 64, values: (_u, all, _a, _s, step) => all.map(t => timeWords(t, step)) },
+      { stroke: ink, grid, ticks: grid, font, ...(c.whole ? { incrs: wholes } : {}), size: (_u, all) => 14 + 7 * Math.max(2, ...(all ?? []).map(s => s.length)), values: (_u, all) => all.map(v => v ? c.words(v) : '0') },
     ],
     legend: { live: true },
     series: [
@@ -32,6 +33,15 @@ function optionsOf(c: Chart, width: number): uPlot.Options {
     ],
     hooks: c.marks?.length ? { draw: [u => drawMarks(u, c.marks!)] } : {},
   }
+}
+
+const wholes = [1, 10, 100, 1000, 10000, 100000].flatMap(n => [n, 2 * n, 5 * n])
+
+// timeWords names a tick: the day where one begins, and seconds where ticks are that close.
+function timeWords(t: number, step: number): string {
+  const d = new Date(t * 1000)
+  if (step >= 3600 && d.getHours() === 0 && d.getMinutes() === 0) return d.toLocaleDateString('en', { day: 'numeric', month: 'short' })
+  return clock(t) + (step < 60 ? ':' + String(d.getSeconds()).padStart(2, '0') : '')
 }
 
 function drawMarks(u: uPlot, marks: { at: number }[]) {

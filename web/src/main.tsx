@@ -7,7 +7,7 @@ import { Refusal, get, token } from './ask'
 import { asRefusal, useStatus } from './live'
 import { hrefTo, usePlace } from './route'
 import { turn, useTheme } from './theme'
-import { Key, Moon, Sun } from './icons'
+import { Locked, Moon, Open, Sun } from './icons'
 import { Confirm, Deed, Fault, TokenDialog, deeds } from './dialog'
 import type { Desk } from './answers'
 import { Overview } from './overview'
@@ -65,7 +65,7 @@ function Frame({ desk, known }: { desk: Desk; known: () => Promise<Desk> }) {
         {s && (s.stopped
           ? <button class="main" onClick={() => intend(deeds.resume)}>Resume</button>
           : <button class="grave" onClick={() => intend(deeds.stop)}>Stop</button>)}
-        <button class="icon" onClick={() => show(true)} title={desk.name ? `Token ${desk.name}` : 'Look only: no token'} aria-label={desk.name ? `Token ${desk.name}` : 'Use a token'}><Key />{desk.name && <span class="me">{desk.name}</span>}</button>
+        <button class="icon" onClick={() => show(true)} title={desk.name ? `Token ${desk.name}` : 'Look only: no token'} aria-label={desk.name ? `Token ${desk.name}` : 'Use a token'}>{desk.role === 'operator' ? <Open /> : <Locked />}{desk.name && <span class="me">{desk.name}</span>}</button>
         <button class="icon" onClick={turn} title="Theme" aria-label={look === 'dark' ? 'Light theme' : 'Dark theme'}>{look === 'dark' ? <Sun /> : <Moon />}</button>
       </header>
       <main id="main" tabIndex={-1}>

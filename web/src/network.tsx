@@ -6,12 +6,13 @@ import { Plot } from './chart'
 import { Strip } from './strip'
 import { change, classes, count, percent, plural, rate, stamp, states } from './words'
 import { hrefTo } from './route'
-import type { Explanation, Happening, Pair } from './answers'
+import type { Explanation, Happening, Pair, PlanFile } from './answers'
 import type { PageOf } from './page'
 
 export function Detail({ pop, live, what }: PageOf) {
   const { data: x, fault } = useAsk<Explanation>(pop, 'explain', { prefix: what }, live.epoch)
   const events = useAsk<Happening[]>(pop, 'events', { prefix: what, limit: 30 }, live.epoch)
+  const plan = useAsk<PlanFile>(pop, 'plan', { serial: 0 }, live.epoch)
   const back = <p><a href={hrefTo(pop, 'networks')}>← All networks</a></p>
   if (!x) return <>{back}{fault ? <Fault fault={fault} /> : <p class="quiet">Asking about {what}…</p>}</>
   return (
@@ -20,6 +21,7 @@ export function Detail({ pop, live, what }: PageOf) {
       <section class="banner idle">
         <h1>{x.prefix} <State state={x.state} /></h1>
         <p class="quiet">{states[x.state]}</p>
+        {x.selected?.since ? <p class="quiet">In the selection since {stamp(x.selected.since)}</p> : null}
         <ul class="verdict">{x.verdict?.map(v => <li key={v}>{v}</li>)}</ul>
       </section>
       <dl class="figures">
@@ -28,7 +30,7 @@ export function Detail({ pop, live, what }: PageOf) {
         <Fact name="Share of time slow">{x.duty.toFixed(2)}</Fact>
         <Fact name="Back and forth">{x.flap.toFixed(2)}</Fact>
         <Fact name="What slows it">{x.signature ? classes[x.signature.class] ?? x.signature.class : 'not known'}</Fact>
-        <Fact name="Selected since">{stamp(x.selected?.since)}</Fact>
+        <Fact name={`In plan ${plan.data?.serial ?? ''}`}>{plan.data ? plannedOf(plan.data.text, x.prefix) : '–'}</Fact>
       </dl>
       <div class="cards">
         <Card title="Windows" wide><Windows x={x} /></Card>
@@ -38,6 +40,14 @@ export function Detail({ pop, live, what }: PageOf) {
       </div>
     </>
   )
+}
+
+// plannedOf is what a plan's line of this network says (docs/format/plan.md): an operator may have pushed it.
+function plannedOf(text: string, prefix: string): string {
+  const line = text.split('\n').find(l => l.startsWith(`treat ${prefix} `))
+  if (!line) return 'no'
+  const [, , cong, state] = line.split(' ')
+  return state === 'hold-out' || state === 'A/A' || state === 'aa' ? `${state}: not treated` : `${cong}, ${state}`
 }
 
 function Windows({ x }: { x: Explanation }) {

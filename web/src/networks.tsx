@@ -119,5 +119,5 @@ function Row({ pop, n, at }: { pop: string; n: Network; at: number }) {
 
 function now(n: Network): string {
   if (!n.arm || n.arm === 'none') return n.guard ? `guard ${n.guard}` : '–'
-  return `${arms[n.arm] === 'treatment' ? n.treatment : arms[n.arm] ?? n.arm}${n.arm_until_unix_s ? ' until ' + clock(n.arm_until_unix_s) : ''}`
+  return `${n.arm === 'T' ? n.treatment : arms[n.arm] ?? n.arm}${n.arm_until_unix_s ? ' until ' + clock(n.arm_until_unix_s) : ''}`
 }

@@ -4,7 +4,7 @@ import { useAsk } from './live'
 import { headline, parts, uptime } from './health'
 import { Card, Empty, Events, Fact, Interval } from './parts'
 import { Plot } from './chart'
-import { change, count, ms, percent, plural, rate, stamp } from './words'
+import { ago, change, count, ms, percent, plural, rate, stamp } from './words'
 import { hrefTo } from './route'
 import type { Bounds, Effect, Happening, PlanLine, Round } from './answers'
 import type { PageOf } from './page'
@@ -33,7 +33,7 @@ export function Overview({ pop, live, intend }: PageOf) {
         <Fact name="Networks ranked">{count(s.ranked)}</Fact>
         <Fact name="In force">{count(s.agent?.prefixes_in_force ?? 0)}</Fact>
         <Fact name="Plan"><a href={hrefTo(pop, 'plans', String(s.plan))}>{s.plan || '–'}</a></Fact>
-        <Fact name="Last round">{stamp(s.round_unix_s)}</Fact>
+        <Fact name="Last round"><span title={stamp(s.round_unix_s)}>{ago(s.round_unix_s, live.now)}</span></Fact>
         <Fact name="Up for">{uptime(s, live.now)}</Fact>
       </dl>
       <div class="cards">
@@ -102,11 +102,11 @@ export function RoundsPlot({ rounds, plans }: { rounds: Round[] | undefined; pla
   const marks = (plans ?? []).filter(p => p.added + p.removed + p.changed > 0).map(p => ({ at: p.created_unix_s, text: `plan ${p.serial}` }))
   return (
     <>
-      <Plot label="Networks selected, new and released in each round" times={of(r => r.round_start_unix_s)} words={v => String(Math.round(v))} marks={marks} curves={[
+      <Plot label="Networks selected, new and released in each round" times={of(r => r.round_start_unix_s)} whole words={v => String(Math.round(v))} marks={marks} curves={[
         { name: 'selected', values: of(r => r.selected), colour: '--c-blue' },
         { name: 'in the slow group', values: of(r => r.in_group), colour: '--c-orange', dash: true },
       ]} />
-      <Plot label="Networks that entered and left the plan in each round" height={120} times={of(r => r.round_start_unix_s)} words={v => String(Math.abs(Math.round(v)))} curves={[
+      <Plot label="Networks that entered and left the plan in each round" height={120} times={of(r => r.round_start_unix_s)} whole words={v => String(Math.abs(Math.round(v)))} curves={[
         { name: 'new', values: of(r => r.new), colour: '--c-green', bars: true },
         { name: 'released (below)', values: of(r => -r.released), colour: '--c-purple', bars: true },
       ]} />

@@ -39,7 +39,7 @@ function History({ pop, plans, inForce }: { pop: string; plans: PlanLine[]; inFo
           <tr key={l.serial} aria-current={l.serial === inForce ? 'true' : undefined}>
             <td class="num"><a href={hrefTo(pop, 'plans', String(l.serial))}>{l.serial}</a></td>
             <td>{stamp(l.created_unix_s)}</td><td>{l.by}</td><td class="num">{l.networks}</td>
-            <td class="num up">{l.added ? '+' + l.added : '–'}</td><td class="num down">{l.removed ? '−' + l.removed : '–'}</td><td class="num">{l.changed || '–'}</td>
+            <td class="num">{l.added ? <span class="up">+{l.added}</span> : '–'}</td><td class="num">{l.removed ? <span class="down">−{l.removed}</span> : '–'}</td><td class="num">{l.changed || '–'}</td>
             <td>{l.state}{l.why && <small class="quiet"> {l.why}</small>}</td>
           </tr>))}</tbody>
       </table>
