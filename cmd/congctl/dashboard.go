@@ -74,11 +74,25 @@ func (d *desk) serve(on *listener.Server, cfg config.Config, tokens link.Tokens)
 	api.HandleFunc("GET "+deskAPI+"/desk", d.first)
 	api.HandleFunc(deskAPI+popPath("{pop}")+"/v1/{query}", d.query)
 	d.log.Info("dashboard at http://" + on.Addr() + "/")
-	on.Handle(deskAPI+"/", web.Guard(link.Recognized(packed(api), tokens, stranger), name))
+	on.Handle(deskAPI+"/", web.Guard(ofHeader(link.Recognized(packed(api), tokens, stranger)), name))
 	for _, path := range []string{"/{$}", "/assets/"} {
 		on.Handle("GET "+path, web.Guard(page, name))
 	}
 	return nil
+}
+
+// tokenHeader has the page's token: Authorization may be that of a proxy in front, which asks for a password. No other
+// site's page can send either of them here.
+const tokenHeader = "Congctl-Token"
+
+func ofHeader(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if secret := r.Header.Get(tokenHeader); secret != "" {
+			r = r.Clone(r.Context())
+			r.Header.Set("Authorization", "Bearer "+secret)
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 func (d *desk) first(w http.ResponseWriter, r *http.Request) {

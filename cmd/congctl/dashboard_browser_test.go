@@ -33,7 +33,7 @@ func browse(t *testing.T, script string, args ...string) {
 func TestBrowserPages(t *testing.T) {
 	needBrowser(t)
 	b := openBoard(t, 5000, config.Default())
-	browse(t, "pages.js", b.url, "op")
+	browse(t, "pages.js", b.url, "op", openBoard(t, 0, config.Default()).url)
 	if want := []string{"stop false by token ann", "resume by token ann", "freeze by token ann", "rollback 40 by token ann"}; !slices.Equal(b.did(), want) {
 		t.Errorf("done: %q, want %q", b.did(), want)
 	}

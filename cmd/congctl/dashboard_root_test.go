@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -27,5 +29,35 @@ func TestBrowserUp(t *testing.T) {
 	}
 	if events := e.must("events", "--kind", "audit"); !strings.Contains(events, "stop by token ann: done") || !strings.Contains(events, "resume by token ann: done") {
 		t.Errorf("not audited:\n%s", events)
+	}
+}
+
+// TestControllerServesDashboard: it knows its PoPs and their hosts, and an agent serves none.
+func TestControllerServesDashboard(t *testing.T) {
+	cfg := quickSettings()
+	cfg.Metrics = freePort(t)
+	f := newFleetOf(t, cfg, "")
+	own := quickSettings()
+	own.Metrics = freePort(t)
+	host := f.agent("edge-1", own)
+	host.start()
+	var d Desk
+	status, body := webPage(t, cfg.Metrics, "/api/desk")
+	if check(t, json.Unmarshal(body, &d)); status != http.StatusOK || !d.Fleet || len(d.PoPs) != 1 || d.PoPs[0] != "chi" || d.Role != "viewer" {
+		t.Errorf("%d %s", status, body)
+	}
+	eventually(t, "the host", patience, func() bool {
+		var hosts FleetStatus
+		_, body := webPage(t, cfg.Metrics, "/api/pop/chi/v1/fleet")
+		check(t, json.Unmarshal(body, &hosts))
+		return len(hosts.Hosts) == 1 && hosts.Hosts[0].Host == "edge-1" && hosts.Hosts[0].Connected
+	})
+	for address, want := range map[string]int{cfg.Metrics: http.StatusOK, own.Metrics: http.StatusNotFound} {
+		if status, _ := webPage(t, address, "/"); status != want {
+			t.Errorf("the page at %s: %d, want %d", address, status, want)
+		}
+	}
+	if status, body := webPage(t, cfg.Metrics, "/api/pop/ams/v1/status"); status != http.StatusNotFound {
+		t.Errorf("a PoP of another controller: %d %s", status, body)
 	}
 }

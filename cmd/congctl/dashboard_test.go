@@ -76,7 +76,7 @@ func (b *board) ask(t testing.TB, query, token string, header ...string) (int, s
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+query, strings.NewReader("{}"))
 	check(t, err)
 	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set(tokenHeader, token)
 	}
 	for i := 0; i < len(header); i += 2 {
 		if r.Header.Set(header[i], header[i+1]); header[i] == "Host" {
@@ -105,7 +105,8 @@ func TestDashboardRoles(t *testing.T) {
 		{act, "op", []string{"Sec-Fetch-Site", "cross-site"}, 403}, {act, "op", []string{"Origin", "https://evil.example"}, 403},
 		{act, "op", []string{"Host", "evil.example"}, 421}, {see, "", []string{"Host", "evil.example"}, 421},
 		{"/api/pop/ams/v1/status", "", nil, 404}, {"/api/pop/chi/v1/nothing", "", nil, 404}, {"/api/else", "", nil, 404},
-		{act, "op", []string{"Sec-Fetch-Site", "same-origin"}, 200},
+		{see, "", []string{"Authorization", "Basic YW5uOnB3"}, 200}, {act, "", []string{"Authorization", "Basic YW5uOnB3"}, 403}, {see, "", []string{"Authorization", "Bearer gone"}, 401},
+		{act, "op", []string{"Sec-Fetch-Site", "same-origin", "Authorization", "Basic YW5uOnB3"}, 200},
 	} {
 		if status, text := b.ask(t, c.query, c.token, c.header...); status != c.want {
 			t.Errorf("%s by %q %v: %d, want %d: %s", c.query, c.token, c.header, status, c.want, text)
@@ -120,7 +121,7 @@ func TestDashboardRoles(t *testing.T) {
 	for _, a := range b.audit {
 		by = append(by, a.By)
 	}
-	if got := strings.Join(by, ", "); got != "token dashboard-without-a-token, token bob, token cy, token ann" {
+	if got := strings.Join(by, ", "); got != "token dashboard-without-a-token, token bob, token cy, token dashboard-without-a-token, token ann" {
 		t.Errorf("audited: %s", got)
 	}
 }

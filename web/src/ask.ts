@@ -15,7 +15,7 @@ export const token = {
 
 export function headers(): Record<string, string> {
   const h: Record<string, string> = { 'Content-Type': 'application/json' }
-  if (token.get()) h['Authorization'] = 'Bearer ' + token.get()
+  if (token.get()) h['Congctl-Token'] = token.get()
   return h
 }
 

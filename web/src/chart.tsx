@@ -5,7 +5,7 @@ import { useTheme } from './theme'
 import { clock } from './words'
 
 export interface Curve { name: string; values: (number | null)[]; colour: string; bars?: boolean; dash?: boolean; scale?: string }
-export interface Chart { label: string; times: number[]; curves: Curve[]; height?: number; words: (v: number) => string; whole?: boolean; marks?: { at: number; text: string }[] }
+export interface Chart { label: string; times: number[]; curves: Curve[]; height?: number; words: (v: number) => string; whole?: boolean; marks?: { at: number }[] }
 
 const variable = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 

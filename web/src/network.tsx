@@ -47,7 +47,7 @@ function plannedOf(text: string, prefix: string): string {
   const line = text.split('\n').find(l => l.startsWith(`treat ${prefix} `))
   if (!line) return 'no'
   const [, , cong, state] = line.split(' ')
-  return state === 'hold-out' || state === 'A/A' || state === 'aa' ? `${state}: not treated` : `${cong}, ${state}`
+  return state === 'holdout' || state === 'aa' ? `${state}: not treated` : `${cong}, ${state}`
 }
 
 function Windows({ x }: { x: Explanation }) {

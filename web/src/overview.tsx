@@ -94,12 +94,15 @@ function Ratio({ name, of }: { name: string; of: Bounds }) {
   )
 }
 
+// marksOf are the plans that changed something.
+export const marksOf = (plans: PlanLine[] | undefined) => (plans ?? []).filter(p => p.added + p.removed + p.changed > 0).map(p => ({ at: p.created_unix_s }))
+
 export function RoundsPlot({ rounds, plans }: { rounds: Round[] | undefined; plans?: PlanLine[] | undefined }) {
   if (!rounds) return <Empty>Reading the rounds…</Empty>
   if (!rounds.length) return <Empty>No rounds yet: the first window has not closed. A window takes 5 minutes by default.</Empty>
   const old = [...rounds].reverse()
   const of = (f: (r: Round) => number) => old.map(f)
-  const marks = (plans ?? []).filter(p => p.added + p.removed + p.changed > 0).map(p => ({ at: p.created_unix_s, text: `plan ${p.serial}` }))
+  const marks = marksOf(plans)
   return (
     <>
       <Plot label="Networks selected, new and released in each round" times={of(r => r.round_start_unix_s)} whole words={v => String(Math.round(v))} marks={marks} curves={[

@@ -1,7 +1,7 @@
 // What each round selected and released: the seed's second figure, and the numbers behind it.
 import { useAsk } from './live'
 import { Card, Empty, Scroll } from './parts'
-import { RoundsPlot } from './overview'
+import { RoundsPlot, marksOf } from './overview'
 import { Plot } from './chart'
 import { rate, stamp } from './words'
 import type { PlanLine, Round } from './answers'
@@ -19,8 +19,8 @@ export function Rounds({ pop, live }: PageOf) {
     <>
       <h1>Rounds</h1>
       <Card title="Selected, new and released" wide><RoundsPlot rounds={rounds} plans={plans.data} /></Card>
-      <Card title="Boundary of the slow group" wide>
-        <Plot label="Rate below which a network is in the slow group, for each round" height={160} times={old.map(r => r.round_start_unix_s)} words={rate}
+      <Card title="Boundary of the slow group: the rate that the slowest networks do not reach" wide>
+        <Plot label="Rate below which a network is in the slow group, for each round" height={160} times={old.map(r => r.round_start_unix_s)} words={rate} marks={marksOf(plans.data)}
           curves={[{ name: 'boundary', values: old.map(r => r.boundary_bytes_per_s || null), colour: '--c-blue' }]} />
       </Card>
       <Scroll label="Rounds">

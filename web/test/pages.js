@@ -1,7 +1,7 @@
-// pages.js URL TOKEN [SHOTS]: opens each page in both themes and widths, then acts with and without a token.
+// pages.js URL TOKEN EMPTY [SHOTS]: EMPTY is the URL of a congctl that has just begun. It opens each page in both themes and widths, then acts with and without a token.
 import { Run } from './browser.js'
 
-const [url, token, shots] = process.argv.slice(2)
+const [url, token, empty, shots] = process.argv.slice(2)
 const run = new Run(url, shots)
 await run.start()
 
@@ -25,6 +25,19 @@ for (const theme of ['light', 'dark']) {
     }
   }
 }
+
+// Without any data each page says what is missing.
+const fresh = new Run(empty, shots)
+fresh.browser = run.browser
+for (const name of ['overview', 'networks', 'rounds', 'plans']) {
+  const page = await fresh.page({ narrow: name === 'plans' })
+  await page.goto(`${empty}/#/chi/${name}`)
+  await page.waitForSelector('.empty')
+  await fresh.shot(page, `empty-${name}`)
+  await fresh.axe(page, `empty ${name}`)
+  await page.context().close()
+}
+run.faults.push(...fresh.faults)
 
 // Sort, find, open, by keyboard too.
 const page = await run.page()
