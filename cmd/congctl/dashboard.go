@@ -167,6 +167,7 @@ func (u *up) serveDashboard(context.Context) error {
 	h.Audit(u.controller.Audit)
 	recent := recentEffect{ask: func(ctx context.Context, q effectQuery) (*effects.View, error) { return effectHere(ctx, u.cfg, q) }}
 	control.Handle(h, effectOfPoP, recent.get)
+	control.Handle(h, ratesQuery, (&course{store: u.store}).get)
 	d := desk{log: u.log, pops: func() []string { return []string{u.cfg.PoP} }, of: func(_ context.Context, pop string) (*control.Handler, func(), error) {
 		if pop != u.cfg.PoP {
 			return nil, nil, errors.New("pop " + pop + " is not decided here")

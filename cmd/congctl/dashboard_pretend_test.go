@@ -157,6 +157,15 @@ func (p *pretended) effect(context.Context, effectQuery) (*effects.View, error) 
 	return v, nil
 }
 
+func (p *pretended) rates(_ context.Context, q ratesRequest) (r Rates, err error) {
+	r.Points = []RatePoint{}
+	for i := range min(q.Windows, p.networks/10) {
+		at := float64(i) / 20
+		r.Points = append(r.Points, RatePoint{p.now - int64(q.Windows-i)*300, 9000, 3e5 + 5e4*math.Sin(at), 1.2e6 + 2e5*math.Sin(at/2)})
+	}
+	return r, nil
+}
+
 // act changes the state as the real one would.
 func (p *pretended) act(change func(*control.Status), name, by string) error {
 	p.mu.Lock()

@@ -17,8 +17,10 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/journal"
 	"github.com/congctl/congctl/internal/metrics"
 	"github.com/congctl/congctl/internal/metrics/listener"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // board is a dashboard of a pretended PoP.
@@ -47,6 +49,7 @@ func openBoard(t testing.TB, networks int, cfg config.Config) *board {
 	control.HandleView(h, b)
 	control.HandleActions(h, b)
 	control.Handle(h, effectOfPoP, b.effect)
+	control.Handle(h, ratesQuery, b.rates)
 	fleet := FleetStatus{PoP: "chi", Plan: 41, Hosts: []FleetHost{{Host: "edge-1", Connected: true, Version: "0.9", Plan: 41, InForce: 118, Share: 0.6, Counted: 1, BytesPerS: 4e5, Ratio: 1}, {Host: "edge-2", Plan: 40, Version: "0.9"}}}
 	control.Handle(h, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return fleet, nil })
 	h.Audit(func(_ context.Context, a control.Act) {
@@ -172,6 +175,49 @@ func TestDashboardOff(t *testing.T) {
 	for _, path := range []string{"/", "/api/desk", "/api/pop/chi/v1/status"} {
 		if status, _ := b.ask(t, path, ""); status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, status)
+		}
+	}
+}
+
+// recorded is a store of some windows, of which it counts the reads.
+type recorded struct {
+	starts []int64
+	reads  int
+}
+
+func (r *recorded) Heads(context.Context, int64, int64) (heads []journal.Head, err error) {
+	for _, s := range r.starts {
+		heads = append(heads, journal.Head{Start: s})
+	}
+	return heads, nil
+}
+
+func (r *recorded) Windows(_ context.Context, from, to int64, row func(*record.Window) error) error {
+	r.reads++
+	if from == 300 { // no connection
+		return nil
+	}
+	return row(&record.Window{Start: from, Eligible: 10, RateBytesPerS: [5]float64{1e5, 1e5, 2e5, 2e5, 2e5}})
+}
+
+// TestRatesReadOnce: each window is read once, the newest that are asked for are told, and those without a connection are not.
+func TestRatesReadOnce(t *testing.T) {
+	store := &recorded{starts: []int64{0, 300, 600, 900}}
+	c := course{store: store}
+	for i, want := range []struct {
+		windows, points, reads int
+		first                  int64
+	}{{2, 2, 2, 600}, {2, 2, 2, 600}, {4, 3, 4, 0}, {9999, 4, 5, 0}, {0, 1, 5, 1200}} {
+		if i == 3 {
+			store.starts = append(store.starts, 1200)
+		}
+		got, err := c.get(t.Context(), ratesRequest{want.windows})
+		check(t, err)
+		if len(got.Points) != want.points || store.reads != want.reads || got.Points[0].Start != want.first || got.Missing != 0 {
+			t.Errorf("%d: %+v after %d reads, want %+v", i, got, store.reads, want)
+		}
+		if p := got.Points[0]; p.Conns != 10 || p.P10 < 0.97e5 || p.P10 > 1.03e5 || p.P50 < 1.94e5 || p.P50 > 2.06e5 {
+			t.Errorf("%d: %+v", i, p)
 		}
 	}
 }

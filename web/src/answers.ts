@@ -196,3 +196,5 @@ export interface Host {
   rate_to_pop: number
 }
 export interface Fleet { pop: string; stage: string; plan: number; next?: number; stopped: boolean; hosts: Host[] }
+
+export interface Rates { points: { window_start_unix_s: number; connections: number; p10_bytes_per_s: number; p50_bytes_per_s: number }[]; missing: number }

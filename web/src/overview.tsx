@@ -1,4 +1,5 @@
 // Is all well, what is done, does it help, what does it cost.
+import { useEffect, useState } from 'preact/hooks'
 import { deeds } from './dialog'
 import { useAsk } from './live'
 import { headline, parts, uptime } from './health'
@@ -6,7 +7,7 @@ import { Card, Empty, Events, Fact, Interval } from './parts'
 import { Plot } from './chart'
 import { ago, change, count, ms, percent, plural, rate, stamp } from './words'
 import { hrefTo } from './route'
-import type { Bounds, Effect, Happening, PlanLine, Round } from './answers'
+import type { Bounds, Effect, Happening, PlanLine, Rates, Round } from './answers'
 import type { PageOf } from './page'
 
 export function Overview({ pop, live, intend }: PageOf) {
@@ -39,11 +40,34 @@ export function Overview({ pop, live, intend }: PageOf) {
       <div class="cards">
         <Card title="Does it help? Last 24 hours"><EffectCard effect={effect.data} fault={effect.fault?.message} /></Card>
         <Card title="Is all well?"><Parts {...{ live }} /></Card>
+        <Card title="Delivery rate of all connections, last day" wide><RatesPlot {...{ pop, live }} plans={plans.data} /></Card>
         <Card title="Rounds" wide more={<a href={hrefTo(pop, 'rounds')}>All rounds</a>}><RoundsPlot rounds={rounds.data} plans={plans.data} /></Card>
         <Card title="What happened last" wide>
           {events.data?.length ? <Events pop={pop} events={events.data} /> : <Empty>Nothing yet. Each change of the plan, alarm and action is listed here, with its reason.</Empty>}
         </Card>
       </div>
+    </>
+  )
+}
+
+// RatesPlot asks again while windows are still being read: a day of many networks takes a while.
+function RatesPlot({ pop, live, plans }: Pick<PageOf, 'pop' | 'live'> & { plans: PlanLine[] | undefined }) {
+  const [turn, again] = useState(0)
+  const { data, fault } = useAsk<Rates>(pop, 'rates', { windows: 288 }, live.epoch && live.epoch + turn)
+  useEffect(() => {
+    if (!data?.missing) return
+    const timer = setTimeout(() => again(n => n + 1), 1500)
+    return () => clearTimeout(timer)
+  }, [data])
+  if (!data) return <Empty>{fault ? `No answer: ${fault.message}` : 'Reading the windows…'}</Empty>
+  if (!data.points.length) return <Empty>No window with a large response yet. Responses of 100 kB and more have a delivery rate.</Empty>
+  return (
+    <>
+      <Plot label="Delivery rate of all connections with large responses, for each window: median and 10th percentile" height={180} words={rate} marks={marksOf(plans)} times={data.points.map(p => p.window_start_unix_s)} curves={[
+        { name: 'half are above', values: data.points.map(p => p.p50_bytes_per_s), colour: '--c-blue' },
+        { name: '9 of 10 are above', values: data.points.map(p => p.p10_bytes_per_s), colour: '--c-orange' },
+      ]} />
+      <p class="quiet">Marks above: a new plan.{data.missing ? ` Reading ${plural(data.missing, 'older window')}…` : ''}</p>
     </>
   )
 }
