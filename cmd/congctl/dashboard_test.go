@@ -50,7 +50,7 @@ func openBoard(t testing.TB, networks int, cfg config.Config) *board {
 	control.HandleActions(h, b)
 	control.Handle(h, effectOfPoP, b.effect)
 	control.Handle(h, ratesQuery, b.rates)
-	fleet := FleetStatus{PoP: "chi", Plan: 41, Hosts: []FleetHost{{Host: "edge-1", Connected: true, Version: "0.9", Plan: 41, InForce: 118, Share: 0.6, Counted: 1, BytesPerS: 4e5, Ratio: 1}, {Host: "edge-2", Plan: 40, Version: "0.9"}}}
+	fleet := FleetStatus{PoP: "chi", Plan: 40, Next: 41, Stage: "share", Hosts: []FleetHost{{Host: "edge-1", Connected: true, Version: "0.9", Plan: 41, InForce: 118, Share: 0.6, Counted: 1, BytesPerS: 4e5, Ratio: 1}, {Host: "edge-2", Plan: 40, Version: "0.9"}}}
 	control.Handle(h, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return fleet, nil })
 	h.Audit(func(_ context.Context, a control.Act) {
 		b.mu.Lock()
