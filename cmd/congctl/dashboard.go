@@ -75,7 +75,7 @@ func (d *desk) serve(on *listener.Server, cfg config.Config, tokens link.Tokens)
 	api.HandleFunc(deskAPI+popPath("{pop}")+"/v1/{query}", d.query)
 	d.log.Info("dashboard at http://" + on.Addr() + "/")
 	on.Handle(deskAPI+"/", web.Guard(ofHeader(link.Recognized(packed(api), tokens, stranger)), name))
-	for _, path := range []string{"/{$}", "/assets/"} {
+	for _, path := range []string{"/{$}", "/assets/", "/licences.txt"} {
 		on.Handle("GET "+path, web.Guard(page, name))
 	}
 	return nil

@@ -97,6 +97,9 @@ func TestPackedAndKnown(t *testing.T) {
 	if again := serve(t, "/", "If-None-Match", plain.Header.Get("ETag")); again.StatusCode != http.StatusNotModified || body(t, again.Body) != "" {
 		t.Errorf("known by its tag: %d", again.StatusCode)
 	}
+	if licences := body(t, serve(t, "/licences.txt").Body); !strings.Contains(licences, "preact") || !strings.Contains(licences, "uplot") || strings.Count(licences, "Permission is hereby granted") < 2 {
+		t.Errorf("licences:\n%s", licences)
+	}
 	if res := serve(t, "/etc/passwd"); res.StatusCode != http.StatusNotFound || res.Header.Get("Content-Security-Policy") == "" {
 		t.Errorf("no such page: %d %v", res.StatusCode, res.Header)
 	}

@@ -19,6 +19,7 @@ export function useStatus(pop: string): Live {
   const [state, set] = useState<Answer<Status>>({})
   const [now, tick] = useState(Date.now() / 1000)
   const [turn, again] = useState(0)
+  useEffect(() => set({}), [pop]) // not another PoP's
   useEffect(() => {
     let ended = false
     let timer = 0

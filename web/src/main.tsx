@@ -72,6 +72,7 @@ function Frame({ desk, known }: { desk: Desk; known: () => Promise<Desk> }) {
         {live.fault && <Fault fault={live.fault} />}
         <Page {...{ desk, pop, live, intend, what: place.what }} name={place.page} />
       </main>
+      <footer>congctl {desk.version} · times of {Intl.DateTimeFormat().resolvedOptions().timeZone} · <a href="/licences.txt">licences of this page</a></footer>
       {deed && <Confirm {...{ pop, deed, desk, known }} done={live.refresh} close={() => intend(undefined)} />}
       {who && <TokenDialog {...{ desk, known }} close={() => show(false)} />}
     </>
