@@ -70,7 +70,7 @@ function Frame({ desk, known }: { desk: Desk; known: () => Promise<Desk> }) {
       </header>
       <main id="main" tabIndex={-1}>
         {live.fault && <Fault fault={live.fault} />}
-        <Page {...{ desk, pop, live, intend, what: place.what }} name={place.page} />
+        <Page {...{ desk, pop, live, intend, what: place.what, query: place.query }} name={place.page} />
       </main>
       <footer>congctl {desk.version} · times of {Intl.DateTimeFormat().resolvedOptions().timeZone} · <a href="/licences.txt">licences of this page</a></footer>
       {deed && <Confirm {...{ pop, deed, desk, known }} done={live.refresh} close={() => intend(undefined)} />}
@@ -82,7 +82,7 @@ function Frame({ desk, known }: { desk: Desk; known: () => Promise<Desk> }) {
 function Page(p: PageOf & { name: string }) {
   switch (p.name) {
     case 'overview': return <Overview {...p} />
-    case 'networks': return p.what ? <Detail {...p} /> : <Networks {...p} />
+    case 'networks': return p.what ? <Detail {...p} /> : <Networks key={p.query} {...p} />
     case 'rounds': return <Rounds {...p} />
     case 'plans': return <Plans {...p} />
     case 'fleet': return <FleetPage {...p} />

@@ -5,7 +5,7 @@ import { Fault } from './dialog'
 import { Plot } from './chart'
 import { Strip } from './strip'
 import { change, classes, count, percent, plural, rate, stamp, states } from './words'
-import { hrefTo } from './route'
+import { backTo, hrefTo } from './route'
 import type { Explanation, Happening, Pair, PlanFile } from './answers'
 import type { PageOf } from './page'
 
@@ -13,7 +13,7 @@ export function Detail({ pop, live, what }: PageOf) {
   const { data: x, fault } = useAsk<Explanation>(pop, 'explain', { prefix: what }, live.epoch)
   const events = useAsk<Happening[]>(pop, 'events', { prefix: what, limit: 30 }, live.epoch)
   const plan = useAsk<PlanFile>(pop, 'plan', { serial: 0 }, live.epoch)
-  const back = <p><a href={hrefTo(pop, 'networks')}>← All networks</a></p>
+  const back = <p><a href={backTo(hrefTo(pop, 'networks'))}>← All networks</a></p>
   if (!x) return <>{back}{fault ? <Fault fault={fault} /> : <p class="quiet">Asking about {what}…</p>}</>
   return (
     <>

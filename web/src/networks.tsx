@@ -1,10 +1,10 @@
 // All networks, of which only those in view are in the page.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Refusal, headers, queryURL } from './ask'
 import { Empty, State } from './parts'
 import { Fault } from './dialog'
 import { arms, change, classes, clock, count, ms, percent, rate, states } from './words'
-import { hrefTo } from './route'
+import { hrefTo, keep } from './route'
 import type { Column, Order, Reply, Seen, Want } from './rows.worker'
 import type { Network } from './answers'
 import type { PageOf } from './page'
@@ -46,10 +46,26 @@ function useRows(pop: string, epoch: string, want: Want): { seen?: Seen; fault?:
   return state
 }
 
-export function Networks({ pop, live }: PageOf) {
-  const [sort, by] = useState<{ sort: Column; down: boolean }>({ sort: 'interest', down: false })
-  const [text, type] = useState('')
-  const [state, pick] = useState('')
+// shownOf reads an address: ?sort=-gain&state=trial&find=203.0
+function shownOf(query: string) {
+  const q = new URLSearchParams(query)
+  const name = (q.get('sort') ?? '').replace(/^-/, '')
+  const sort = columns.find(c => c.sort === name)?.sort ?? 'interest'
+  return { sort: { sort, down: (q.get('sort') ?? '').startsWith('-') }, state: q.get('state') ?? '', text: q.get('find') ?? '' }
+}
+
+export function Networks({ pop, live, query }: PageOf) {
+  const asked = useMemo(() => shownOf(query), [])
+  const [sort, by] = useState<{ sort: Column; down: boolean }>(asked.sort)
+  const [text, type] = useState(asked.text)
+  const [state, pick] = useState(asked.state)
+  useEffect(() => {
+    const q = new URLSearchParams()
+    if (sort.sort !== 'interest') q.set('sort', (sort.down ? '-' : '') + sort.sort)
+    if (state) q.set('state', state)
+    if (text) q.set('find', text)
+    keep(hrefTo(pop, 'networks'), q)
+  }, [pop, sort, state, text])
   const [view, move] = useState({ from: 0, to: 60 })
   const box = useRef<HTMLDivElement>(null)
   const { seen, fault } = useRows(pop, live.epoch, { ...sort, text, state, ...view })

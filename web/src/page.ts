@@ -3,4 +3,4 @@ import type { Live } from './live'
 import type { Deed } from './dialog'
 
 // PageOf is what each page is given.
-export interface PageOf { desk: Desk; pop: string; live: Live; intend: (d: Deed) => void; what: string }
+export interface PageOf { desk: Desk; pop: string; live: Live; intend: (d: Deed) => void; what: string; query: string }

@@ -62,6 +62,9 @@ await page.waitForFunction(() => [...document.querySelectorAll('.grid-row a')].l
 await page.getByRole('link', { name: '20.0.7.0/24' }).click()
 await page.waitForSelector('.strip')
 run.check(page.url().endsWith('#/chi/networks/20.0.7.0/24'), `the link leads to ${page.url()}`)
+await page.getByRole('link', { name: 'All networks' }).click()
+await page.waitForSelector('[aria-sort=descending]')
+run.check(page.url().endsWith('?sort=-rate&find=20.0.7') && await page.getByLabel('Find networks').inputValue() === '20.0.7', `back at ${page.url()}`)
 
 // Without a token nothing can be confirmed; with a wrong one neither; then stop, resume and freeze.
 page.expects = /401|403/
