@@ -29,7 +29,7 @@ async function send<A>(url: string, init: RequestInit): Promise<A> {
     const late = e instanceof DOMException && e.name === 'TimeoutError'
     throw new Refusal(late ? 'congctl did not answer within 20 s' : 'congctl does not answer', 'is it running? congctl status', 0)
   }
-  if (answer.ok) return await answer.json() as A
+  if (answer.ok) return (await answer.json() ?? []) as A // null is a list without elements
   throw await refusalOf(answer)
 }
 
