@@ -122,8 +122,12 @@ func (p *pretended) Rounds(_ context.Context, n int) (out []journal.Round, err e
 }
 
 func (p *pretended) Events(_ context.Context, q control.EventsRequest) (out []journal.Event, err error) {
+	kinds := q.Kinds
+	if len(kinds) == 0 {
+		kinds = []string{"selected", "promoted", "audit", "released"}
+	}
 	for i := range min(q.Limit, p.networks/10, 30) {
-		out = append(out, journal.Event{ID: int64(100 - i), At: p.now - int64(i)*310, Kind: []string{"selected", "promoted", "audit", "released"}[i%4], Prefix: p.network(i * 7),
+		out = append(out, journal.Event{ID: int64(100 - i), At: p.now - int64(i)*310, Kind: kinds[i%len(kinds)], Prefix: p.network(i * 7),
 			Text: "slow in 31 of 36 windows, losses come singly: on trial from the next block on"})
 	}
 	return out, nil

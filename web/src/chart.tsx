@@ -19,7 +19,7 @@ function optionsOf(c: Chart, width: number): uPlot.Options {
     scales: { x: { time: true }, y: { range: (_u, lo, hi) => [Math.min(0, lo) * 1.1, (hi > 0 ? hi : 1) * 1.05] } },
     axes: [
       { stroke: ink, grid, ticks: grid, font, space: 64, values: (_u, all, _a, _s, step) => all.map(t => timeWords(t, step)) },
-      { stroke: ink, grid, ticks: grid, font, ...(c.whole ? { incrs: wholes } : {}), size: (_u, all) => 14 + 7 * Math.max(2, ...(all ?? []).map(s => s.length)), values: (_u, all) => all.map(v => v ? c.words(v) : '0') },
+      { stroke: ink, grid, ticks: grid, font, ...(c.whole ? { incrs: wholes } : {}), size: (_u, all) => 22 + 7 * Math.max(2, ...(all ?? []).map(s => s.length)), values: (_u, all) => all.map(v => v ? c.words(v) : '0') },
     ],
     legend: { live: true },
     series: [

@@ -1,6 +1,6 @@
 // One network: what congctl explain says, as a picture.
 import { useAsk } from './live'
-import { Card, Empty, Events, Fact, Interval, Scroll, State } from './parts'
+import { Card, Empty, Events, Fact, Interval, Scroll, State, reachOf } from './parts'
 import { Fault } from './dialog'
 import { Plot } from './chart'
 import { Strip } from './strip'
@@ -74,14 +74,17 @@ function Guards({ x }: { x: Explanation }) {
 function Experiment({ x }: { x: Explanation }) {
   const e = x.experiment
   if (!e) return <Empty>Not tried. A network is tried once it is in the plan; then blocks with and without treatment take turns.</Empty>
+  const rates = bounds(e.rate_ratio ?? 1, e.rate_ratio_low, e.rate_ratio_high)
+  const goodput = bounds(e.goodput_ratio ?? 1, e.goodput_ratio_low, e.goodput_ratio_high)
+  const reach = reachOf(rates, goodput)
   return (
     <>
       {e.cooling_until ? <p>Tried before. It is not tried again before {stamp(e.cooling_until)}.</p> : null}
       {e.role && e.role !== 'none' ? <p>Its arm is {e.role}: {states[e.role]}.</p> : null}
       {e.rate_ratio
-        ? <div class="ratio"><span>Delivery rate</span><Interval of={bounds(e.rate_ratio, e.rate_ratio_low, e.rate_ratio_high)} /><span class="num">{change(e.rate_ratio)}</span></div>
+        ? <div class="ratio"><span>Delivery rate</span><Interval of={rates} reach={reach} /><span class="num">{change(e.rate_ratio)}</span></div>
         : <p class="quiet">Fewer than two pairs of blocks: no ratio yet.</p>}
-      {e.goodput_ratio ? <div class="ratio"><span>Goodput</span><Interval of={bounds(e.goodput_ratio, e.goodput_ratio_low, e.goodput_ratio_high)} /><span class="num">{change(e.goodput_ratio)}</span></div> : null}
+      {e.goodput_ratio ? <div class="ratio"><span>Goodput</span><Interval of={goodput} reach={reach} /><span class="num">{change(e.goodput_ratio)}</span></div> : null}
       {e.log10_evidence_needed && e.log10_evidence_of_benefit !== undefined
         ? <p>Evidence of benefit 10<sup>{e.log10_evidence_of_benefit.toFixed(1)}</sup>; 10<sup>{e.log10_evidence_needed.toFixed(1)}</sup> is needed.</p> : null}
       {e.trial_until ? <p class="quiet">The trial ends at {stamp(e.trial_until)} at the latest.</p> : null}

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { deeds } from './dialog'
 import { useAsk } from './live'
 import { headline, parts, uptime } from './health'
-import { Card, Empty, Events, Fact, Interval } from './parts'
+import { Card, Empty, Events, Fact, Interval, reachOf } from './parts'
 import { Plot } from './chart'
 import { ago, change, count, ms, percent, plural, rate, stamp } from './words'
 import { hrefTo } from './route'
@@ -85,11 +85,12 @@ function EffectCard({ effect, fault }: { effect: Effect | undefined; fault: stri
   const o = effect.overall
   if (!o) return <Empty>No pair of treatment and control blocks has ended yet. The first comes some hours after the first network is tried: <code>congctl effect</code> explains each.</Empty>
   const c = effect.cost
+  const reach = reachOf(o, effect.goodput_over_busy_time)
   return (
     <>
       <p class="big">{verdict(o)}</p>
-      <Ratio name="Delivery rate" of={o} />
-      {effect.goodput_over_busy_time && <Ratio name="Goodput" of={effect.goodput_over_busy_time} />}
+      <Ratio name="Delivery rate" of={o} reach={reach} />
+      {effect.goodput_over_busy_time && <Ratio name="Goodput" of={effect.goodput_over_busy_time} reach={reach} />}
       {c && <table class="cost">
         <thead><tr><th>Cost</th><th>treated</th><th>control</th></tr></thead>
         <tbody>
@@ -109,10 +110,10 @@ function verdict(o: Bounds): string {
   return `Not shown yet: ${change(o.ratio)}, and the interval includes no change.`
 }
 
-function Ratio({ name, of }: { name: string; of: Bounds }) {
+function Ratio({ name, of, reach }: { name: string; of: Bounds; reach: number }) {
   return (
     <div class="ratio">
-      <span>{name}</span><Interval of={of} />
+      <span>{name}</span><Interval {...{ of, reach }} />
       <span class="num">{change(of.ratio)}{of.low && of.high ? <small> {change(of.low)} to {change(of.high)}</small> : null}</span>
     </div>
   )

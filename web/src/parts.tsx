@@ -31,9 +31,12 @@ export function Scroll({ label, children }: { label: string; children: Component
   return <div class="scroll" tabIndex={0} role="region" aria-label={label}>{children}</div>
 }
 
-// Interval draws a ratio with its bounds around 1, on a scale that holds them all.
-export function Interval({ of }: { of: Bounds }) {
-  const reach = Math.max(0.05, ...[of.ratio, of.low ?? 1, of.high ?? 1].map(v => Math.abs(Math.log(v)))) * 1.15
+// reachOf is a scale that holds them all: intervals that stand beside each other share it.
+export const reachOf = (...all: (Bounds | undefined)[]) =>
+  1.15 * Math.max(0.05, ...all.flatMap(b => b ? [b.ratio, b.low ?? 1, b.high ?? 1] : []).map(v => Math.abs(Math.log(v))))
+
+// Interval draws a ratio with its bounds around 1.
+export function Interval({ of, reach }: { of: Bounds; reach: number }) {
   const at = (v: number) => 150 + 145 * Math.log(v) / reach
   const better = of.low ? of.low > 1 : false
   const worse = of.high ? of.high < 1 : false
