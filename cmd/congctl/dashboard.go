@@ -33,7 +33,8 @@ const deskAPI = "/api"
 
 const (
 	deskAsks  = 4                // questions at a time; actions do not wait for them
-	deskWait  = 5 * time.Second  // for a turn
+	deskTable = "prefixes"       // one at a time: an answer about 100,000 networks takes some 70 MB while it is made
+	deskWait  = 15 * time.Second // for a turn; the page waits for 20 s
 	deskWrite = 60 * time.Second // 100,000 networks over a slow line
 )
 
@@ -55,7 +56,8 @@ type desk struct {
 	about Desk
 	pops  func() []string
 	of    func(ctx context.Context, pop string) (h *control.Handler, done func(), err error)
-	turns chan struct{}
+	turns chan struct{} // of all questions but deskTable
+	table chan struct{}
 	log   *slog.Logger
 }
 
@@ -69,7 +71,7 @@ func (d *desk) serve(on *listener.Server, cfg config.Config, tokens link.Tokens)
 		return err
 	}
 	name, _, _ := net.SplitHostPort(cfg.Metrics.Listen) // "" by default: loopback has no other
-	d.turns = make(chan struct{}, deskAsks)
+	d.turns, d.table = make(chan struct{}, deskAsks), make(chan struct{}, 1)
 	api := http.NewServeMux()
 	api.HandleFunc("GET "+deskAPI+"/desk", d.first)
 	api.HandleFunc(deskAPI+popPath("{pop}")+"/v1/{query}", d.query)
@@ -122,9 +124,13 @@ func (d *desk) query(w http.ResponseWriter, r *http.Request) {
 		rest.ServeHTTP(w, r)
 		return
 	}
+	turns := d.turns
+	if r.PathValue("query") == deskTable {
+		turns = d.table
+	}
 	select {
-	case d.turns <- struct{}{}:
-		defer func() { <-d.turns }()
+	case turns <- struct{}{}:
+		defer func() { <-turns }()
 	case <-time.After(deskWait):
 		control.Refuse(w, &control.Error{Code: control.Unavailable, Text: "too many questions at a time", Hint: "close other dashboards of this host, or wait"})
 		return

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -220,4 +221,45 @@ func TestRatesReadOnce(t *testing.T) {
 			t.Errorf("%d: %+v", i, p)
 		}
 	}
+}
+
+// TestDashboardTurns: while as many questions as may be are being answered, another one waits and an action does not.
+func TestDashboardTurns(t *testing.T) {
+	h := control.NewHandler(slog.New(slog.DiscardHandler), func(ctx context.Context) string { return link.Caller(ctx).String() })
+	asked, release := make(chan bool, 2*deskAsks), make(chan bool)
+	control.Handle(h, control.Query[control.None, int]{Name: "hang"}, func(context.Context, control.None) (int, error) { asked <- true; <-release; return 1, nil })
+	control.Handle(h, control.Query[control.None, int]{Name: "act", Acts: true}, func(context.Context, control.None) (int, error) { return 2, nil })
+	d := desk{turns: make(chan struct{}, deskAsks), table: make(chan struct{}, 1), of: func(context.Context, string) (*control.Handler, func(), error) { return h, func() {}, nil }}
+	mux := http.NewServeMux()
+	mux.Handle("/api/pop/{pop}/v1/{query}", link.Recognized(http.HandlerFunc(d.query), boardTokens, stranger))
+	ask := func(ctx context.Context, query, token string) string {
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/api/pop/chi/v1/"+query, nil)
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		return strings.TrimSpace(w.Body.String())
+	}
+	var all sync.WaitGroup
+	for range deskAsks {
+		all.Go(func() {
+			if got := ask(t.Context(), "hang", ""); got != "1" {
+				t.Errorf("answer %q", got)
+			}
+		})
+	}
+	for range deskAsks {
+		<-asked
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if got := ask(gone, "hang", ""); got != "" || len(asked) != 0 {
+		t.Errorf("one more: %q, %d asked", got, len(asked))
+	}
+	if got := ask(t.Context(), "act", "op"); got != "2" {
+		t.Errorf("the action: %q", got)
+	}
+	close(release)
+	all.Wait()
 }
