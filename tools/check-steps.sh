@@ -77,7 +77,8 @@ same_web() {
 	diff -r "$scratch/web" internal/web/dist || { echo "internal/web/dist is not what make web builds"; return 1; }
 }
 step_web() {
-	if tools/need.sh nodejs:node npm:npm; then step "the dashboard's page: same bytes" same_web; else skip "the dashboard's page" "Node is missing (above)"; fi
+	local name="the dashboard's page: same bytes"
+	if tools/need-node.sh; then step "$name" same_web; else skip "$name" "Node is missing (above)"; fi
 }
 
 # The dashboard in Debian's Chromium: a pretended PoP and, as root, a running congctl up.
@@ -86,7 +87,8 @@ test_browser() {
 	CONGCTL_BROWSER=1 gotest browser -count=1 -run '^TestBrowser' ./cmd/congctl
 }
 step_browser() {
-	if tools/need.sh nodejs:node npm:npm chromium:chromium; then step "dashboard in a browser" test_browser; else skip "dashboard in a browser" "Node or Chromium is missing (above)"; fi
+	local name="dashboard in a browser"
+	if tools/need-node.sh && tools/need.sh chromium:chromium; then step "$name" test_browser; else skip "$name" "Node or Chromium is missing (above)"; fi
 }
 
 # ---- tests that need no root

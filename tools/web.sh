@@ -4,7 +4,7 @@
 set -euo pipefail
 out=$(realpath -m "${1:-internal/web/dist}")
 cd "$(dirname "$0")/../web"
-"$PWD/../tools/need.sh" nodejs:node npm:npm
+../tools/need-node.sh
 npm ci --silent
 npx --no-install tsc
 npx --no-install vite build --logLevel warn --outDir "$out"
