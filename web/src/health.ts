@@ -1,7 +1,7 @@
 // What the status means, part by part, in plain words.
 import type { Status } from './answers'
 import type { Live } from './live'
-import { ago, count, percent, plural, span, stamp } from './words'
+import { ago, clock, count, percent, plural, span } from './words'
 
 export type How = 'good' | 'warn' | 'bad' | 'idle'
 export interface Part { name: string; how: How; text: string }
@@ -15,7 +15,7 @@ export function headline(live: Live): { how: How; short: string; text: string } 
   const n = s.agent?.prefixes_in_force ?? 0
   const frozen = s.frozen ? ' The plan is frozen.' : ''
   if (n > 0) return { how: s.frozen ? 'warn' : 'good', short: s.frozen ? 'frozen' : 'treating', text: `${plural(n, 'network')} of plan ${s.plan} ${n === 1 ? 'is' : 'are'} in force.${frozen}` }
-  if (s.windows_to_decision > 0) return { how: 'idle', short: 'learning', text: `congctl learns: the first decision comes in ${plural(s.windows_to_decision, 'window')} at the earliest, ${stamp(s.first_decision_unix_s)}.` }
+  if (s.windows_to_decision > 0) return { how: 'idle', short: 'learning', text: `congctl learns: the first decision comes in ${plural(s.windows_to_decision, 'window')} at the earliest, at ${clock(s.first_decision_unix_s ?? 0)}.` }
   return { how: s.frozen ? 'warn' : 'idle', short: s.frozen ? 'frozen' : 'watching', text: `No network is treated now.${frozen}` }
 }
 

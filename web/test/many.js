@@ -28,7 +28,7 @@ await page.waitForSelector('.card')
 await took('load', () => page.keyboard.press('2'), () => status('100,000 networks'))
 for (const column of ['Rate', 'Conns', 'State', 'Gain', 'Network']) {
   const before = await top()
-  await took(`sort by ${column}`, () => page.getByRole('button', { name: column }).click(), () => changes(before))
+  await took(`sort by ${column}`, () => page.getByRole('button', { name: column, exact: true }).click(), () => changes(before))
 }
 await took('filter', () => page.getByLabel('Find networks').fill('20.1.7'), () => status(' of 100,000'))
 await page.getByLabel('Find networks').fill('')
