@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -136,7 +137,7 @@ func (p *pretended) Events(_ context.Context, q control.EventsRequest) (out []jo
 const pretendPlan = "congctl-plan 2\npop chi\nserial 41\ntreat 20.0.0.0/24 bbr settled 2026-11-20T11:55:00Z - duty 0.94\n"
 
 func (p *pretended) Plan(_ context.Context, serial record.PlanID) (control.PlanFile, error) {
-	return control.PlanFile{Serial: serial, CreatedUnixS: p.now - 600, Hash: "5feceb66ffc86f38d952786c6d696c79", Text: pretendPlan, InForce: serial == 41}, nil
+	return control.PlanFile{Serial: cmp.Or(serial, 41), CreatedUnixS: p.now - 600, Hash: "5feceb66ffc86f38d952786c6d696c79", Text: pretendPlan, InForce: serial == 41}, nil
 }
 
 func (p *pretended) Compare(context.Context, string) (plan.Diff, error) {
