@@ -5,7 +5,7 @@ COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)'
 SHELL := /bin/bash
 
-.PHONY: help build cross release demo demo-fleet lab-kernel test check test-root test-vm bench generate fmt lint clean
+.PHONY: help build cross release demo demo-fleet lab-kernel test check test-root test-vm bench generate web fmt lint clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,9 @@ generate: ## eBPF objects and protobuf code from their sources
 	@tools/need-go.sh
 	@tools/need.sh clang:clang llvm:llvm-strip libbpf-dev:/usr/include/bpf/bpf_helpers.h protobuf-compiler:protoc
 	tools/generate.sh
+
+web: ## the dashboard's page from the folder web into internal/web/dist, which is committed
+	tools/web.sh
 
 fmt: ## format the Go code
 	gofmt -w .

@@ -71,6 +71,26 @@ bash_parses() {
 }
 step_scripts() { step "bash -n" bash_parses; }
 
+# What is committed of the dashboard is what its sources give.
+same_web() {
+	tools/web.sh "$scratch/web"
+	diff -r "$scratch/web" internal/web/dist || { echo "internal/web/dist is not what make web builds"; return 1; }
+}
+step_web() {
+	local name="the dashboard's page: same bytes"
+	if tools/need-node.sh; then step "$name" same_web; else skip "$name" "Node is missing (above)"; fi
+}
+
+# The dashboard in Debian's Chromium: a pretended PoP and, as root, a running congctl up.
+test_browser() {
+	(cd web && npm ci --silent)
+	CONGCTL_BROWSER=1 gotest browser -count=1 -run '^TestBrowser' ./cmd/congctl
+}
+step_browser() {
+	local name="dashboard in a browser"
+	if tools/need-node.sh && tools/need.sh chromium:chromium; then step "$name" test_browser; else skip "$name" "Node or Chromium is missing (above)"; fi
+}
+
 # ---- tests that need no root
 
 # unprivileged CMD... as nobody when we are root, as ourselves otherwise.

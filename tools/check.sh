@@ -86,7 +86,7 @@ with_and_without_root() {
 # computes runs beside them, and what mostly waits. Their output comes when all has ended.
 lab_and_others() {
 	local others chaos
-	beside others small release cross narrow kconfig generate fuzz bench
+	beside others small web release cross narrow kconfig generate fuzz bench
 	others=$!
 	beside chaos chaos
 	chaos=$!
@@ -118,6 +118,7 @@ for s in ${*:-test rest}; do
 	rest)
 		steps kernel # takes all CPUs
 		lab_and_others
+		steps browser # has frames to draw: not beside the lab
 		fleet_and_debian
 		;;
 	*) steps "$s" ;;

@@ -113,6 +113,9 @@ func runController(ctx context.Context, cfg config.Config, rules policy.Rules, s
 	if o.web, err = openListener(ctx, cfg.Metrics.Address(controllerListen), cfg.Metrics.PProf, o.log); err != nil {
 		return errors.Join(err, agents.Close())
 	}
+	if err := o.serveDashboard(); err != nil {
+		return errors.Join(err, agents.Close())
+	}
 	o.log.Info(fmt.Sprintf("up: %d PoPs, window %s, agents at %s", len(cfg.Fleet.PoPs), config.FormatDuration(cfg.Window), agents.Addr()))
 	return o.run(ctx, agents, creds)
 }

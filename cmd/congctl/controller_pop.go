@@ -145,6 +145,7 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	control.HandleActions(p.queries, p.live)
 	p.queries.Audit(p.controller.Audit)
 	p.handleKeys()
+	control.Handle(p.queries, ratesQuery, (&course{store: p.store}).get)
 	control.Handle(p.queries, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return p.status(), nil })
 	control.Handle(p.queries, effectOfPoP, func(ctx context.Context, q effectQuery) (*effects.View, error) {
 		return effectOf(ctx, p.cfg, q, p.now())

@@ -25,8 +25,8 @@ func freePort(tb testing.TB) string {
 	return l.Addr().String()
 }
 
-// web asks a process's listener for a page.
-func web(tb testing.TB, address, path string) (status int, body []byte) {
+// webPage asks a process's listener for a page.
+func webPage(tb testing.TB, address, path string) (status int, body []byte) {
 	tb.Helper()
 	status, body, err := tryWeb(address, path)
 	check(tb, err)
@@ -46,7 +46,7 @@ func tryWeb(address, path string) (status int, body []byte, err error) {
 // serves checks that a process serves the metrics that docs/metrics.md lists for its verb, and returns them.
 func serves(t *testing.T, address, verb string) map[string]metricstest.Family {
 	t.Helper()
-	_, body := web(t, address, "/metrics")
+	_, body := webPage(t, address, "/metrics")
 	byName, got, want := map[string]metricstest.Family{}, []string{}, []string{}
 	for _, f := range parsePage(t, body) {
 		byName[f.Name], got = f, append(got, f.Name)
@@ -73,11 +73,11 @@ func TestUpServesMetrics(t *testing.T) {
 	cfg.Metrics = freePort(t)
 	e := newEdge(t, cfg)
 	e.start()
-	if status, body := web(t, cfg.Metrics, "/healthz"); status != http.StatusOK {
+	if status, body := webPage(t, cfg.Metrics, "/healthz"); status != http.StatusOK {
 		t.Errorf("healthz: %d %s", status, body)
 	}
 	eventually(t, "ready", patience, func() bool {
-		status, body := web(t, cfg.Metrics, "/readyz")
+		status, body := webPage(t, cfg.Metrics, "/readyz")
 		var v struct {
 			OK     bool
 			Reason string
@@ -131,7 +131,7 @@ func TestFleetServesMetrics(t *testing.T) {
 	host.start()
 	host.awaitStatus("a plan", func(s control.Status) bool { return s.Agent.Plan > 0 })
 	eventually(t, "a ready controller", patience, func() bool {
-		status, _ := web(t, cfg.Metrics, "/readyz")
+		status, _ := webPage(t, cfg.Metrics, "/readyz")
 		return status == http.StatusOK
 	})
 	eventually(t, "a connected host", patience, func() bool {
@@ -192,7 +192,7 @@ func BenchmarkScrape(b *testing.B) {
 	for b.Loop() {
 		before := e.cpu()
 		for range 100 {
-			_, body := web(b, cfg.Metrics, "/metrics")
+			_, body := webPage(b, cfg.Metrics, "/metrics")
 			size = len(body)
 			time.Sleep(100 * time.Millisecond)
 		}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 
 	"github.com/congctl/congctl/internal/fleet/uplink"
@@ -17,6 +18,8 @@ var (
 )
 
 func asGuest() {}
+
+func (u *up) serveDashboard(context.Context) error { return nil }
 
 func (u *fleetAgent) kafkaSink() (uplink.Sink, error) {
 	return nil, usage(errors.New("fleet.kafka: this is the small build, which has no Kafka client: leave it out, and records go to the controller"))

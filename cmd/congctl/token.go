@@ -22,10 +22,10 @@ import (
 func newToken(g *global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
-		Short: "Let browsers and scripts ask a controller without a certificate",
+		Short: "Let browsers and scripts ask without a certificate",
 		Long: `token makes, lists and removes the secrets with which callers without a certificate ask this
-host's controller. Run it as the user that the controller runs as. A change holds from the
-next request on.`,
+host's controller, and act on the dashboard of up or controller. Run it as the user that
+those run as. A change holds from the next request on.`,
 	}
 	cmd.AddCommand(newTokenAdd(g), newTokenList(g), newTokenRemove(g))
 	return cmd

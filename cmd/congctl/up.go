@@ -63,7 +63,7 @@ type up struct {
 func runUp(ctx context.Context, g *global, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
 	u := &up{edgeHost: newEdgeHost(g, cfg, rules, stderr), held: cfg}
 	u.owner = u
-	return u.start(ctx, u.lock, u.openMetrics, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.attach, u.runMeter, u.serve, u.serveMetrics, u.drop)
+	return u.start(ctx, u.lock, u.openMetrics, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.attach, u.runMeter, u.serve, u.serveDashboard, u.serveMetrics, u.drop)
 }
 
 func (u *up) openStore(ctx context.Context) error {

@@ -22,6 +22,7 @@ var capabilities = []capability{
 	{name: "tcp"},
 	{name: "answer"},
 	{name: "metrics"},
+	{name: "web"},
 	{"linux", map[string]string{"tcp": "decodes what the kernel answers"}},
 	{"loop", map[string]string{
 		"strict": "reads its configuration", "tcp": "measures connections", "linux": "dumps sockets, reads clocks", "answer": "prints its state",

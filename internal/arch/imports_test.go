@@ -54,6 +54,7 @@ var kinds = []kind{
 			"internal/lab", "internal/lab/report", // keep and read folders of results
 			"internal/metrics/listener", // serves HTTP
 			"internal/popday/popreport", // reads a day's folder
+			"internal/web",              // serves HTTP
 			"scenarios",                 // embeds files
 		},
 		house: []string{"runner", "pure", "internal/linux/plainfile"}, modules: []string{"go.yaml.in/yaml/v3", "golang.org/x/sys", "golang.org/x/sync"},

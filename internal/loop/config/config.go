@@ -139,7 +139,7 @@ func Default() Config {
 			Addresses: record.AddressesPrefix},
 		Goodput: Goodput{Format: Formats[0], Keep: 7 * day},
 		Fleet:   Fleet{Listen: ":9477", Lateness: 30 * time.Second, SpoolBytes: 1 << 30},
-		Metrics: Metrics{Networks: NetworksNone},
+		Metrics: Metrics{Networks: NetworksNone, Dashboard: DashboardOn},
 		Log:     Log{Level: "info", Format: "text"},
 	}
 }

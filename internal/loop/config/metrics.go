@@ -11,12 +11,16 @@ import (
 type Metrics struct {
 	Listen   string `yaml:"listen"`   // address and port; "": the verb's own port on loopback; "off"
 	Networks string `yaml:"networks"` // "none" or "treated": which networks have metrics of their own
-	PProf    bool   `yaml:"pprof"`    // also serve profiles of the process
+	// Dashboard "on" or "off": a page for browsers (docs/dashboard.md), which anybody who reaches the port may read.
+	Dashboard string `yaml:"dashboard"`
+	PProf     bool   `yaml:"pprof"` // also serve profiles of the process
 }
 
 // Values of Metrics.Listen and Metrics.Networks.
 const (
 	MetricsOff      = "off"
+	DashboardOn     = "on"
+	DashboardOff    = "off"
 	NetworksNone    = "none"
 	NetworksTreated = "treated"
 )
@@ -34,5 +38,6 @@ func (c Config) checkMetrics(fs *strict.Faults) {
 	if _, port, err := net.SplitHostPort(listen); listen != "" && listen != MetricsOff && (err != nil || port == "") {
 		fs.Add("metrics.listen", listen, "not an address with a port", "write 127.0.0.1:9477, or off")
 	}
+	oneOf(fs, "metrics.dashboard", c.Metrics.Dashboard, DashboardOn, DashboardOff)
 	oneOf(fs, "metrics.networks", c.Metrics.Networks, NetworksNone, NetworksTreated)
 }

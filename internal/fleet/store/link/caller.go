@@ -26,8 +26,8 @@ func Identify(r *http.Request, t Tokens, now time.Time) (mtls.Identity, error) {
 	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 		return mtls.IdentityOf(r.TLS.PeerCertificates[0])
 	}
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") || secret == "" {
+	secret, _ := bearer(r)
+	if secret == "" {
 		return mtls.Identity{}, ErrUnknown
 	}
 	id, err := t.Holder(secret, now)
@@ -35,6 +35,15 @@ func Identify(r *http.Request, t Tokens, now time.Time) (mtls.Identity, error) {
 		return mtls.Identity{}, errors.Join(ErrUnknown, err)
 	}
 	return id, nil
+}
+
+// bearer returns the token in a request's header; a password of a proxy in front is none.
+func bearer(r *http.Request) (secret string, shown bool) {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return secret, true
 }
 
 type identityKey struct{}
@@ -52,6 +61,19 @@ func Authenticated(h http.Handler, t Tokens) http.Handler {
 		default:
 			h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, id)))
 		}
+	})
+}
+
+// Recognized is h for everybody: who shows no token is stranger. A token that is not valid is refused,
+// so that its holder learns of it.
+func Recognized(h http.Handler, t Tokens, stranger mtls.Identity) http.Handler {
+	known := Authenticated(h, t)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, shown := bearer(r); shown {
+			known.ServeHTTP(w, r)
+			return
+		}
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, stranger)))
 	})
 }
 

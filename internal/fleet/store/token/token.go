@@ -1,5 +1,5 @@
-// Package token keeps who may ask a controller without a certificate: browsers and scripts, each with a
-// secret of its own.
+// Package token keeps who may ask a controller, and act on a dashboard, without a certificate: browsers and
+// scripts, each with a secret of its own.
 //
 // It is not how agents are known; that is store/mtls.
 //

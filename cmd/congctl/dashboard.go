@@ -1,0 +1,207 @@
+//go:build !small
+
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/congctl/congctl/internal/fleet/store/link"
+	"github.com/congctl/congctl/internal/fleet/store/mtls"
+	"github.com/congctl/congctl/internal/goodput/effects"
+	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/metrics/listener"
+	"github.com/congctl/congctl/internal/web"
+)
+
+// The dashboard: its page, and below /api what it asks, which are control's queries. Anybody who
+// reaches the port may ask; to act needs an operator's token. A browser never sends a token by itself, so
+// no other page can act in its holder's name.
+
+// deskAPI is where it asks.
+const deskAPI = "/api"
+
+const (
+	deskAsks  = 4                // questions at a time; actions do not wait for them
+	deskTable = "prefixes"       // one at a time: an answer about 100,000 networks takes some 70 MB while it is made
+	deskWait  = 15 * time.Second // for a turn; the page waits for 20 s
+	deskWrite = 60 * time.Second // 100,000 networks over a slow line
+)
+
+// stranger is who shows no token.
+var stranger = mtls.Identity{Role: mtls.Viewer, Name: "dashboard-without-a-token", Token: true}
+
+// Desk is what the page asks first.
+type Desk struct {
+	Version string    `json:"version"`
+	PoPs    []string  `json:"pops"`
+	Fleet   bool      `json:"fleet"` // a controller, which knows hosts
+	Role    mtls.Role `json:"role"`
+	Name    string    `json:"name,omitempty"` // of the token
+	Only    string    `json:"pop,omitempty"`  // the token is for this PoP
+}
+
+// desk answers a page about PoPs, of which of returns the queries.
+type desk struct {
+	about Desk
+	pops  func() []string
+	of    func(ctx context.Context, pop string) (h *control.Handler, done func(), err error)
+	turns chan struct{} // of all questions but deskTable
+	table chan struct{}
+	log   *slog.Logger
+}
+
+// serve puts page and queries on a listener; nothing with metrics.dashboard off.
+func (d *desk) serve(on *listener.Server, cfg config.Config, tokens link.Tokens) error {
+	if on == nil || cfg.Metrics.Dashboard == config.DashboardOff {
+		return nil
+	}
+	page, err := web.Page()
+	if err != nil {
+		return err
+	}
+	name, _, _ := net.SplitHostPort(cfg.Metrics.Listen) // "" by default: loopback has no other
+	d.turns, d.table = make(chan struct{}, deskAsks), make(chan struct{}, 1)
+	api := http.NewServeMux()
+	api.HandleFunc("GET "+deskAPI+"/desk", d.first)
+	api.HandleFunc(deskAPI+popPath("{pop}")+"/v1/{query}", d.query)
+	d.log.Info("dashboard at http://" + on.Addr() + "/")
+	on.Handle(deskAPI+"/", web.Guard(ofHeader(link.Recognized(packed(api), tokens, stranger)), name))
+	for _, path := range []string{"/{$}", "/assets/", "/licences.txt"} {
+		on.Handle("GET "+path, web.Guard(page, name))
+	}
+	return nil
+}
+
+// tokenHeader has the page's token: Authorization may be that of a proxy in front, which asks for a password. No other
+// site's page can send either of them here.
+const tokenHeader = "Congctl-Token"
+
+func ofHeader(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if secret := r.Header.Get(tokenHeader); secret != "" {
+			r = r.Clone(r.Context())
+			r.Header.Set("Authorization", "Bearer "+secret)
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func (d *desk) first(w http.ResponseWriter, r *http.Request) {
+	about, id := d.about, link.Caller(r.Context())
+	about.Version, about.PoPs, about.Role = version, d.pops(), id.Role
+	if id != stranger {
+		about.Name, about.Only = id.Name, id.PoP
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(about) // the browser may have left
+}
+
+func (d *desk) query(w http.ResponseWriter, r *http.Request) {
+	pop := r.PathValue("pop")
+	h, done, err := d.of(r.Context(), pop)
+	if e := (*control.Error)(nil); err != nil && !errors.As(err, &e) {
+		err = &control.Error{Code: control.NotFound, Text: err.Error()}
+	}
+	if err != nil {
+		control.Refuse(w, err)
+		return
+	}
+	defer done()
+	rest := http.StripPrefix(deskAPI+popPath(pop), permitted(pop, h))
+	if h.Acts("/v1/" + r.PathValue("query")) {
+		rest.ServeHTTP(w, r)
+		return
+	}
+	turns := d.turns
+	if r.PathValue("query") == deskTable {
+		turns = d.table
+	}
+	select {
+	case turns <- struct{}{}:
+		defer func() { <-turns }()
+	case <-time.After(deskWait):
+		control.Refuse(w, &control.Error{Code: control.Unavailable, Text: "too many questions at a time", Hint: "close other dashboards of this host, or wait"})
+		return
+	case <-r.Context().Done():
+		return
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(deskWrite)) // an answer without one is cut off earlier
+	rest.ServeHTTP(w, r)
+}
+
+// packed compresses answers, most of all 100,000 networks.
+func packed(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			h.ServeHTTP(w, r)
+			return
+		}
+		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
+		defer z.Close()
+		w.Header().Set("Content-Encoding", "gzip")
+		h.ServeHTTP(packing{w, z}, r)
+	})
+}
+
+type packing struct {
+	http.ResponseWriter
+	z io.Writer
+}
+
+func (p packing) Write(b []byte) (int, error) { return p.z.Write(b) }
+
+// Unwrap lets the deadline be set.
+func (p packing) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// serveDashboard answers browsers from the moment that metrics are served.
+func (u *up) serveDashboard(context.Context) error {
+	h := control.NewHandler(u.log, func(ctx context.Context) string { return link.Caller(ctx).String() })
+	control.HandleView(h, u.live)
+	control.HandleActions(h, u.live)
+	h.Audit(u.controller.Audit)
+	recent := recentEffect{ask: func(ctx context.Context, q effectQuery) (*effects.View, error) { return effectHere(ctx, u.cfg, q) }}
+	control.Handle(h, effectOfPoP, recent.get)
+	control.Handle(h, ratesQuery, (&course{store: u.store}).get)
+	d := desk{log: u.log, pops: func() []string { return []string{u.cfg.PoP} }, of: func(_ context.Context, pop string) (*control.Handler, func(), error) {
+		if pop != u.cfg.PoP {
+			return nil, nil, errors.New("pop " + pop + " is not decided here")
+		}
+		return h, func() {}, nil
+	}}
+	return d.serve(u.web, u.cfg, tokensOf(u.cfg, func(err error) { u.log.Error("no token is valid", "err", err) }))
+}
+
+// recentEffect keeps the last answer about the effect for a minute: it reads a day of the store.
+type recentEffect struct {
+	ask func(context.Context, effectQuery) (*effects.View, error)
+
+	mu   sync.Mutex // guards all below, and is held while one is asked
+	of   effectQuery
+	made time.Time
+	view *effects.View
+}
+
+func (e *recentEffect) get(ctx context.Context, q effectQuery) (*effects.View, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.view != nil && e.of == q && time.Since(e.made) < time.Minute {
+		return e.view, nil
+	}
+	v, err := e.ask(ctx, q)
+	if err == nil {
+		e.of, e.made, e.view = q, time.Now(), v
+	}
+	return v, err
+}

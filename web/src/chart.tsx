@@ -1,0 +1,79 @@
+// Curves over time, by uPlot. Colours are the theme's, so a chart is made anew when that changes.
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import { useTheme } from './theme'
+import { clock } from './words'
+
+export interface Curve { name: string; values: (number | null)[]; colour: string; bars?: boolean; dash?: boolean; scale?: string }
+export interface Chart { label: string; times: number[]; curves: Curve[]; height?: number; words: (v: number) => string; whole?: boolean; marks?: { at: number }[] }
+
+const variable = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+
+function optionsOf(c: Chart, width: number): uPlot.Options {
+  const ink = variable('--quiet')
+  const grid = { stroke: variable('--line'), width: 1 }
+  const font = '12px system-ui, sans-serif'
+  return {
+    width, height: c.height ?? 220,
+    cursor: { y: false, points: { size: 6 } },
+    scales: { x: { time: true }, y: { range: (_u, lo, hi) => [Math.min(0, lo) * 1.1, (hi > 0 ? hi : 1) * 1.05] } },
+    axes: [
+      { stroke: ink, grid, ticks: grid, font, space: 64, values: (_u, all, _a, _s, step) => all.map(t => timeWords(t, step)) },
+      { stroke: ink, grid, ticks: grid, font, ...(c.whole ? { incrs: wholes } : {}), size: (_u, all) => 22 + 7 * Math.max(2, ...(all ?? []).map(s => s.length)), values: (_u, all) => all.map(v => v ? c.words(v) : '0') },
+    ],
+    legend: { live: true },
+    series: [
+      { value: '{YYYY}-{MM}-{DD} {HH}:{mm}' },
+      ...c.curves.map((k): uPlot.Series => ({
+        label: k.name, stroke: variable(k.colour), width: k.bars ? 1 : 2, spanGaps: false,
+        ...(k.dash ? { dash: [6, 4] } : {}),
+        ...(k.bars ? { fill: variable(k.colour), paths: uPlot.paths.bars!({ size: [0.7, 8] }), points: { show: false } } : { points: { size: 4 } }),
+        value: (_u, v) => v === null || v === undefined ? '–' : c.words(v),
+      })),
+    ],
+    hooks: c.marks?.length ? { draw: [u => drawMarks(u, c.marks!)] } : {},
+  }
+}
+
+const wholes = [1, 10, 100, 1000, 10000, 100000].flatMap(n => [n, 2 * n, 5 * n])
+
+// timeWords names a tick: the day where one begins, and seconds where ticks are that close.
+function timeWords(t: number, step: number): string {
+  const d = new Date(t * 1000)
+  if (step >= 3600 && d.getHours() === 0 && d.getMinutes() === 0) return d.toLocaleDateString('en', { day: 'numeric', month: 'short' })
+  return clock(t) + (step < 60 ? ':' + String(d.getSeconds()).padStart(2, '0') : '')
+}
+
+function drawMarks(u: uPlot, marks: { at: number }[]) {
+  const { ctx, bbox } = u
+  ctx.save()
+  ctx.strokeStyle = variable('--quiet')
+  ctx.lineWidth = 2 * devicePixelRatio
+  const high = 8 * devicePixelRatio
+  for (const m of marks) {
+    const x = u.valToPos(m.at, 'x', true)
+    if (x < bbox.left || x > bbox.left + bbox.width) continue
+    ctx.beginPath()
+    ctx.moveTo(x, bbox.top - high)
+    ctx.lineTo(x, bbox.top)
+    ctx.stroke()
+  }
+  ctx.restore()
+}
+
+export function Plot(c: Chart) {
+  const box = useRef<HTMLDivElement>(null)
+  const theme = useTheme()
+  const key = JSON.stringify([c.times, c.curves.map(k => k.values), c.marks])
+  useEffect(() => {
+    const el = box.current
+    if (!el) return
+    const u = new uPlot(optionsOf(c, el.clientWidth), [c.times, ...c.curves.map(k => k.values)], el)
+    const watch = new ResizeObserver(() => {
+      if (el.clientWidth && el.clientWidth !== u.width) u.setSize({ width: el.clientWidth, height: c.height ?? 220 })
+    })
+    watch.observe(el)
+    return () => { watch.disconnect(); u.destroy() }
+  }, [key, theme])
+  return <div ref={box} class="plot" role="img" aria-label={c.label} />
+}

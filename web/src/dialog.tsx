@@ -1,0 +1,116 @@
+// Questions that stand in the way: is this meant, and by whom.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Refusal, ask, token } from './ask'
+import { asRefusal } from './live'
+import type { Desk } from './answers'
+
+export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
+  const box = useRef<HTMLDialogElement>(null)
+  useEffect(() => { box.current?.showModal() }, [])
+  return (
+    <dialog ref={box} onClose={close} aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </dialog>
+  )
+}
+
+// Deed is an action of control, with what it does in words.
+export interface Deed { title: string; query: string; body?: object; says: ComponentChildren; yes: string; grave?: boolean }
+
+export const deeds = {
+  stop: {
+    title: 'Stop all treatment?', query: 'stop', body: { evict: false }, yes: 'Stop treatment', grave: true,
+    says: <p>From the next moment on no connection is treated. Connections that are treated already keep what they have until they end. Measuring goes on. This holds across restarts, until you resume.</p>,
+  },
+  evict: {
+    title: 'Stop, and move treated connections back?', query: 'stop', body: { evict: true }, yes: 'Stop and move back', grave: true,
+    says: <p>No connection is treated any more, and those that are treated get the default congestion control back. This holds across restarts, until you resume.</p>,
+  },
+  resume: { title: 'Resume treatment?', query: 'resume', yes: 'Resume', says: <p>The plan in force is applied to new responses again.</p> },
+  freeze: { title: 'Freeze the plan?', query: 'freeze', yes: 'Freeze', says: <p>The plan stays as it is: rounds go on, and add and release nothing.</p> },
+  unfreeze: { title: 'Unfreeze the plan?', query: 'unfreeze', yes: 'Unfreeze', says: <p>The next round may add and release networks again.</p> },
+  abort: { title: 'Take the roll-out back?', query: 'abort', yes: 'Take it back', grave: true, says: <p>All hosts get the last plan that settled.</p> },
+} satisfies Record<string, Deed>
+
+interface AskFirst { pop: string; deed: Deed; desk: Desk; done: () => void; close: () => void; known: () => Promise<Desk> }
+
+export function Confirm({ pop, deed, desk, done, close, known }: AskFirst) {
+  const [fault, set] = useState<Refusal>()
+  const [busy, work] = useState(false)
+  const [me, meet] = useState(desk)
+  const act = async () => {
+    work(true)
+    try {
+      await ask(pop, deed.query, deed.body ?? {})
+      done()
+      close()
+    } catch (e) {
+      set(asRefusal(e))
+      work(false)
+    }
+  }
+  const may = me.role === 'operator' && (!me.pop || me.pop === pop)
+  return (
+    <Dialog title={deed.title} close={close}>
+      {deed.says}
+      {may ? <p class="quiet">It is done in the name of token <b>{me.name}</b>, and kept as an event.</p>
+        : <TokenField me={me} known={known} met={meet} />}
+      {fault && <Fault fault={fault} />}
+      <div class="row end">
+        <button onClick={close}>Cancel</button>
+        <button class={deed.grave ? 'grave' : 'main'} disabled={!may || busy} onClick={act}>{busy ? 'Asking…' : deed.yes}</button>
+      </div>
+    </Dialog>
+  )
+}
+
+function TokenField({ me, known, met }: { me: Desk; known: () => Promise<Desk>; met: (d: Desk) => void }) {
+  const [text, type] = useState('')
+  const [fault, set] = useState<Refusal>()
+  const use = async (e: Event) => {
+    e.preventDefault()
+    const old = token.get()
+    token.set(text.trim())
+    try {
+      met(await known())
+      set(undefined)
+    } catch (e) {
+      token.set(old)
+      set(asRefusal(e))
+    }
+  }
+  return (
+    <form onSubmit={use}>
+      <p class="quiet">{me.name ? `Token ${me.name} may only look.` : 'Without a token this page may only look.'} To act, paste
+        an operator's token. Make one on this host: <code>sudo congctl token add NAME --role operator</code></p>
+      <div class="row">
+        <label class="grow">Token <input type="password" autocomplete="off" value={text} onInput={e => type(e.currentTarget.value)} /></label>
+        <button disabled={!text.trim()}>Use token</button>
+      </div>
+      {fault && <Fault fault={fault} />}
+    </form>
+  )
+}
+
+export function TokenDialog({ desk, close, known }: { desk: Desk; close: () => void; known: () => Promise<Desk> }) {
+  const [me, meet] = useState(desk)
+  const forget = async () => { token.set(''); meet(await known()) }
+  return (
+    <Dialog title="Who you are" close={close}>
+      {me.name
+        ? <p>You use token <b>{me.name}</b>, {me.role === 'operator' ? 'which may act' : 'which may look'}{me.pop ? `, of PoP ${me.pop}` : ''}. This tab forgets it when it closes.</p>
+        : null}
+      {me.role !== 'operator' && <TokenField me={me} known={known} met={meet} />}
+      <div class="row end">
+        {me.name && <button onClick={forget}>Forget it</button>}
+        <button class="main" onClick={close}>Done</button>
+      </div>
+    </Dialog>
+  )
+}
+
+export function Fault({ fault }: { fault: Refusal }) {
+  return <p class="fault" role="alert"><b>{fault.message}</b>{fault.hint && <span> {fault.hint}</span>}</p>
+}

@@ -1,0 +1,98 @@
+// pages.js URL TOKEN EMPTY [SHOTS]: EMPTY is the URL of a congctl that has just begun. It opens each page in both themes and widths, then acts with and without a token.
+import { Run } from './browser.js'
+
+const [url, token, empty, shots] = process.argv.slice(2)
+const run = new Run(url, shots)
+await run.start()
+
+const pages = {
+  overview: ['#/', '.card'], networks: ['#/chi/networks', '.grid-row'], network: ['#/chi/networks/20.0.0.0/24', '.strip'], rounds: ['#/chi/rounds', '.list'],
+  plans: ['#/chi/plans', '.list'], plan: ['#/chi/plans/40', '.diff'], fleet: ['#/chi/fleet', '.list'],
+}
+for (const theme of ['light', 'dark']) {
+  for (const narrow of [false, true]) {
+    for (const [name, [hash, sign]] of Object.entries(pages)) {
+      const page = await run.page({ theme, narrow })
+      await page.goto(`${url}/${hash}`)
+      await page.waitForSelector(sign)
+      await page.waitForLoadState('networkidle')
+      const title = `${name}-${theme}-${narrow ? 390 : 1280}`
+      await run.shot(page, title)
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+      run.check(over <= 0, `${title}: ${over} px wider than the screen`)
+      await run.axe(page, title)
+      await page.context().close()
+    }
+  }
+}
+
+// Without any data each page says what is missing.
+const fresh = new Run(empty, shots)
+fresh.browser = run.browser
+for (const name of ['overview', 'networks', 'rounds', 'plans']) {
+  const page = await fresh.page({ narrow: name === 'plans' })
+  await page.goto(`${empty}/#/chi/${name}`)
+  await page.waitForSelector('.empty')
+  await fresh.shot(page, `empty-${name}`)
+  await fresh.axe(page, `empty ${name}`)
+  await page.context().close()
+}
+run.faults.push(...fresh.faults)
+
+// Sort, find, open, by keyboard too.
+const page = await run.page()
+await page.goto(`${url}/#/chi/overview`)
+await page.waitForSelector('.card')
+await page.keyboard.press('2')
+await page.waitForSelector('.grid-row')
+const first = () => page.locator('.grid-row').first().innerText()
+await page.getByRole('button', { name: 'Rate' }).click()
+await page.waitForSelector('[aria-sort=ascending]')
+await page.waitForTimeout(300)
+const slow = await first()
+await page.getByRole('button', { name: 'Rate' }).click()
+await page.waitForSelector('[aria-sort=descending]')
+await page.waitForTimeout(300)
+run.check(slow !== await first(), 'sorting the other way changes nothing')
+await page.keyboard.press('Escape')
+await page.locator('h1').first().click()
+await page.keyboard.press('/')
+await page.keyboard.type('20.0.7')
+await page.waitForFunction(() => [...document.querySelectorAll('.grid-row a')].length > 0 && [...document.querySelectorAll('.grid-row a')].every(a => a.textContent.includes('20.0.7')))
+await page.getByRole('link', { name: '20.0.7.0/24' }).click()
+await page.waitForSelector('.strip')
+run.check(page.url().endsWith('#/chi/networks/20.0.7.0/24'), `the link leads to ${page.url()}`)
+await page.getByRole('link', { name: 'All networks' }).click()
+await page.waitForSelector('[aria-sort=descending]')
+run.check(page.url().endsWith('?sort=-rate&find=20.0.7') && await page.getByLabel('Find networks').inputValue() === '20.0.7', `back at ${page.url()}`)
+
+// Without a token nothing can be confirmed; with a wrong one neither; then stop, resume and freeze.
+page.expects = /401|403/
+await page.getByRole('button', { name: 'Stop', exact: true }).click()
+const box = page.locator('dialog')
+run.check(await box.getByRole('button', { name: 'Stop treatment' }).isDisabled(), 'stop can be confirmed without a token')
+await run.shot(page, 'stop-without-token')
+await run.axe(page, 'dialog')
+await box.getByLabel('Token').fill('congctl_wrong')
+await box.getByRole('button', { name: 'Use token' }).click()
+await box.getByRole('alert').waitFor()
+run.check(await box.getByRole('button', { name: 'Stop treatment' }).isDisabled(), 'stop can be confirmed with a wrong token')
+await box.getByLabel('Token').fill(token)
+await box.getByRole('button', { name: 'Use token' }).click()
+await box.getByRole('button', { name: 'Stop treatment' }).click()
+await page.locator('.pill.warn', { hasText: 'stopped' }).waitFor()
+await page.keyboard.press('1')
+await page.waitForTimeout(200)
+await run.shot(page, 'stopped')
+await page.getByRole('button', { name: 'Resume' }).click()
+await page.locator('dialog').getByRole('button', { name: 'Resume' }).click()
+await page.locator('.pill', { hasText: 'stopped' }).waitFor({ state: 'detached' })
+await page.keyboard.press('4')
+await page.getByRole('button', { name: 'Freeze…' }).click()
+await page.locator('dialog').getByRole('button', { name: 'Freeze' }).click()
+await page.getByRole('button', { name: 'Unfreeze…' }).waitFor()
+await page.locator('.list a').nth(1).click()
+await page.getByRole('button', { name: 'Go back to this plan…' }).click()
+await page.locator('dialog').getByRole('button', { name: 'Go back' }).click()
+await page.locator('dialog').waitFor({ state: 'detached' })
+await run.end()
