@@ -47,7 +47,8 @@ export function Confirm({ pop, deed, desk, done, close, known }: AskFirst) {
       done()
       close()
     } catch (e) {
-      set(asRefusal(e))
+      const r = asRefusal(e)
+      set(r.status ? r : new Refusal(r.message, 'Whether it was done is not known: close this and look at the state.', 0))
       work(false)
     }
   }
