@@ -21,7 +21,7 @@ func makePackages() (string, error) {
 			ARCHS=amd64 FORMATS=deb SMALL= VERSION=${v#*:} tools/release.sh "$0/${v%:*}"
 			mv "$0/${v%:*}"/*.deb "$0/${v%:*}.deb"
 		done
-		{ cat internal/loop/store/sqlite/testdata/v1.sql; echo 'DELETE FROM plans;'; } | sqlite3 "$0/congctl.db" # its plan is none
+		{ cat internal/loop/store/sqlite/testdata/v1.sql; echo "DELETE FROM plans; DELETE FROM settings WHERE key = 'salt';"; } | sqlite3 "$0/congctl.db" # neither is one
 		tar -C "$0" -cf "$0/all.tar" old.deb new.deb congctl.db`, dir)
 	build.Dir = tree
 	if out, err := build.CombinedOutput(); err != nil {
