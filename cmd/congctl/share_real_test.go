@@ -62,13 +62,13 @@ func (s *sharedPoP) visit(of *fleet) {
 		s.server.visit(s.t, s.treated, "bbr")
 	}
 	s.visits += 3
-	eventually(s.t, fmt.Sprintf("%d transfers in the store of who decides", s.visits), wholeTime, func() bool { return of.conns(prefixOf(s.t, s.treated)) == s.visits })
+	eventually(s.t, fmt.Sprintf("%d transfers in the store of the one that decides", s.visits), wholeTime, func() bool { return of.conns(prefixOf(s.t, s.treated)) == s.visits })
 }
 
 // connected waits for the host at the controller that verbs find.
 func (s *sharedPoP) connected() {
 	s.t.Helper()
-	eventually(s.t, "the agent at who decides", wholeTime, func() bool {
+	eventually(s.t, "the agent at the controller that decides", wholeTime, func() bool {
 		out, _, code := s.ann.verb("fleet", "status", "--pop", "chi", "-o", "json")
 		var st FleetStatus
 		return code == 0 && json.Unmarshal([]byte(out), &st) == nil && len(st.Hosts) == 1 && st.Hosts[0].Connected && st.Hosts[0].InForce == 1
@@ -85,6 +85,7 @@ func TestTakeOver(t *testing.T) {
 		owner, other = other, owner
 	}
 	s.visit(owner)
+	s.ann.must("plan", "key", "--next", "--pop", "chi")
 
 	owner.kill()
 	was := s.host.planInForce()
@@ -94,7 +95,7 @@ func TestTakeOver(t *testing.T) {
 	s.visit(other)
 
 	owner.launchUntil()
-	eventually(t, "an answer that names who decides", wholeTime, func() bool {
+	eventually(t, "an answer that names the controller that decides", wholeTime, func() bool {
 		_, errs, code := s.ann.verb("fleet", "status", "--pop", "chi", "--controller", owner.url)
 		return code != 0 && strings.Contains(errs, "is not decided here, but by controller")
 	})
@@ -132,6 +133,7 @@ type kept struct {
 	plans map[record.PlanID]string
 	heads []journal.Head
 	rows  map[int64][]record.Window
+	next  string // signing key
 }
 
 func (f *fleet) kept() kept {
@@ -150,6 +152,9 @@ func (f *fleet) kept() kept {
 			k.plans[serial] = string(p.Text)
 		}
 	}
+	next, _, err := s.Setting(ctx, journal.SettingNextKey)
+	check(f.t, err)
+	k.next = string(next)
 	k.heads, err = s.Heads(ctx, 0, math.MaxInt64)
 	check(f.t, err)
 	check(f.t, s.Windows(ctx, 0, math.MaxInt64, func(w *record.Window) error {
@@ -162,6 +167,9 @@ func (f *fleet) kept() kept {
 // agree compares two stores of a PoP: one may lack what came last.
 func agree(t *testing.T, a, b kept) {
 	t.Helper()
+	if (a.next == "") == (b.next == "") {
+		t.Error("the next signing key is not at the one controller that made it alone")
+	}
 	if len(a.heads) < len(b.heads) {
 		a, b = b, a
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,8 +47,17 @@ type Store struct {
 // settingPosition is how far the local store has followed the log. It is written with each commit.
 const settingPosition = "log_position"
 
-// local reports whether a setting stays on this host: each controller signs with a key of its own.
-func local(key string) bool { return key == journal.SettingSigningKey || key == settingPosition }
+// local reports whether a setting stays on this host: each controller signs with keys of its own.
+func local(key string) bool {
+	return slices.Contains([]string{journal.SettingSigningKey, journal.SettingNextKey, journal.SettingPastKeys, settingPosition}, key)
+}
+
+// shared returns the settings without those that stay on a host.
+func shared(settings map[string][]byte) map[string][]byte {
+	out := maps.Clone(settings)
+	maps.DeleteFunc(out, func(key string, _ []byte) bool { return local(key) })
+	return out
+}
 
 // position is a place in the log.
 type position struct {
@@ -72,21 +82,21 @@ func positionOf(settings map[string][]byte) (p position, ok bool, err error) {
 	return p, ok, err
 }
 
-// CommitRound implements controller.Store: the log has c when this returns nil, and before the local store has.
+// CommitRound implements controller.Store: the log has c when this returns nil, and before the local store has. Only that
+// has the keys of c.
 func (s *Store) CommitRound(ctx context.Context, c *journal.Commit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken != nil {
 		return fmt.Errorf("commit: %w", s.broken)
 	}
-	e, err := s.entry(c)
-	if err != nil {
-		return err
-	}
+	e := s.entry(c)
+	mine := e.journal()
+	mine.Settings = merged(e.Settings, c.Settings)
 	ctx = context.WithoutCancel(ctx) // a request that is given up halfway would leave it unknown whether the log has c
 	next := position{sequence: e.Sequence, offset: s.at.offset, partitions: s.log.Partitions()}
 	appended, asked := int64(0), false
-	err = s.CommitAfter(ctx, here(e.journal(), next), func() error {
+	err := s.CommitAfter(ctx, here(mine, next), func() error {
 		body, err := e.signed(s.opt.Signer)
 		if err != nil {
 			return err
@@ -110,27 +120,26 @@ func (s *Store) CommitRound(ctx context.Context, c *journal.Commit) error {
 
 // entry makes an entry of a commit. That of a window repeats all settings, so that they outlast what the
 // retention removes.
-func (s *Store) entry(c *journal.Commit) (*entry, error) {
+func (s *Store) entry(c *journal.Commit) *entry {
 	e := &entry{PoP: s.opt.PoP, By: s.opt.By, At: s.opt.Now().Unix(), Generation: s.generation, Sequence: s.at.sequence + 1, commit: commitOf(c)}
-	for key := range c.Settings {
-		if local(key) {
-			return nil, fmt.Errorf("commit setting %s: it stays on this host: use SetSetting", key)
-		}
-	}
+	e.Settings = shared(c.Settings)
 	if c.Closed {
-		e.Settings = maps.Clone(s.kept)
-		maps.Copy(e.Settings, c.Settings)
+		e.Settings = merged(s.kept, e.Settings)
 	}
-	return e, nil
+	return e
+}
+
+// merged has what b says where both have a setting.
+func merged(a, b map[string][]byte) map[string][]byte {
+	out := map[string][]byte{}
+	maps.Copy(out, a)
+	maps.Copy(out, b)
+	return out
 }
 
 // here adds the store's place to what it commits.
 func here(c *journal.Commit, at position) *journal.Commit {
-	c.Settings = maps.Clone(c.Settings)
-	if c.Settings == nil {
-		c.Settings = map[string][]byte{}
-	}
-	c.Settings[settingPosition] = at.text()
+	c.Settings = merged(c.Settings, map[string][]byte{settingPosition: at.text()})
 	return c
 }
 

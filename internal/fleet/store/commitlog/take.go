@@ -51,14 +51,10 @@ func (s *Store) take(ctx context.Context) (t Taken, err error) {
 	if err := s.log.Read(ctx, s.at.offset, s.generation, r.entry); err != nil {
 		return r.found, err
 	}
-	if s.kept, err = s.Settings(ctx); err != nil {
+	if settings, err = s.Settings(ctx); err != nil {
 		return r.found, err
 	}
-	for key := range s.kept {
-		if local(key) {
-			delete(s.kept, key)
-		}
-	}
+	s.kept = shared(settings)
 	if !followed && s.at.sequence == 0 {
 		err = s.begin(ctx)
 	}
@@ -102,6 +98,7 @@ func (r *reader) follow(offset int64, e *entry) error {
 		r.found.Missing += e.Sequence - r.at.sequence - 1
 	}
 	at := position{sequence: e.Sequence, offset: offset, partitions: r.log.Partitions()}
+	e.Settings = shared(e.Settings) // no entry replaces this host's keys
 	c := here(e.journal(), at)
 	err := r.Store.Store.CommitRound(r.ctx, c)
 	if errors.Is(err, journal.ErrExists) && c.Closed { // its owner's store had dropped the window before the clock was set back
