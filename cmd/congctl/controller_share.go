@@ -202,7 +202,7 @@ func (p *popOffice) leave() {
 	}
 }
 
-// holder is who has a PoP, as Kafka said a moment ago.
+// holder is the controller that has a PoP, as Kafka last reported.
 type holder struct {
 	name  string
 	until time.Time
@@ -232,7 +232,7 @@ func (s *sharing) elsewhere(ctx context.Context, pop string) error {
 	text := "pop " + pop + " is not decided here, but by controller " + name
 	switch name {
 	case "":
-		text = "pop " + pop + " is not decided here, and Kafka does not say who decides"
+		text = "pop " + pop + " is not decided here, and Kafka names no controller that does"
 	case s.self.Name:
 		text = "pop " + pop + " is being taken over here: ask again in a moment"
 	}

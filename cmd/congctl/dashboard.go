@@ -24,7 +24,7 @@ import (
 	"github.com/congctl/congctl/internal/web"
 )
 
-// The dashboard: its page, and below /api what it asks, which are control's queries. Anybody who
+// The dashboard: its page, and below /api what it asks, which are control's queries. Every caller that
 // reaches the port may ask; to act needs an operator's token. A browser never sends a token by itself, so
 // no other page can act in its holder's name.
 
@@ -38,7 +38,7 @@ const (
 	deskWrite = 60 * time.Second // 100,000 networks over a slow line
 )
 
-// stranger is who shows no token.
+// stranger is a caller without a token.
 var stranger = mtls.Identity{Role: mtls.Viewer, Name: "dashboard-without-a-token", Token: true}
 
 // Desk is what the page asks first.

@@ -131,7 +131,7 @@ func asks(cmd *cobra.Command) bool {
 	return ok && isTerminal(f)
 }
 
-// confirmed asks whoever types.
+// confirmed asks at the terminal.
 func confirmed(cmd *cobra.Command, question string) bool {
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s [y/N] ", question)
 	answer, _ := bufio.NewReader(io.LimitReader(cmd.InOrStdin(), 16)).ReadString('\n')

@@ -29,11 +29,11 @@ type wrongDay struct {
 	events []journal.Event // oldest first
 }
 
-func runDay(t *testing.T, name string) wrongDay {
+func runDay(t *testing.T, name string, more ...string) wrongDay {
 	t.Helper()
 	needMachine(t)
 	dir := filepath.Join(t.TempDir(), "out")
-	args := []string{"lab", "pop", name, "--world", worldAuto, "--policy", policyLoop, "--cache", os.Getenv(labCacheEnv), "--out", dir}
+	args := append([]string{"lab", "pop", name, "--world", worldAuto, "--policy", policyLoop, "--cache", os.Getenv(labCacheEnv), "--out", dir}, more...)
 	var said bytes.Buffer
 	if code := run(args, &said, &said); code != exitOK {
 		t.Fatalf("congctl %s: exit code %d:\n%s", strings.Join(args, " "), code, &said)
@@ -91,14 +91,24 @@ func TestLabPopHarm(t *testing.T) {
 }
 
 // TestLabPopHarmToAll: if the treatment harms every network they leave one by one, or the brake
-// is pulled. Of twelve some come late to their trial, or are still on it: 8 to 12 were demoted in seven days with
-// other losses (each build draws others), none where nothing harms.
+// is pulled. Three of twelve may come late to their trial, or still be on it. Each build draws other losses, and with
+// some a fourth is late (9 to 12 were demoted with six seeds, 8 with another build): then another seed must show it.
 func TestLabPopHarmToAll(t *testing.T) {
-	d := runDay(t, "harm-all")
-	demoted, brakes := len(d.of("demoted")), len(d.of("brake"))
-	t.Logf("%d of %d networks demoted, %d brakes", demoted, len(d.of("selected")), brakes)
-	if brakes > 1 || brakes == 0 && demoted < 7 || len(d.of("promoted")) > 0 {
-		t.Errorf("%d demoted, %d brakes, promoted %+v", demoted, brakes, d.of("promoted"))
+	var d wrongDay
+	var demoted, brakes int
+	for _, seed := range []string{"1", "2"} {
+		d = runDay(t, "harm-all", "--seed", seed)
+		demoted, brakes = len(d.of("demoted")), len(d.of("brake"))
+		t.Logf("seed %s: %d of %d networks demoted, %d brakes", seed, demoted, len(d.of("selected")), brakes)
+		if brakes > 1 || len(d.of("promoted")) > 0 {
+			t.Errorf("%d brakes, promoted %+v", brakes, d.of("promoted"))
+		}
+		if brakes > 0 || demoted >= 9 {
+			break
+		}
+	}
+	if brakes == 0 && demoted < 9 {
+		t.Errorf("%d demoted, no brake", demoted)
 	}
 	if n := congsOf(t, d.dir, everyone); n["cubic"] < 20 {
 		t.Errorf("responses by congestion control: %v", n)

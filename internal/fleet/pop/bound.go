@@ -134,7 +134,7 @@ func (t *tally) within(b *bound, s *sent) (n uint64) {
 	return n
 }
 
-// net is who has a network.
+// net is the hosts that have a network.
 type net struct {
 	hosts int
 	top   top

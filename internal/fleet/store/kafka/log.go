@@ -143,7 +143,7 @@ func (l *Log) Read(ctx context.Context, from, until int64, each func(offset int6
 	return nil
 }
 
-// Close gives up the log without a word: whoever takes it next need not wait.
+// Close gives up the log. The next TakeLog, here or elsewhere, does not wait for it.
 func (l *Log) Close() { l.client.Close() }
 
 // assembler puts the pieces of one PoP's bodies together. A body whose first pieces are before where

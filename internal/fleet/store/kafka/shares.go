@@ -78,7 +78,7 @@ func (s *Shares) Owner(ctx context.Context, pop string) (string, error) {
 	defer done()
 	groups, err := kadm.NewClient(s.client).DescribeGroups(ctx, s.a.group())
 	if err != nil {
-		return "", fmt.Errorf("ask Kafka who has pop %s: %w", pop, err)
+		return "", fmt.Errorf("ask Kafka for the controller of pop %s: %w", pop, err)
 	}
 	at := partitionOf(pop, s.partitions)
 	for _, m := range groups[s.a.group()].Members {

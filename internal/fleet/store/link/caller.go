@@ -64,7 +64,7 @@ func Authenticated(h http.Handler, t Tokens) http.Handler {
 	})
 }
 
-// Recognized is h for everybody: who shows no token is stranger. A token that is not valid is refused,
+// Recognized is h for all callers: one without a token is stranger. A token that is not valid is refused,
 // so that its holder learns of it.
 func Recognized(h http.Handler, t Tokens, stranger mtls.Identity) http.Handler {
 	known := Authenticated(h, t)
