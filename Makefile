@@ -39,7 +39,7 @@ lab-kernel: ## the kernel of --world uml, in which the lab runs some ten times f
 	@$(MAKE) --no-print-directory build
 	bin/congctl lab kernel build --cache "$${CONGCTL_LAB_CACHE:-.cache/lab}"
 
-test: ## what a change must not break, in about eight minutes (QUICK=1: three); as root also the tests against the kernel
+test: ## what a change must not break, in about twelve minutes (QUICK=1: five); as root also the tests against the kernel
 	@tools/check.sh $(if $(QUICK),quick,test)
 
 check: ## everything that must hold before a change lands: make test, then machines, a Debian, a fresh one, fuzzing
