@@ -140,7 +140,24 @@ func (p *PoP) Offer(signed []byte, by string) error {
 	p.plan = next
 	return p.step(context.Background(), rollout.Offer{Plan: rollout.Plan{
 		Serial: next.Serial, Hash: next.Hash(), Content: content.Hash(), Prefixes: len(next.Entries), Expires: next.Expires,
-	}, By: by})
+	}, By: by, Held: p.held(next)})
+}
+
+// held reports whether a plan treats no network that the settled one does not treat in the same way, but
+// for a cap that the configuration no longer wants.
+func (p *PoP) held(next *plan.Plan) bool {
+	text, err := p.plans.Signed(context.Background(), p.roll.State.Base.Serial)
+	if err != nil {
+		return false
+	}
+	base, _, err := plan.Parse(text)
+	if err != nil {
+		return false
+	}
+	d := plan.Compare(base, next)
+	return len(d.Added) == 0 && !slices.ContainsFunc(d.Changed, func(c plan.EntryChange) bool {
+		return len(c.Fields) > 1 || c.Fields[0].Field != "cap_bytes_per_s"
+	})
 }
 
 // Freeze takes back what rolls out, and keeps new content from the hosts until it is undone.

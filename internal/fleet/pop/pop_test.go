@@ -1,6 +1,7 @@
 package pop
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -36,6 +37,7 @@ type paper struct {
 	rewrites []record.PlanID
 	kept     []byte
 	fault    error // of the inbox
+	washout  int64 // seconds, of the plans
 }
 
 func (f *paper) Oldest() (start int64, err error) {
@@ -114,7 +116,7 @@ func (f *paper) plan(serial record.PlanID, networks int) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now().Unix()
-	p := &plan.Plan{PoP: "chi", Serial: serial, Created: now, Expires: now + 3600, Treatment: "bbr", MinBytes: 1e5, BlockSeconds: 1800, WashoutSeconds: 300,
+	p := &plan.Plan{PoP: "chi", Serial: serial, Created: now, Expires: now + 3600, Treatment: "bbr", MinBytes: 1e5, BlockSeconds: 1800, WashoutSeconds: cmp.Or(f.washout, 300),
 		Experiment: plan.ExperimentOff, GroupTrial: plan.DefaultGroupTrial, GroupPromoted: 8, Salt: make([]byte, 16), CapRule: plan.CapRuleNone}
 	for i := range networks {
 		prefix, _ := record.PrefixOf(netip.AddrFrom4([4]byte{203, 0, byte(i), 1}))
@@ -322,6 +324,17 @@ func TestRollout(t *testing.T) {
 		s := p.Hosts()
 		if s.Base.Serial != 1 || !slices.ContainsFunc(f.events(), func(text string) bool { return strings.Contains(text, "no") }) {
 			t.Errorf("after a refusal: base is plan %d; told %q", s.Base.Serial, f.events())
+		}
+		p.Freeze(true, "ann")
+		set(3, 3)
+		f.washout = 600 // the configuration
+		set(4, 3)
+		if s := p.Hosts(); s.Base.Serial != 1 {
+			t.Errorf("frozen, and plan %d with another network is in force", s.Base.Serial)
+		}
+		set(5, 2)
+		if s := p.Hosts(); s.Base.Serial != 5 {
+			t.Errorf("frozen, the configuration changed: plan %d, which treats the same, is in force at stage %q; want 5", s.Base.Serial, s.Stage)
 		}
 		p.Kill(true)
 		synctest.Wait()

@@ -13,6 +13,9 @@ type (
 	Offer struct {
 		Plan Plan   `json:"plan"`
 		By   string `json:"by,omitzero"` // the operator; "" for a round of the controller
+		// Held: it treats no network that the settled plan does not treat in the same way. Its header may be another,
+		// since a configuration can change while the plan is frozen; refused, it would let treatment expire.
+		Held bool `json:"held,omitzero"`
 	}
 	// Kill is the kill switch of the PoP: an operator's, or the policy's brake.
 	Kill struct{ On bool }

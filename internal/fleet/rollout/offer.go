@@ -16,12 +16,12 @@ func (o Offer) apply(r *Rollout) {
 		r.refuse("take plan %d: not newer than plan %d", p.Serial, s.top())
 	case p.expired(r.nowNs):
 		r.refuse("take plan %d: expired", p.Serial)
-	case p.Content == s.Base.Content || p.Prefixes == 0:
+	case p.Content == s.Base.Content || p.Prefixes == 0 || o.Held && s.Stage == StageBack:
 		s.Frozen = s.Frozen || o.By != ""
 		r.direct(p)
 	case s.Killed:
 		r.refuse("take plan %d: treatment is stopped", p.Serial)
-	case s.Frozen && o.By == "":
+	case s.Frozen && o.By == "" && !o.Held:
 		r.refuse("take plan %d: the plan is frozen", p.Serial)
 	case s.Stage == StageBack:
 		r.refuse("take plan %d: plan %d is being taken back", p.Serial, s.Next.Serial)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -103,7 +104,7 @@ func (w *world) checkSend(o Order) {
 		w.t.Fatalf("plan %d sent to %s, which has plan %d", o.Serial, o.Host, a.has.Serial)
 	case p.Serial == 0 || p.expired(w.nowNs):
 		w.t.Fatalf("plan %d sent to %s: expired or unknown", o.Serial, o.Host)
-	case s.Frozen && !w.pushed && p.Content != s.Base.Content:
+	case s.Frozen && !w.pushed && networks(p) != networks(s.Base):
 		w.t.Fatalf("plan %d sent to %s while frozen", o.Serial, o.Host)
 	}
 	for _, earlier := range a.inbox {
@@ -122,10 +123,10 @@ func (w *world) checkContents() {
 		if h != nil && h.Astray && !a.spoilt {
 			w.t.Fatalf("%s is set aside and has answered everything: %+v", name, h)
 		}
-		if !a.connected || a.acked.Prefixes == 0 || a.acked.expired(w.nowNs) || h.Astray || slices.Contains(contents, a.acked.Content) {
+		if !a.connected || a.acked.Prefixes == 0 || a.acked.expired(w.nowNs) || h.Astray || slices.Contains(contents, networks(a.acked)) {
 			continue
 		}
-		contents = append(contents, a.acked.Content)
+		contents = append(contents, networks(a.acked))
 	}
 	if len(contents) > 2 {
 		w.t.Fatalf("hosts have contents %v: stage %s", contents, w.r.State.Stage)
@@ -138,8 +139,11 @@ func (w *world) offer(content string, prefixes int, by string) {
 	p := Plan{Serial: w.top, Hash: fmt.Sprint("hash", w.top), Content: content, Prefixes: prefixes, Expires: w.nowNs/1e9 + planLifeS}
 	w.plans[p.Serial] = p
 	w.pushed = w.pushed || by != ""
-	w.step(Offer{p, by})
+	w.step(Offer{Plan: p, By: by, Held: networks(p) == networks(w.r.State.Base)})
 }
+
+// networks is a content without its header: A and A' treat the same.
+func networks(p Plan) string { return strings.TrimRight(p.Content, "'") }
 
 // answer is the controller's to what it was asked to write.
 func (w *world) answer() {
@@ -151,6 +155,9 @@ func (w *world) answer() {
 	p, ok := w.plans[o.Serial]
 	if !ok {
 		p = Plan{Content: "Z"}
+	}
+	if w.top%4 == 0 && p.Prefixes > 0 {
+		p.Content += "'" // the configuration has changed
 	}
 	w.offer(p.Content, p.Prefixes, "")
 }

@@ -43,7 +43,7 @@ type play struct {
 //
 //	pop max=N         a new PoP, at noon
 //	play
-//	offer 7A5 [by=X] [expires=S]   serial, content, prefixes; S seconds from now
+//	offer 7A5 [held] [by=X] [expires=S]   serial, content, prefixes; S seconds from now
 //	connect HOST [has=SERIAL] [hash=TEXT] [boot=B]     disconnect HOST
 //	ack HOST [SERIAL] [hash=TEXT] [prefixes=N]         of what was offered, or else as told
 //	refuse HOST SERIAL why...      stopped HOST on|off
@@ -125,7 +125,7 @@ func (p *play) event(cmd string, args []string, keyed map[string]string, rest st
 			plan.Expires = p.nowNs/int64(time.Second) + p.number(s)
 		}
 		p.plans[plan.Serial] = plan
-		return Offer{Plan: plan, By: keyed["by"]}
+		return Offer{Plan: plan, By: keyed["by"], Held: slices.Contains(args, "held")}
 	case "connect":
 		serial := record.PlanID(p.number("0" + keyed["has"]))
 		return Connect{Host: args[0], Boot: keyed["boot"], Version: "1.0", Serial: serial, Hash: or(keyed["hash"], p.plans[serial].Hash)}
