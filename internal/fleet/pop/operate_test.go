@@ -6,8 +6,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/congctl/congctl/internal/fleet/rollout"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // TestOperators: a freeze and an abort take back what is on its way, a frozen PoP takes an operator's plan
@@ -78,4 +80,30 @@ func judge(t *testing.T, doing, want string, err error) {
 	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 		t.Errorf("%s: %v", doing, err)
 	}
+}
+
+// TestFrozenUnderAnotherHeader: a plan that is frozen is renewed though the configuration has changed, and new
+// networks still do not come in.
+func TestFrozenUnderAnotherHeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPaper()
+		p := start(t, f, Past{})
+		join(t, p, "edge", accept)
+		set := func(serial record.PlanID, networks int) error {
+			err := p.SetPlan(f.plan(serial, networks))
+			pass(5 * time.Second)
+			return err
+		}
+		if err := set(1, 2); err != nil {
+			t.Fatal(err)
+		}
+		p.Freeze(true, "ann")
+		f.washout = 600
+		if err := set(2, 3); err == nil || p.Hosts().Base.Serial != 1 {
+			t.Errorf("plan %d with another network is in force, %v", p.Hosts().Base.Serial, err)
+		}
+		if err := set(3, 2); err != nil || p.Hosts().Base.Serial != 3 {
+			t.Errorf("plan %d is in force, %v; want 3, which treats the same", p.Hosts().Base.Serial, err)
+		}
+	})
 }

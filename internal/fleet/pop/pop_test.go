@@ -325,17 +325,6 @@ func TestRollout(t *testing.T) {
 		if s.Base.Serial != 1 || !slices.ContainsFunc(f.events(), func(text string) bool { return strings.Contains(text, "no") }) {
 			t.Errorf("after a refusal: base is plan %d; told %q", s.Base.Serial, f.events())
 		}
-		p.Freeze(true, "ann")
-		set(3, 3)
-		f.washout = 600 // the configuration
-		set(4, 3)
-		if s := p.Hosts(); s.Base.Serial != 1 {
-			t.Errorf("frozen, and plan %d with another network is in force", s.Base.Serial)
-		}
-		set(5, 2)
-		if s := p.Hosts(); s.Base.Serial != 5 {
-			t.Errorf("frozen, the configuration changed: plan %d, which treats the same, is in force at stage %q; want 5", s.Base.Serial, s.Stage)
-		}
 		p.Kill(true)
 		synctest.Wait()
 		join(t, p, "late", host("late"))

@@ -71,7 +71,8 @@ func (r *Rollout) advance() bool {
 	return false
 }
 
-// advanceDirect ends when all hosts have the plan. Those that let the limit pass are astray.
+// advanceDirect ends when all hosts have the plan. Those that let the limit pass are astray; one that has just
+// come has its own limit, in send.
 func (r *Rollout) advanceDirect(late bool) bool {
 	base := r.State.Base
 	missing := r.missing(base)
@@ -80,7 +81,9 @@ func (r *Rollout) advanceDirect(late bool) bool {
 		return false
 	}
 	for _, name := range missing {
-		if !moot {
+		h := r.State.Hosts[name]
+		young := h.Sent == base.Serial && r.elapsed(&h.FirstNs) < r.rules.Limit
+		if !moot && !young {
 			r.astray(name, r.silence(base))
 		}
 	}
