@@ -226,7 +226,7 @@ func permitted(pop string, h *control.Handler) http.Handler {
 // asAgent is the PoP in the words of a host's status.
 func (p *popOffice) asAgent() agent.Status {
 	s := p.Hosts()
-	a := agent.Status{Polls: 1, Plan: uint64(s.Base.Serial), InForce: s.Base.Prefixes, Stopped: s.Killed, Alarms: []string{}}
+	a := agent.Status{Polls: 1, Plan: uint64(s.Base.Serial), InForce: s.Base.Prefixes, Stopped: s.Killed, Alarms: []string{}, Namespaces: []string{}, DefaultCongs: []string{}, Hosts: []string{}}
 	for name, h := range s.Hosts {
 		switch {
 		case !h.Connected:
@@ -235,10 +235,10 @@ func (p *popOffice) asAgent() agent.Status {
 			a.Alarms = append(a.Alarms, "host "+name+": it does not have the plan of the PoP")
 		}
 		if h.Connected {
-			a.Namespaces = append(a.Namespaces, name)
+			a.Hosts = append(a.Hosts, name)
 		}
 	}
-	slices.Sort(a.Namespaces)
+	slices.Sort(a.Hosts)
 	slices.SortFunc(a.Alarms, strings.Compare)
 	return a
 }

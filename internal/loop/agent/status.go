@@ -32,6 +32,7 @@ type Status struct {
 	Starved    string   `json:"starved,omitempty"`
 	Unknown    string   `json:"window_unknown,omitempty"`
 	Alarms     []string `json:"alarms"`
+	Hosts      []string `json:"hosts,omitzero"` // of a PoP: those connected. What counts a host's own measuring is 0 then
 
 	LeftOut window.LeftOut `json:"left_out"` // of all windows so far
 	Ledger  ledger.Stats   `json:"ledger"`

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -63,8 +64,22 @@ func allAre(list []string, one string) bool {
 }
 
 func agentLines(line func(name, format string, args ...any), a *agent.Status) {
-	line("namespaces", "%s", strings.Join(a.Namespaces, ", "))
+	if a.Hosts != nil {
+		line("hosts", "%s", cmp.Or(strings.Join(a.Hosts, ", "), "none is connected"))
+	} else {
+		line("namespaces", "%s", strings.Join(a.Namespaces, ", "))
+	}
 	line("prefixes in force", "%d of plan %d", a.InForce, a.Plan)
+	if a.Hosts == nil {
+		countLines(line, a)
+	}
+	for _, x := range a.Alarms {
+		line("ALARM", "%s", x)
+	}
+}
+
+// countLines are what a host counts of its own measuring.
+func countLines(line func(name, format string, args ...any), a *agent.Status) {
 	line("connections", "%d live, %d records (%d at close, %d vanished)", a.Ledger.Live,
 		a.Ledger.Emitted[0]+a.Ledger.Emitted[1]+a.Ledger.Emitted[2], a.Ledger.Emitted[1], a.Ledger.Emitted[2])
 	if a.CoverageOf > 0 {
@@ -79,8 +94,5 @@ func agentLines(line func(name, format string, args ...any), a *agent.Status) {
 	line("callbacks taken", "%d, %d given back", a.Stripped, a.Rearmed)
 	if a.Starved != "" {
 		line("starved", "%s", a.Starved)
-	}
-	for _, x := range a.Alarms {
-		line("ALARM", "%s", x)
 	}
 }

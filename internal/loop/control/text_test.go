@@ -97,3 +97,22 @@ func TestStatusShowsEveryLossAndAlarm(t *testing.T) {
 		t.Errorf("stored status: %q, %v", b.String(), err)
 	}
 }
+
+// TestStatusOfAPoP shows its hosts, and no count that only a host has.
+func TestStatusOfAPoP(t *testing.T) {
+	var b strings.Builder
+	s := Status{Running: true, PoP: "chi", Agent: &agent.Status{Plan: 7, InForce: 4, Hosts: []string{"edge-1", "edge-2"}, Alarms: []string{"host edge-3: not connected"}}}
+	if err := WriteStatus(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"hosts                  edge-1, edge-2", "4 of plan 7", "ALARM                  host edge-3"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, b.String())
+		}
+	}
+	for _, no := range []string{"namespaces", "dumps", "connections"} {
+		if strings.Contains(b.String(), no) {
+			t.Errorf("%q, which no controller counts, is in:\n%s", no, b.String())
+		}
+	}
+}
