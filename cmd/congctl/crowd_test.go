@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,24 +18,26 @@ import (
 // A crowd is a process that holds connections with itself, two sockets each, and
 // lets them stand still. Several of them hold more than one process may have files.
 const (
-	crowdEnv    = "CONGCTL_TEST_CROWD" // network to begin with, connections
+	crowdEnv    = "CONGCTL_TEST_CROWD" // connection to begin with, connections, wide networks
 	mostPerHead = 5000                 // connections: 10,000 files, below the usual limits
 	perNetwork  = 100                  // connections from one client network
 )
 
 // startCrowd opens n sockets, half of them IPv6, and holds them until the end.
-func startCrowd(b testing.TB, n int) {
+func startCrowd(b testing.TB, n int) { b.Helper(); startWideCrowd(b, n, 0) }
+
+// startWideCrowd spreads its connections over so many networks, which wideNetworks made local; 0: as startCrowd does.
+func startWideCrowd(b testing.TB, n, wide int) {
 	b.Helper()
-	for left, first := n/2, 0; left > 0; left -= mostPerHead {
-		head(b, first, min(left, mostPerHead))
-		first += mostPerHead / perNetwork
+	for first := 0; first < n/2; first += mostPerHead {
+		head(b, first, min(n/2-first, mostPerHead), wide)
 	}
 }
 
-func head(b testing.TB, first, connections int) {
+func head(b testing.TB, first, connections, wide int) {
 	b.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), asEnv+"=crowd", fmt.Sprintf("%s=%d %d", crowdEnv, first, connections))
+	cmd.Env = append(os.Environ(), asEnv+"=crowd", fmt.Sprintf("%s=%d %d %d", crowdEnv, first, connections, wide))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	check(b, err)
@@ -49,8 +52,8 @@ func head(b testing.TB, first, connections int) {
 }
 
 func holdCrowd() error {
-	var first, connections int
-	if _, err := fmt.Sscan(os.Getenv(crowdEnv), &first, &connections); err != nil {
+	var first, connections, wide int
+	if _, err := fmt.Sscan(os.Getenv(crowdEnv), &first, &connections, &wide); err != nil {
 		return err
 	}
 	limit := unix.Rlimit{Cur: uint64(2*connections + 100), Max: uint64(2*connections + 100)}
@@ -63,19 +66,30 @@ func holdCrowd() error {
 		}
 		listeners[a.Is4()] = l
 	}
-	for i := range connections {
-		network := (first + i/perNetwork) % networks
-		if i%2 == 1 {
-			network += networks
+	for i := first; i < first+connections; i++ {
+		from, bytes := crowdClient(i, wide), 500
+		if i < wide {
+			bytes = 150_000 // one of each network has a delivery rate
 		}
-		from := client(network, 1+i%perNetwork)
-		if err := listeners[from.Is4()].join(from); err != nil {
+		if err := listeners[from.Is4()].join(from, bytes); err != nil {
 			return fmt.Errorf("connection %d from %s: %w", i, from, err)
 		}
 	}
 	fmt.Println(connections)
 	_, err := io.Copy(io.Discard, os.Stdin)
 	return err
+}
+
+// crowdClient is where the i-th connection comes from.
+func crowdClient(i, wide int) netip.Addr {
+	if wide > 0 {
+		return wideClient(i%wide, 1+i/wide%200)
+	}
+	network := i / perNetwork % networks
+	if i%2 == 1 {
+		network += networks
+	}
+	return client(network, 1+i%perNetwork)
 }
 
 // crowdListener works with plain descriptors: they need no memory of this process.
@@ -109,8 +123,8 @@ func sockaddr(a netip.Addr) unix.Sockaddr {
 	return &unix.SockaddrInet6{Addr: a.As16()}
 }
 
-// join opens one connection and sends 500 bytes over it.
-func (l *crowdListener) join(from netip.Addr) error {
+// join opens one connection and sends so many bytes over it.
+func (l *crowdListener) join(from netip.Addr, bytes int) error {
 	fd, err := unix.Socket(l.family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -122,9 +136,19 @@ func (l *crowdListener) join(from netip.Addr) error {
 	if err != nil {
 		return err
 	}
-	if _, err := unix.Write(end, body[:500]); err != nil {
-		return err
+	wrote := make(chan error, 1)
+	go func() {
+		_, err := unix.Write(end, crowdBody[:bytes])
+		wrote <- err
+	}()
+	for buf := make([]byte, 64<<10); bytes > 0; {
+		n, err := unix.Read(fd, buf)
+		if err != nil || n == 0 {
+			return fmt.Errorf("read: %d bytes left: %w", bytes, cmp.Or(err, io.ErrUnexpectedEOF))
+		}
+		bytes -= n
 	}
-	_, err = unix.Read(fd, make([]byte, 500))
-	return err
+	return <-wrote
 }
+
+var crowdBody = make([]byte, 150_000)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"os"
@@ -107,10 +108,33 @@ func client(i, n int) netip.Addr {
 	if i >= networks {
 		p = clientNet6(i % networks)
 	}
+	return nthAddr(p, n)
+}
+
+func nthAddr(p netip.Prefix, n int) netip.Addr {
 	b := p.Addr().AsSlice()
 	b[len(b)-1] = byte(n)
 	a, _ := netip.AddrFromSlice(b)
 	return a
+}
+
+const wide4 = 512 // networks of wideClient that are IPv4: all of their range
+
+// wideNetworks makes the ranges of all client networks local. They stay: nothing else uses them.
+func wideNetworks() error {
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		return err
+	}
+	return errors.Join(localNetwork(lo, netip.PrefixFrom(clientNet4(0).Addr(), 15)), localNetwork(lo, netip.PrefixFrom(clientNet6(0).Addr(), 40)))
+}
+
+// wideClient is the n-th address of the i-th of up to 66,000 networks, the first of which are IPv4.
+func wideClient(i, n int) netip.Addr {
+	if i < wide4 {
+		return nthAddr(clientNet4(i), n)
+	}
+	return nthAddr(clientNet6(i-wide4), n)
 }
 
 func prefixOf(t testing.TB, a netip.Addr) record.Prefix {

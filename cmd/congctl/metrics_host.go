@@ -34,6 +34,7 @@ func hostMetrics(p *metrics.Page, a agent.Status, tier enforce.Tier, now instant
 
 func pollMetrics(p *metrics.Page, a agent.Status, now instant) {
 	p.Counter("congctl_polls_total", "Dumps of all sockets, one for each network namespace and poll.").Is(float64(a.Polls))
+	p.Counter("congctl_poll_seconds_total", "Time that all dumps took, by the clock.").Is(a.DumpSeconds)
 	p.Counter("congctl_polled_sockets_total", "Sockets in all dumps.").Is(float64(a.Sockets))
 	p.Counter("congctl_interrupted_polls_total", "Dumps that a change interrupted twice: absence from them proves nothing.").Is(float64(a.InterruptedDumps))
 	p.Counter("congctl_malformed_messages_total", "Messages of the kernel that could not be decoded.").Is(float64(a.MalformedMessages))

@@ -179,7 +179,7 @@ func lookAt(t *testing.T, name string, m tmux) {
 }
 
 // churn opens and closes connections until the test ends.
-func churn(t *testing.T) {
+func churn(t testing.TB) {
 	t.Helper()
 	s := newServer(t)
 	done, ended := make(chan struct{}), make(chan struct{})

@@ -216,12 +216,15 @@ func (a *Agent) pollOne(ns Namespace, now, boot int64, final bool, win int64) er
 	a.known[ns.ID] = ns
 	a.ledger.BeginPoll(ledger.Poll{Netns: ns.ID, AtNs: now, BootNs: boot, DefaultCong: ns.DefaultCong, Listening: listening,
 		First: !seen, Final: final, Window: win})
+	_, began := a.deps.Clock()
 	st, err := a.deps.Sockets.Dump(ns.ID, a.ledger.Sock)
 	a.ledger.EndPoll(err == nil && !st.Interrupted)
+	_, ended := a.deps.Clock()
 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.status.Polls++
+	a.status.DumpSeconds += time.Duration(ended - began).Seconds()
 	if err == nil {
 		a.status.PolledNs = boot
 	}
