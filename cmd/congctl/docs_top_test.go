@@ -8,7 +8,7 @@ import (
 )
 
 // docsSockets are the connections of the imagined edge.
-func docsSockets(netns string, _ []uint) (sockets.Source, func() error, error) {
+func docsSockets(netns string, _ []uint, _ inetdiag.Ext) (sockets.Source, func() error, error) {
 	return func(visit func(string, *inetdiag.Sock)) error {
 		for i, cong := range []string{"bbr", "cubic", "cubic"} {
 			s := inetdiag.Sock{

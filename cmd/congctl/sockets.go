@@ -28,7 +28,7 @@ by its kernel name, with its unit. Reading its own network
 namespace needs no root.`,
 		Example: "  congctl sockets\n  congctl sockets --summary\n  congctl sockets -o jsonl --port 443",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, done, err := socketSource(netns, ports)
+			from, done, err := socketSource(netns, ports, inetdiag.ExtAll)
 			if err != nil {
 				return err
 			}
@@ -60,8 +60,8 @@ func printSummary(g *global, cmd *cobra.Command, from sockets.Source) error {
 	return g.print(cmd, s, func(w io.Writer) error { return s.WriteTable(w) })
 }
 
-// socketSource walks all sockets in all states, listeners and TIME_WAIT included.
-func socketSource(netns string, ports []uint) (sockets.Source, func() error, error) {
+// socketSource walks all sockets in all states, listeners and TIME_WAIT included, with these attributes.
+func socketSource(netns string, ports []uint, ext inetdiag.Ext) (sockets.Source, func() error, error) {
 	spaces, err := sample.OpenNamespaces(netns)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, errors.Join(notFound("ip netns list", err), spaces.Close())
@@ -70,7 +70,7 @@ func socketSource(netns string, ports []uint) (sockets.Source, func() error, err
 	} else if err != nil {
 		return nil, nil, errors.Join(err, spaces.Close())
 	}
-	req := inetdiag.Request{States: inetdiag.Everything, Ext: inetdiag.ExtAll}
+	req := inetdiag.Request{States: inetdiag.Everything, Ext: ext}
 	if len(ports) > 0 {
 		var ranges []inetdiag.PortRange
 		for _, p := range ports {

@@ -17,6 +17,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/sockets"
 	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/record"
 	"github.com/congctl/congctl/internal/top"
 )
 
@@ -42,7 +43,7 @@ answer and ends.`,
 				return usage(errors.New("--netns and --pop: a fleet's controller has no connections of clients; use one of the two"))
 			}
 			if netns != "" { // a wrong one is an error before the screen, not on it
-				_, done, err := socketSource(netns, nil)
+				_, done, err := socketSource(netns, nil, inetdiag.ExtAll)
 				if err != nil {
 					return err
 				} else if err := done(); err != nil {
@@ -68,16 +69,56 @@ answer and ends.`,
 	return cmd
 }
 
-// topSource asks what top shows.
+// topSource asks what top shows, one question of each kind at a time.
 type topSource struct {
 	g     *global
 	netns string
+	conns int // of the last dump
+	kept  topKept
+}
+
+// topKept are networks for as long as a status shows that nothing about them has changed: an answer about 5,000 of them
+// takes as much processor time, here and in the process that answers, as all else on the screen.
+type topKept struct {
+	networks []top.Network
+	of       topEpoch
+	until    time.Time
+}
+
+// topEpoch is what an answer about networks follows from.
+type topEpoch struct {
+	round           int64
+	plan            record.PlanID
+	stopped, frozen bool
+	pid             int
+}
+
+// topKeep bounds that: a reload of the configuration is in no status.
+const topKeep = 30 * time.Second
+
+func (k *topKept) get(ctx context.Context, now time.Time, v control.View, st *control.Status) ([]top.Network, error) {
+	of := topEpoch{st.RoundUnixS, st.Plan, st.Stopped, st.Frozen, st.PID}
+	if k.of == of && now.Before(k.until) {
+		return k.networks, nil
+	}
+	rows, err := v.Prefixes(ctx, control.PrefixesRequest{})
+	if err != nil {
+		return nil, err
+	}
+	*k = topKept{make([]top.Network, len(rows)), of, now.Add(topKeep)}
+	for i, r := range rows {
+		k.networks[i] = top.Network(r)
+		if block := time.Unix(r.ArmUntil, 0); r.ArmUntil > 0 && block.Before(k.until) {
+			k.until = block
+		}
+	}
+	return k.networks, nil
 }
 
 func (t *topSource) once(cmd *cobra.Command) error {
 	a := top.Answer{AtUnixS: time.Now().Unix()}
 	err := t.g.withView(cmd.Context(), func(v control.View) (err error) {
-		a.State, a.Networks, err = topAnswer(cmd.Context(), v)
+		a.State, a.Networks, err = t.answer(cmd.Context(), v)
 		return err
 	})
 	if err != nil {
@@ -103,18 +144,14 @@ func (t *topSource) once(cmd *cobra.Command) error {
 	})
 }
 
-// topAnswer asks a view for the two parts of an answer.
-func topAnswer(ctx context.Context, v control.View) (s top.State, networks []top.Network, err error) {
+// answer asks a view for the two parts of an answer.
+func (t *topSource) answer(ctx context.Context, v control.View) (s top.State, networks []top.Network, err error) {
 	st, err := v.Status(ctx)
 	if err != nil {
 		return s, nil, err
 	}
-	rows, err := v.Prefixes(ctx, control.PrefixesRequest{})
-	if err != nil {
+	if networks, err = t.kept.get(ctx, time.Now(), v, &st); err != nil {
 		return s, nil, err
-	}
-	for _, r := range rows {
-		networks = append(networks, top.Network(r))
 	}
 	s = top.State{PoP: st.PoP, Running: st.Running, Stopped: st.Stopped, Frozen: st.Frozen, Plan: st.Plan, Ranked: st.Ranked, Needed: st.MinRanked, Default: "default"}
 	if a := st.Agent; a != nil {
@@ -131,11 +168,12 @@ func topAnswer(ctx context.Context, v control.View) (s top.State, networks []top
 
 // dump reads the connections of this host.
 func (t *topSource) dump() (conns []top.Conn, err error) {
-	from, done, err := topSockets(t.netns, nil)
+	from, done, err := topSockets(t.netns, nil, inetdiag.ExtInfo|inetdiag.ExtCong)
 	if err != nil {
 		return nil, err
 	}
 	names := map[inetdiag.Cong]string{} // one string for each, not for each connection
+	conns = make([]top.Conn, 0, t.conns+t.conns/8)
 	err = sockets.Source(from)(func(netns string, s *inetdiag.Sock) {
 		c, ok := top.ConnOf(netns, s)
 		if !ok {
@@ -148,6 +186,7 @@ func (t *topSource) dump() (conns []top.Conn, err error) {
 		}
 		conns = append(conns, c)
 	})
+	t.conns = len(conns)
 	return conns, errors.Join(err, done())
 }
 

@@ -121,7 +121,7 @@ func (s *topScreen) later(took time.Duration, msg tea.Msg) tea.Cmd {
 
 func (s *topScreen) ask() tea.Msg {
 	start := time.Now()
-	state, networks, err := topAnswer(s.ctx, s.view)
+	state, networks, err := s.source.answer(s.ctx, s.view)
 	return topAnswered{state, networks, err, time.Since(start)}
 }
 

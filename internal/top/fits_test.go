@@ -110,16 +110,16 @@ func TestClean(t *testing.T) {
 // TestSortFilterFollow: rows come in the order of the column, and the cursor stays on its row.
 func TestSortFilterFollow(t *testing.T) {
 	m := full(200, 60)
-	first := func() string { return m.nets.shown[0].Prefix.String() }
+	first := func() string { return m.nets.now()[0].Prefix.String() }
 	for i := range networkColumns {
 		press(m, ">")
-		compare := func(a, b row) int { return networkColumns[i].compare(&a, &b) }
-		up := slices.Clone(m.nets.shown)
+		compare := networkColumns[i].compare
+		up := slices.Clone(m.nets.now())
 		if !networkColumns[i].words {
 			slices.Reverse(up)
 		}
 		if m.nets.sort != i || !slices.IsSortedFunc(up, compare) {
-			t.Errorf("%s: sort %d: %v", networkColumns[i].name, m.nets.sort, m.nets.shown)
+			t.Errorf("%s: sort %d: %v", networkColumns[i].name, m.nets.sort, m.nets.now())
 		}
 	}
 	if press(m, ">"); m.nets.sort != -1 || first() != "203.0.113.0/24" {
@@ -129,17 +129,18 @@ func TestSortFilterFollow(t *testing.T) {
 	s, networks, _ := edge()
 	slices.Reverse(networks)
 	m.Answered(noon, s, networks)
+	m.join()
 	if r, _ := m.nets.at(); r.Prefix != prefix("198.18.11.0/24") {
 		t.Errorf("the cursor went to %s", r.Prefix)
 	}
-	if press(m, "/", "p", "o", "l", "i", "enter"); len(m.nets.shown) != 1 || first() != "198.18.11.0/24" {
-		t.Errorf("filter: %v", m.nets.shown)
+	if press(m, "/", "p", "o", "l", "i", "enter"); len(m.nets.now()) != 1 || first() != "198.18.11.0/24" {
+		t.Errorf("filter: %v", m.nets.now())
 	}
 	if press(m, "enter"); m.Detail() != prefix("198.18.11.0/24") {
 		t.Errorf("detail of %s", m.Detail())
 	}
-	if press(m, "esc", "esc"); len(m.nets.shown) != 6 || m.Detail() != 0 {
-		t.Errorf("no filter: %v", m.nets.shown)
+	if press(m, "esc", "esc"); len(m.nets.now()) != 6 || m.Detail() != 0 {
+		t.Errorf("no filter: %v", m.nets.now())
 	}
 	if !m.Key("q") || !m.Key("ctrl+c") {
 		t.Error("q or Ctrl-C does not do its work")
@@ -150,6 +151,7 @@ func TestSortFilterFollow(t *testing.T) {
 func TestTotals(t *testing.T) {
 	m := full(80, 24)
 	conns, networks := 0, 0
+	m.join()
 	for _, x := range m.totals {
 		conns, networks = conns+x.Connections, networks+x.Networks
 	}
@@ -157,7 +159,7 @@ func TestTotals(t *testing.T) {
 		t.Errorf("%+v", m.totals)
 	}
 	m.Dumped(noon.Add(time.Second), append(edgeConns(1), Conn{Netns: "own", Cookie: 99, Cong: "cubic", Acked: 700}))
-	if m.totals[0].PerS != 700 {
+	if m.join(); m.totals[0].PerS != 700 {
 		t.Errorf("a connection that is new: %+v", m.totals[0])
 	}
 	press(m, "space")

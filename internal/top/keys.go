@@ -6,6 +6,7 @@ import (
 
 // Key takes a key by its name in bubbletea: "q", "ctrl+c", "up". It reports whether it ends.
 func (m *Model) Key(key string) (quit bool) {
+	m.join()
 	switch {
 	case key == "ctrl+c":
 		return true

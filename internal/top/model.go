@@ -29,6 +29,7 @@ type Model struct {
 	dumped   time.Time
 	noDump   string // why there are no connections
 	acked    map[socket]uint64
+	stale    bool // totals and nets are of the answer or the dump before
 	totals   []Total
 
 	nets   table[row, record.Prefix]
@@ -52,7 +53,7 @@ type Trouble struct {
 func New(opt Options) *Model {
 	return &Model{opt: opt,
 		nets:  table[row, record.Prefix]{columns: networkColumns, natural: "interest", sort: -1, key: func(r *row) record.Prefix { return r.Prefix }},
-		socks: table[Conn, socket]{columns: connColumns, natural: "address", sort: slices.IndexFunc(connColumns, func(c column[Conn]) bool { return c.name == "NOW" }), key: (*Conn).id},
+		socks: table[Conn, socket]{columns: connColumns, natural: "address", ties: byAddress, sort: slices.IndexFunc(connColumns, func(c column[Conn]) bool { return c.name == "NOW" }), key: (*Conn).id},
 	}
 }
 
@@ -68,8 +69,7 @@ func (m *Model) Answered(now time.Time, s State, networks []Network) {
 	if m.paused {
 		return
 	}
-	m.answered, m.trouble, m.state, m.networks = now, Trouble{}, s, networks
-	m.rows()
+	m.answered, m.trouble, m.state, m.networks, m.stale = now, Trouble{}, s, networks, true
 }
 
 // Failed takes the place of an answer that did not come. What was known stays, with its age.
@@ -87,37 +87,46 @@ func (m *Model) Dumped(now time.Time, conns []Conn) {
 		return
 	}
 	pace(conns, m.acked, now.Sub(m.dumped))
-	m.acked = make(map[socket]uint64, len(conns))
+	if m.acked == nil {
+		m.acked = make(map[socket]uint64, len(conns))
+	}
+	clear(m.acked)
 	for i := range conns {
 		m.acked[conns[i].id()] = conns[i].Acked
 	}
-	slices.SortFunc(conns, func(a, b Conn) int {
-		return cmp.Or(compareAddr(a.Remote, b.Remote), compareAddr(a.Local, b.Local), cmp.Compare(a.Cookie, b.Cookie))
-	})
-	m.dumped, m.noDump, m.conns = now, "", conns
+	m.dumped, m.noDump, m.conns, m.stale = now, "", conns, true
 	m.socks.set(conns)
-	m.rows()
+}
+
+func byAddress(a, b *Conn) int {
+	return cmp.Or(compareAddr(a.Remote, b.Remote), compareAddr(a.Local, b.Local), cmp.Compare(a.Cookie, b.Cookie))
 }
 
 // NoDump says why there is no dump.
 func (m *Model) NoDump(now time.Time, why string) { m.now, m.noDump = now, why }
 
-// rows joins networks and connections.
-func (m *Model) rows() {
-	live := map[record.Prefix]row{}
+// join joins networks and connections, where one of them is new.
+func (m *Model) join() {
+	if !m.stale {
+		return
+	}
+	type now struct {
+		live int
+		perS float64
+	}
+	by := make(map[record.Prefix]now, len(m.networks))
 	for i := range m.conns {
 		c := &m.conns[i]
-		r := live[c.Network]
-		r.live, r.perS = r.live+1, r.perS+c.PerS
-		live[c.Network] = r
+		n := by[c.Network]
+		by[c.Network] = now{n.live + 1, n.perS + c.PerS}
 	}
 	rows := make([]row, len(m.networks))
-	for i, n := range m.networks {
-		rows[i] = live[n.Prefix]
-		rows[i].Network = n
+	for i := range m.networks {
+		n := by[m.networks[i].Prefix]
+		rows[i] = row{m.networks[i], n.live, n.perS}
 	}
 	m.nets.set(rows)
-	m.totals = Totals(m.state, m.networks, m.conns)
+	m.totals, m.stale = Totals(m.state, m.networks, m.conns), false
 }
 
 // Detail is the network whose explanation is on the screen; 0: none.

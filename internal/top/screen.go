@@ -30,6 +30,7 @@ func (m *Model) View() []Line {
 	if m.width <= 0 || m.height <= 0 {
 		return nil
 	}
+	m.join()
 	top, foot := m.above(), Line{m.foot(), Faint}
 	lines := append(top, m.body(m.height-len(top)-1)...)
 	for len(lines) < m.height-1 {

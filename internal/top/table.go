@@ -18,44 +18,43 @@ type pane interface {
 }
 
 // table sorts, filters and shows rows. The cursor stays on its row where the rows change,
-// but on the first one, so that the top of the list stays in sight.
+// but on the first one, so that the top of the list stays in sight. New rows are arranged once
+// somebody looks: the other table's are not.
 type table[R any, K comparable] struct {
 	columns []column[R]
 	key     func(*R) K
-	natural string // name of the order in which rows come
+	natural string            // name of the order without a column, and of equals
+	ties    func(a, b *R) int // compares by it; nil: rows come in it
 	rows    []R
-	shown   []R
-	sort    int // column; -1: as they come
+	shown   []*R
+	stale   bool // shown is of the rows before
+	sort    int  // column; -1: the natural order
 	reverse bool
 	words   string // filter
 	cursor  int
 	first   int // shown on the first line
 }
 
-func (t *table[R, K]) set(rows []R) {
-	t.rows = rows
-	t.arrange()
+func (t *table[R, K]) set(rows []R) { t.rows, t.stale = rows, true }
+
+// now are the rows in sight.
+func (t *table[R, K]) now() []*R {
+	if t.stale {
+		t.arrange()
+	}
+	return t.shown
 }
 
 // arrange filters and sorts, and finds the cursor's row again.
 func (t *table[R, K]) arrange() {
 	var held K
 	if t.cursor > 0 && t.cursor < len(t.shown) {
-		held = t.key(&t.shown[t.cursor])
+		held = t.key(t.shown[t.cursor])
 	}
-	t.shown = t.filtered()
-	switch {
-	case t.sort >= 0:
-		compare, sign := t.columns[t.sort].compare, 1
-		if t.reverse == t.columns[t.sort].words { // numbers: the highest first
-			sign = -1
-		}
-		slices.SortStableFunc(t.shown, func(a, b R) int { return sign * compare(&a, &b) })
-	case t.reverse:
-		slices.Reverse(t.shown)
-	}
+	t.shown, t.stale = t.filtered(), false
+	t.sortShown()
 	if t.cursor > 0 {
-		if at := slices.IndexFunc(t.shown, func(r R) bool { return t.key(&r) == held }); at >= 0 {
+		if at := slices.IndexFunc(t.shown, func(r *R) bool { return t.key(r) == held }); at >= 0 {
 			t.first += at - t.cursor
 			t.cursor = at
 		}
@@ -63,12 +62,41 @@ func (t *table[R, K]) arrange() {
 	t.move(0)
 }
 
-func (t *table[R, K]) filtered() []R {
-	want := strings.Fields(strings.ToLower(t.words))
-	if len(want) == 0 {
-		return slices.Clone(t.rows)
+func (t *table[R, K]) sortShown() {
+	if t.sort < 0 {
+		if t.ties != nil {
+			slices.SortFunc(t.shown, t.ties)
+		}
+		if t.reverse {
+			slices.Reverse(t.shown)
+		}
+		return
 	}
-	var kept []R
+	compare, sign := t.columns[t.sort].compare, 1
+	if t.reverse == t.columns[t.sort].words { // numbers: the highest first
+		sign = -1
+	}
+	if t.ties == nil {
+		slices.SortStableFunc(t.shown, func(a, b *R) int { return sign * compare(a, b) })
+		return
+	}
+	slices.SortFunc(t.shown, func(a, b *R) int {
+		if c := compare(a, b); c != 0 {
+			return sign * c
+		}
+		return t.ties(a, b)
+	})
+}
+
+func (t *table[R, K]) filtered() []*R {
+	want := strings.Fields(strings.ToLower(t.words))
+	kept := t.shown[:0]
+	if len(want) == 0 {
+		for i := range t.rows {
+			kept = append(kept, &t.rows[i])
+		}
+		return kept
+	}
 	var b strings.Builder
 	for i := range t.rows {
 		b.Reset()
@@ -77,17 +105,17 @@ func (t *table[R, K]) filtered() []R {
 		}
 		text := strings.ToLower(b.String())
 		if !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(text, w) }) {
-			kept = append(kept, t.rows[i])
+			kept = append(kept, &t.rows[i])
 		}
 	}
 	return kept
 }
 
-func (t *table[R, K]) move(by int)             { t.cursor = max(0, min(t.cursor+by, len(t.shown)-1)) }
+func (t *table[R, K]) move(by int)             { t.cursor = max(0, min(t.cursor+by, len(t.now())-1)) }
 func (t *table[R, K]) turn()                   { t.reverse = !t.reverse; t.arrange() }
 func (t *table[R, K]) find(text string)        { t.words = text; t.arrange() }
 func (t *table[R, K]) filter() string          { return t.words }
-func (t *table[R, K]) shows() (shown, all int) { return len(t.shown), len(t.rows) }
+func (t *table[R, K]) shows() (shown, all int) { return len(t.now()), len(t.rows) }
 
 // order sorts by the next column that a screen shows, or by the one before.
 func (t *table[R, K]) order(by, width int) {
@@ -109,22 +137,22 @@ func (t *table[R, K]) sorted() string {
 }
 
 func (t *table[R, K]) at() (r R, ok bool) {
-	if t.cursor < len(t.shown) {
-		return t.shown[t.cursor], true
+	if shown := t.now(); t.cursor < len(shown) {
+		return *shown[t.cursor], true
 	}
 	return r, false
 }
 
 // lines are the heading and the rows around the cursor.
 func (t *table[R, K]) lines(width, height int) []Line {
-	f := fit(t.columns, width)
+	f, shown := fit(t.columns, width), t.now()
 	head := f.line(func(i int) string { return t.columns[i].name + t.arrow(i) }, true)
 	lines := []Line{{pad(head, width, false), Head}}
 	height--
-	t.first = max(0, min(t.first, t.cursor, len(t.shown)-height))
+	t.first = max(0, min(t.first, t.cursor, len(shown)-height))
 	t.first = max(t.first, t.cursor-max(height, 1)+1)
-	for i := t.first; i < min(t.first+height, len(t.shown)); i++ {
-		r := &t.shown[i]
+	for i := t.first; i < min(t.first+height, len(shown)); i++ {
+		r := shown[i]
 		line := Line{Text: f.line(func(i int) string { return clean(t.columns[i].text(r)) }, false)}
 		if i == t.cursor {
 			line = Line{pad(line.Text, width, false), Cursor}
