@@ -47,3 +47,21 @@ func TestTakenCgroupIsObserved(t *testing.T) {
 	})
 	e.stop()
 }
+
+// TestObservedIsNotTried: rounds of a host that treats nothing say so, and those of one that treats do not.
+func TestObservedIsNotTried(t *testing.T) {
+	const said = "nothing is treated: every trial restarts"
+	for _, tier := range []string{"tier: observe", ""} {
+		cfg := quickSettings()
+		cfg.Block = "18s"
+		e := newEdge(t, cfg)
+		text := strings.Replace(e.cfg.yaml(e.dir), `mode: "off"`, `mode: "on"`, 1) + tier + "\n"
+		check(t, os.WriteFile(e.configPath(), []byte(text), 0o600))
+		e.start()
+		eventually(t, "a round", patience, func() bool { return strings.Contains(e.log.String(), "round of ") })
+		if log := e.log.String(); strings.Contains(log, said) != (tier != "") {
+			t.Errorf("%q: %s", tier, log)
+		}
+		e.stop()
+	}
+}

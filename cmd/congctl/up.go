@@ -19,6 +19,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/controller"
 	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/kernel/enforce"
 	"github.com/congctl/congctl/internal/loop/logline"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/loop/store/sqlite"
@@ -82,6 +83,7 @@ func (u *up) openController(ctx context.Context) (err error) {
 		return err
 	}
 	u.later(done)
+	o.Untreated = u.probe.Tier == enforce.TierObserve
 	u.controller, err = controller.New(ctx, o, u.store, u.log, time.Now)
 	return err
 }

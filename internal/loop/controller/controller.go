@@ -26,6 +26,7 @@ type Options struct {
 	// Rules.Trial is on, unless Rules name some.
 	HoldoutPermille, AAPermille int
 	Treatment                   string
+	Untreated                   bool // the tier only observes: rounds decide as while treatment is stopped, so that none of it is taken for a trial
 	MinBytes                    uint64
 	Networks                    policy.Networks // names to pool trials by; nil for none
 	// Shared: the store also has plans that other controllers signed, and proved before they came there.
@@ -91,7 +92,7 @@ func (c *Controller) Round(ctx context.Context, w agent.ClosedWindow) error {
 	end := w.Start + c.opt.Rules.WindowSeconds
 	d := c.engine.Round(policy.Input{
 		Start: w.Start, RoundStart: end, Rows: w.Rows, Unknown: w.Unknown, Starved: w.Starved,
-		Frozen: c.frozen, Stopped: c.killed, TreatmentIsDefault: c.isDefault(w.DefaultCongs),
+		Frozen: c.frozen, Stopped: c.killed || c.opt.Untreated, TreatmentIsDefault: c.isDefault(w.DefaultCongs),
 	})
 	commit, err := commitOf(w, d)
 	if err != nil {

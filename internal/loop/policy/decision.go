@@ -19,7 +19,7 @@ type Input struct {
 	Starved            string // not empty: why the host is short of CPU; no new prefix is selected
 	Frozen             bool   // the plan is held as it is: windows are measured, nothing is decided
 	TreatmentIsDefault bool   // nothing to treat: no prefix is selected, and selected ones are released
-	Stopped            bool   // the kill switch is on: nothing is treated. Without an experiment it changes nothing; with one nothing is decided and every trial begins again
+	Stopped            bool   // nothing is treated, by the kill switch or because the host only observes. Without an experiment it changes nothing; with one nothing is decided and every trial begins again
 }
 
 // Summary is a round in numbers, as a store keeps it.
@@ -46,7 +46,7 @@ type Decision struct {
 	Tracked   int        // prefixes in memory
 	Selection []Selected // after the round, by prefix
 	Cooling   []Cooling  // after the round, by prefix: tried before, and not to be tried before its time
-	Stopped   bool       // by the kill switch, with the experiment: nothing was decided
+	Stopped   bool       // nothing was treated, with the experiment: nothing was decided
 	Brake     string     // not empty: pull the kill switch, for this reason
 	Events    []Event
 }
@@ -119,7 +119,7 @@ const maxRefusals = 500
 type Memory struct {
 	Selected []Selected `json:"selected"`
 	Cooling  []Cooling  `json:"cooling"`
-	Stopped  bool       `json:"stopped,omitempty"` // by the kill switch: nothing was decided and no event was told
+	Stopped  bool       `json:"stopped,omitempty"` // nothing was treated: nothing was decided and no event was told
 }
 
 // Memory returns what to store of a decision.

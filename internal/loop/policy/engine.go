@@ -263,7 +263,7 @@ func (e *Engine) note(d Decision) string {
 		n = append(n, defaultReason)
 	}
 	if e.in.Stopped {
-		n = append(n, "stopped: every trial restarts")
+		n = append(n, "nothing is treated: every trial restarts")
 	}
 	if d.Brake != "" {
 		n = append(n, "brake: "+d.Brake)
