@@ -22,10 +22,11 @@ type looker struct {
 	done chan struct{}
 	wait sync.WaitGroup
 
-	mu           sync.Mutex // guards all below
-	slowestMs    map[string]float64
-	asked        int
-	scrapes, bad int
+	mu        sync.Mutex // guards all below
+	slowestMs map[string]float64
+	asked     int
+	scrapes   int
+	bad       []string
 }
 
 const scrapeEvery = 100 * time.Millisecond
@@ -60,7 +61,7 @@ func (l *looker) every(d time.Duration, do func()) {
 	}
 }
 
-func (l *looker) end() (slowestMs map[string]float64, asked, scrapes, bad int) {
+func (l *looker) end() (slowestMs map[string]float64, asked, scrapes int, bad []string) {
 	close(l.done)
 	l.wait.Wait()
 	l.http.CloseIdleConnections()
@@ -119,7 +120,7 @@ func (l *looker) do(name string, r *http.Request) ([]byte, bool) {
 	defer l.mu.Unlock()
 	l.slowestMs[name] = max(l.slowestMs[name], float64(time.Since(began).Milliseconds()))
 	if !ok {
-		l.bad++
+		l.bad = append(l.bad, fmt.Sprintf("%s: %.80s, %v", name, body, err))
 	}
 	if name == "/metrics" {
 		l.scrapes++

@@ -40,7 +40,7 @@ type Row struct {
 func (e *Engine) WindowsToDecide() int {
 	lacks := e.rules.MinKnown
 	for _, t := range e.tracks {
-		if lacks = min(lacks, e.rules.MinKnown-t.standing().known); lacks <= 0 {
+		if lacks = min(lacks, e.rules.MinKnown-len(t.history)); lacks <= 0 {
 			return 0
 		}
 	}
