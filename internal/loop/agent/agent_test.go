@@ -408,6 +408,32 @@ func TestStatusHasTheKernelsCounts(t *testing.T) {
 	})
 }
 
+// TestStatusReadsTheKernelBesideTheLoop: a scrape that waits for the kernel holds no lock that a poll needs.
+func TestStatusReadsTheKernelBesideTheLoop(t *testing.T) {
+	var of atomic.Pointer[Agent]
+	asked := 0
+	counts := func(d *Deps) {
+		d.KernelCounts = func() (KernelCounts, error) {
+			if a := of.Load(); a != nil {
+				asked++
+				if !a.mu.TryLock() {
+					t.Error("the counts were read under the agent's lock")
+					return KernelCounts{}, nil
+				}
+				a.mu.Unlock()
+			}
+			return KernelCounts{}, nil
+		}
+	}
+	runIn(t, counts, func(_ *host, a *Agent) {
+		of.Store(a)
+		defer of.Store(nil)
+		if a.Status(); asked == 0 {
+			t.Error("no counts were read")
+		}
+	})
+}
+
 func TestCloseQueueIsBoundedAndCounts(t *testing.T) {
 	q := newCloseQueue(3)
 	for i := range 5 {

@@ -47,8 +47,14 @@ type KernelCounts struct {
 	SwitchFailed uint64 `json:"switches_refused"` // by the kernel
 }
 
-// Status returns a copy of the state at the last poll.
+// Status returns a copy of the state at the last poll. What the kernel counts is read before the lock is taken: the loop needs
+// it for each record.
 func (a *Agent) Status() Status {
+	var counts KernelCounts
+	var err error
+	if a.deps.KernelCounts != nil {
+		counts, err = a.deps.KernelCounts()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.status
@@ -57,12 +63,10 @@ func (a *Agent) Status() Status {
 		s.Stopped = a.deps.Treater.Stops()&stopKilled != 0
 	}
 	s.DroppedCloses = a.closes.lost()
-	if a.deps.KernelCounts != nil {
-		if n, err := a.deps.KernelCounts(); err == nil {
-			s.KernelCounts = n
-		} else {
-			s.Alarms = append(s.Alarms, "counters: "+err.Error())
-		}
+	if err == nil {
+		s.KernelCounts = counts
+	} else {
+		s.Alarms = append(s.Alarms, "counters: "+err.Error())
 	}
 	if a.plan != nil {
 		s.Plan = uint64(a.plan.Serial)
