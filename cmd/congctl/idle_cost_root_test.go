@@ -38,7 +38,7 @@ type costCase struct {
 	rest      []float64 // the same without its dump and its round: what runs by itself
 	lateMs    []float64 // how long after its end each window had been decided
 	scanMs    []float64 // a dump, the mean of each turn
-	missed    float64   // dumps and windows
+	missed    float64   // dumps, windows and close records
 	rss, pss  float64   // MB, the most of its turns
 	heap      float64
 	slowestMs map[string]float64 // answers
@@ -130,7 +130,10 @@ func (c *costCase) turn(b *testing.B, e *edge) {
 	late := rounds.since(seen)
 	c.lateMs = append(c.lateMs, late...)
 	c.scanMs = append(c.scanMs, 1e3*(after.Agent.DumpSeconds-before.Agent.DumpSeconds)/float64(polls))
-	c.missed += float64(2*costWindows-len(late)) - float64(polls) + float64(after.Agent.InterruptedDumps-before.Agent.InterruptedDumps)
+	lost := func(s control.Status) uint64 {
+		return s.Agent.InterruptedDumps + s.Agent.RingFull + s.Agent.DroppedCloses
+	}
+	c.missed += max(0, costWindows-float64(len(late))) + max(0, costWindows-float64(polls)) + float64(lost(after)-lost(before))
 	rss, pss := e.resident()
 	c.rss, c.pss, c.heap = max(c.rss, rss), max(c.pss, pss), max(c.heap, e.liveHeap())
 	if l != nil {
