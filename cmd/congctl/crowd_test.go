@@ -125,30 +125,34 @@ func sockaddr(a netip.Addr) unix.Sockaddr {
 
 // join opens one connection and sends so many bytes over it.
 func (l *crowdListener) join(from netip.Addr, bytes int) error {
-	fd, err := unix.Socket(l.family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
+	_, err := l.pair(from, bytes)
+	return err
+}
+
+// pair is join; it returns both ends.
+func (l *crowdListener) pair(from netip.Addr, bytes int) (fds [2]int, err error) {
+	if fds[0], err = unix.Socket(l.family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return fds, err
 	}
-	if err := errors.Join(unix.Bind(fd, sockaddr(from)), unix.Connect(fd, l.at)); err != nil {
-		return err
+	if err := errors.Join(unix.Bind(fds[0], sockaddr(from)), unix.Connect(fds[0], l.at)); err != nil {
+		return fds, err
 	}
-	end, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC)
-	if err != nil {
-		return err
+	if fds[1], _, err = unix.Accept4(l.fd, unix.SOCK_CLOEXEC); err != nil {
+		return fds, err
 	}
 	wrote := make(chan error, 1)
 	go func() {
-		_, err := unix.Write(end, crowdBody[:bytes])
+		_, err := unix.Write(fds[1], crowdBody[:bytes])
 		wrote <- err
 	}()
-	for buf := make([]byte, 64<<10); bytes > 0; {
-		n, err := unix.Read(fd, buf)
+	for buf, left := make([]byte, 64<<10), bytes; left > 0; {
+		n, err := unix.Read(fds[0], buf)
 		if err != nil || n == 0 {
-			return fmt.Errorf("read: %d bytes left: %w", bytes, cmp.Or(err, io.ErrUnexpectedEOF))
+			return fds, fmt.Errorf("read: %d bytes left: %w", left, cmp.Or(err, io.ErrUnexpectedEOF))
 		}
-		bytes -= n
+		left -= n
 	}
-	return <-wrote
+	return fds, <-wrote
 }
 
 var crowdBody = make([]byte, 150_000)
