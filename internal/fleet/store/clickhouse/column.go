@@ -28,18 +28,20 @@ func (c *direct[T]) into() any    { return c.at }
 func (c *direct[T]) take() error  { return nil }
 
 func (c *direct[T]) keep(r rows) {
-	c.room(r.n)
-	at := r.offset(unsafe.Pointer(c.at))
-	for i := range r.n {
-		c.list = append(c.list, *(*T)(r.field(i, at)))
+	at, list := r.field(unsafe.Pointer(c.at)), c.more(r.n)
+	for i := range list {
+		list[i] = *(*T)(unsafe.Add(at, uintptr(i)*r.size))
 	}
 }
 
-// room doubles a list that is full: append alone would copy it four times as often.
-func (c *direct[T]) room(n int) {
-	if len(c.list)+n > cap(c.list) {
+// more adds room for n values and returns it. A list that is full doubles: append alone would copy it four times as often.
+func (c *direct[T]) more(n int) []T {
+	was := len(c.list)
+	if was+n > cap(c.list) {
 		c.list = slices.Grow(c.list, max(n, cap(c.list)))
 	}
+	c.list = c.list[:was+n]
+	return c.list[was:]
 }
 
 // rows are some rows in memory, and their model, whose fields columns point to.
@@ -49,11 +51,9 @@ type rows struct {
 	n            int
 }
 
-// offset is where a row has what is at field in the model.
-func (r rows) offset(field unsafe.Pointer) uintptr { return uintptr(field) - uintptr(r.model) }
-
-func (r rows) field(i int, offset uintptr) unsafe.Pointer {
-	return unsafe.Add(r.first, uintptr(i)*r.size+offset)
+// field is where the first row has what is at field in the model.
+func (r rows) field(field unsafe.Pointer) unsafe.Pointer {
+	return unsafe.Add(r.first, uintptr(field)-uintptr(r.model))
 }
 
 // converted is a column of type T whose value the row has as type F.
@@ -65,10 +65,9 @@ type converted[F, T any] struct {
 }
 
 func (c *converted[F, T]) keep(r rows) {
-	c.room(r.n)
-	at := r.offset(unsafe.Pointer(c.row))
-	for i := range r.n {
-		c.list = append(c.list, c.to(*(*F)(r.field(i, at))))
+	at, list := r.field(unsafe.Pointer(c.row)), c.more(r.n)
+	for i := range list {
+		list[i] = c.to(*(*F)(unsafe.Add(at, uintptr(i)*r.size)))
 	}
 }
 
@@ -81,7 +80,14 @@ func (c *converted[F, T]) take() (err error) {
 // none, and the port.
 func address(name string, at *netip.AddrPort, few bool) []column {
 	addr := &converted[netip.AddrPort, string]{direct: plain(name, "String", new(string), few), row: at}
-	addr.to = func(a netip.AddrPort) string { return string(a.Addr().AsSlice()) }
+	var last netip.Addr // a host has few of its own: most need no new string
+	var text string
+	addr.to = func(a netip.AddrPort) string {
+		if a.Addr() != last {
+			last, text = a.Addr(), string(a.Addr().AsSlice())
+		}
+		return text
+	}
 	addr.from = func(s string) (netip.AddrPort, error) {
 		a, ok := netip.AddrFromSlice([]byte(s))
 		if !ok && s != "" {

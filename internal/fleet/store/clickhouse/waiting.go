@@ -3,10 +3,12 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"unsafe"
 
 	driver "github.com/ClickHouse/clickhouse-go/v2"
+	native "github.com/ClickHouse/clickhouse-go/v2/lib/column"
 )
 
 // waiting is rows that wait for a table, as its columns. The last few are whole still: columns take
@@ -16,7 +18,8 @@ type waiting[R any] struct {
 	columns []column
 	model   *R // whose fields the columns name
 	whole   []R
-	count   int // without the whole ones
+	count   int                // without the whole ones
+	sent    []native.Interface // clickhouse-go's columns of the last insert
 }
 
 // wholeRows are at most as many as a processor's cache holds: a row is a kilobyte.
@@ -68,6 +71,7 @@ func (w *waiting[R]) insert(ctx context.Context, to driver.Conn) error {
 		return fmt.Errorf("insert into %s: %w", w.table, err)
 	}
 	defer b.Close()
+	w.reuse(b.Columns())
 	for i, c := range w.columns {
 		if err := b.Column(i).Append(c.values()); err != nil {
 			return fmt.Errorf("insert into %s: column %s: %w", w.table, c.name(), err)
@@ -77,6 +81,18 @@ func (w *waiting[R]) insert(ctx context.Context, to driver.Conn) error {
 		return fmt.Errorf("insert into %s: %w", w.table, err)
 	}
 	return nil
+}
+
+// reuse gives the columns of an insert the memory of the last one's: from nothing a column grows some twenty
+// times, and each time copies all that it has.
+func (w *waiting[R]) reuse(columns []native.Interface) {
+	for i, last := range w.sent {
+		if c := columns[i]; c.Type() == last.Type() {
+			last.Reset()
+			reflect.ValueOf(c).Elem().Set(reflect.ValueOf(last).Elem())
+		}
+	}
+	w.sent = columns
 }
 
 // names lists columns for a statement.

@@ -64,7 +64,8 @@ func (w *Writer) add(batch []byte) error {
 		if err := span.holds(c.Window); err != nil {
 			return err
 		}
-		*w.conns.next() = row{name, inBatch, *c}
+		r := w.conns.next()
+		r.name, r.inBatch, r.conn = name, inBatch, *c // not as one value, which would be copied once more
 		inBatch++
 		return nil
 	})

@@ -92,7 +92,7 @@ func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 func Decode(b []byte, c *record.Conn) error {
 	was := c.Cong
 	*c = record.Conn{}
-	err := scan(b, connByNumber, unsafe.Pointer(c), func(tag, v uint64, raw []byte) (err error) {
+	err := scan(b, connByTag, unsafe.Pointer(c), func(tag, v uint64, raw []byte) (err error) {
 		switch tag {
 		case numLocal<<3 | isBytes:
 			c.Local, err = withAddr("local", c.Local, raw)
@@ -105,9 +105,9 @@ func Decode(b []byte, c *record.Conn) error {
 		case numPrefix<<3 | isBytes:
 			c.Prefix, err = prefixOf(raw)
 		case numInfo<<3 | isBytes:
-			err = scan(raw, infoByNumber, unsafe.Pointer(&c.Info), nil)
+			err = scan(raw, infoByTag, unsafe.Pointer(&c.Info), nil)
 		case numBBR<<3 | isBytes:
-			err = scan(raw, bbrByNumber, unsafe.Pointer(&c.BBR), nil)
+			err = scan(raw, bbrByTag, unsafe.Pointer(&c.BBR), nil)
 		case numCong<<3 | isBytes:
 			c.Cong, err = congOf(raw, was)
 		}

@@ -14,53 +14,63 @@ import (
 // message's bytes fills the struct, and one over the pairs writes it, without the library's message
 // between them. The wire is the library's in all: TestDecodeEqualsProtobuf and FuzzDecode compare.
 
-// byNumber is pairs by the number of their field; those between are nil.
-func byNumber(list []pair) []*pair {
+// byTag is pairs by the tag of their field: number and encoding; those between are nil.
+func byTag(list []pair) []*pair {
 	var table []*pair
 	for i := range list {
-		for n := int(list[i].number); len(table) <= n; {
-			table = append(table, nil)
-		}
-		table[list[i].number] = &list[i]
+		tag := protowire.EncodeTag(list[i].number, list[i].wire)
+		table = append(table, make([]*pair, max(0, int(tag)+1-len(table)))...)
+		table[tag] = &list[i]
 	}
 	return table
 }
 
-var connByNumber, infoByNumber, bbrByNumber = byNumber(connPairs), byNumber(infoPairs), byNumber(bbrPairs)
+var connByTag, infoByTag, bbrByTag = byTag(connPairs), byTag(infoPairs), byTag(bbrPairs)
 
 // errWire is bytes that are no message.
 var errWire = errors.New("invalid wire-format data")
 
 // scan fills a struct's scalars from its message, and calls other for the rest, by the
-// tag (the number and the encoding). What the message does not have stays as it is; of a field that comes twice the last counts.
+// tag. What the message does not have stays as it is; of a field that comes twice the last counts.
 func scan(b []byte, table []*pair, to unsafe.Pointer, other func(tag, v uint64, raw []byte) error) error {
 	for len(b) > 0 {
-		num, wire, n := protowire.ConsumeTag(b)
-		if n < 0 || num > protowire.MaxValidNumber {
+		tag, n := uint64(b[0]), 1
+		switch { // most need no call
+		case tag < 0x80:
+		case len(b) > 1 && b[1] < 0x80:
+			tag, n = tag&0x7f|uint64(b[1])<<7, 2
+		default:
+			tag, n = protowire.ConsumeVarint(b)
+		}
+		if n < 0 || tag>>3 < uint64(protowire.MinValidNumber) || tag>>3 > uint64(protowire.MaxValidNumber) {
 			return errWire
 		}
 		b = b[n:]
 		var v uint64
 		var raw []byte
-		switch wire {
+		switch wire := protowire.Type(tag & 7); wire {
 		case protowire.VarintType:
-			v, n = protowire.ConsumeVarint(b)
+			if len(b) > 0 && b[0] < 0x80 {
+				v, n = uint64(b[0]), 1
+			} else {
+				v, n = protowire.ConsumeVarint(b)
+			}
 		case protowire.Fixed64Type:
 			v, n = protowire.ConsumeFixed64(b)
 		case protowire.BytesType:
 			raw, n = protowire.ConsumeBytes(b)
 		default:
-			n = protowire.ConsumeFieldValue(num, wire, b)
+			n = protowire.ConsumeFieldValue(protowire.Number(tag>>3), wire, b)
 		}
 		if n < 0 {
 			return errWire
 		}
 		b = b[n:]
 		var err error
-		if int(num) < len(table) && table[num] != nil && table[num].wire == wire {
-			err = table[num].put(to, v)
+		if tag < uint64(len(table)) && table[tag] != nil {
+			err = table[tag].put(to, v)
 		} else if other != nil {
-			err = other(protowire.EncodeTag(num, wire), v, raw)
+			err = other(tag, v, raw)
 		}
 		if err != nil {
 			return err
