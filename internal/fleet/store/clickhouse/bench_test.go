@@ -2,11 +2,15 @@ package clickhouse
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/congctl/congctl/internal/fleet/store/batchtest"
 	"github.com/congctl/congctl/internal/fleet/store/clickhouse/clickhousetest"
+	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -39,24 +43,71 @@ func BenchmarkInsert(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*100_000/b.Elapsed().Seconds(), "records/s")
 	b.ReportMetric((server.CPU()-cpu).Seconds()/float64(b.N)*10, "server_cpu_us/record")
-	check(b, s.do(b.Context(), "merge", "OPTIMIZE TABLE conns FINAL"))
-	var bytes, rows uint64
-	check(b, s.conn.QueryRow(b.Context(), "SELECT sum(bytes_on_disk), sum(rows) FROM system.parts WHERE table = 'conns' AND active").Scan(&bytes, &rows))
-	b.ReportMetric(float64(bytes)/float64(rows), "B/record")
-	b.ReportMetric(float64(rows), "rows_kept")
-	largest(b, s, float64(rows))
+	onDisk(b, s)
 }
 
-// largest logs what the largest columns take on disk.
-func largest(b *testing.B, s *Store, records float64) {
-	rows, err := s.conn.Query(b.Context(), "SELECT name, toFloat64(data_compressed_bytes) AS bytes FROM system.columns WHERE database = ? AND table = 'conns' ORDER BY bytes DESC LIMIT 30", s.database)
+// BenchmarkDisk is what real records take on the disk of a current engine: those of the files that CONGCTL_RECORDS
+// names, a pattern, each a host's. Days of the lab write them with store.records_file.
+func BenchmarkDisk(b *testing.B) {
+	files, err := filepath.Glob(os.Getenv("CONGCTL_RECORDS"))
+	check(b, err)
+	if len(files) == 0 {
+		b.Skip("needs records of a lab's days: CONGCTL_RECORDS is a pattern of records files; any kernel")
+	}
+	s := initialised(b, clickhousetest.StartEngine(b))
+	check(b, s.do(b.Context(), "set", "ALTER TABLE records MODIFY SETTING min_bytes_for_wide_part = 0")) // as of a part of 10 MB
+	for b.Loop() {
+		w := s.NewWriter(0)
+		for host, name := range files {
+			h := wire.Header{PoP: "chi", Host: fmt.Sprint("edge", host), Boot: record.BootID{byte(37 * host), 0xb0, byte(91 * host)}}
+			for _, batch := range batchesOf(b, name, h) {
+				check(b, w.Add(batch.Body))
+			}
+		}
+		check(b, w.Insert(b.Context()))
+	}
+	onDisk(b, s)
+}
+
+// batchesOf are a file's records, each window's in batches of 1000 at most.
+func batchesOf(b *testing.B, file string, h wire.Header) (list []batchtest.Batch) {
+	f, err := os.Open(file)
+	check(b, err)
+	defer f.Close()
+	var conns []record.Conn
+	end := func() {
+		h.Sequence++
+		list = append(list, batchtest.New(b, h, conns...))
+		conns = nil
+	}
+	_, err = wire.Read(f, func(_ *wire.Header, c *record.Conn) error {
+		if len(conns) == 1000 || len(conns) > 0 && conns[0].Window != c.Window {
+			end()
+		}
+		conns = append(conns, *c)
+		return nil
+	})
+	check(b, err)
+	end()
+	return list
+}
+
+// onDisk reports what a record takes when all is merged, and logs the largest columns. Per part a current engine
+// also has statistics of each column, 1 MB whatever its rows, which of a real part are nothing.
+func onDisk(b *testing.B, s *Store) {
+	check(b, s.do(b.Context(), "merge", "OPTIMIZE TABLE records FINAL"))
+	var bytes, records uint64
+	check(b, s.conn.QueryRow(b.Context(), "SELECT sum(data_compressed_bytes + marks_bytes), sum(rows) FROM system.parts WHERE table = 'records' AND active").Scan(&bytes, &records))
+	b.ReportMetric(float64(bytes)/float64(records), "B/record")
+	b.ReportMetric(float64(records), "rows_kept")
+	rows, err := s.conn.Query(b.Context(), "SELECT name, toFloat64(data_compressed_bytes) AS bytes FROM system.columns WHERE database = ? AND table = 'records' ORDER BY bytes DESC LIMIT 45", s.database)
 	check(b, err)
 	defer rows.Close()
 	for rows.Next() {
 		var name string
 		var bytes float64
 		check(b, rows.Scan(&name, &bytes))
-		b.Logf("%5.2f B/record of %s", bytes/records, name)
+		b.Logf("%5.2f B/record of %s", bytes/float64(records), name)
 	}
 	check(b, rows.Err())
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Init makes the database if there is none, then its schema.
@@ -42,13 +43,13 @@ func (s *Store) Migrate(ctx context.Context) (did []string, err error) {
 		return nil, err
 	}
 	if at > 0 { // a later step may need them
-		if did, err = s.addColumns(ctx); err != nil {
+		if did, err = s.addColumns(ctx, at); err != nil {
 			return did, err
 		}
 	}
 	for v := at; v < len(steps); v++ {
 		for _, sql := range steps[v].sql(s.can) {
-			if err := s.do(ctx, steps[v].what, sql); err != nil {
+			if err := s.doFor(ctx, stepTime, steps[v].what, sql); err != nil {
 				return did, err
 			}
 		}
@@ -60,13 +61,20 @@ func (s *Store) Migrate(ctx context.Context) (did []string, err error) {
 	return did, nil
 }
 
-func (s *Store) addColumns(ctx context.Context) (did []string, err error) {
-	missing, err := s.missing(ctx)
+// stepTime bounds a statement of a step, which may copy a table.
+const stepTime = 12 * time.Hour
+
+func (s *Store) addColumns(ctx context.Context, at int) (did []string, err error) {
+	table, want := records, recordColumns(s.can)
+	if at < inRecords {
+		table, want = "conns", connColumns(s.can)
+	}
+	missing, err := s.missing(ctx, table, want)
 	for _, c := range missing {
-		if err := s.do(ctx, "add column "+c.name(), "ALTER TABLE conns ADD COLUMN "+define(c, s.can)); err != nil {
+		if err := s.do(ctx, "add column "+c.name, "ALTER TABLE "+table+" ADD COLUMN "+c.sql); err != nil {
 			return did, err
 		}
-		did = append(did, "column "+c.name())
+		did = append(did, "column "+c.name)
 	}
 	return did, err
 }
@@ -80,15 +88,15 @@ func (s *Store) Check(ctx context.Context) error {
 	if at < len(steps) {
 		return fmt.Errorf("check schema: %w: version %d, this build has %d", ErrBehind, at, len(steps))
 	}
-	missing, err := s.missing(ctx)
+	missing, err := s.missing(ctx, records, recordColumns(s.can))
 	if err != nil || len(missing) == 0 {
 		return err
 	}
 	var names []string
 	for _, c := range missing {
-		names = append(names, c.name())
+		names = append(names, c.name)
 	}
-	return fmt.Errorf("check schema: %w: conns has no column %s", ErrBehind, strings.Join(names, ", "))
+	return fmt.Errorf("check schema: %w: records has no column %s", ErrBehind, strings.Join(names, ", "))
 }
 
 // ErrBehind is a schema that Migrate would change; ErrNoSchema a database that Init has not made.
@@ -118,12 +126,12 @@ func (s *Store) schemaVersion(ctx context.Context) (int, error) {
 	return int(version), nil
 }
 
-// missing are the columns that conns lacks.
-func (s *Store) missing(ctx context.Context) (list []column, err error) {
+// missing are the columns that a table lacks.
+func (s *Store) missing(ctx context.Context, table string, want []definition) (list []definition, err error) {
 	ctx, done := context.WithTimeout(ctx, queryTime)
 	defer done()
 	var there []string
-	rows, err := s.conn.Query(ctx, "SELECT name FROM system.columns WHERE database = ? AND table = 'conns'", s.database)
+	rows, err := s.conn.Query(ctx, "SELECT name FROM system.columns WHERE database = ? AND table = ?", s.database, table)
 	if err != nil {
 		return nil, fmt.Errorf("list columns: %w", err)
 	}
@@ -135,8 +143,8 @@ func (s *Store) missing(ctx context.Context) (list []column, err error) {
 		}
 		there = append(there, name)
 	}
-	for _, c := range new(row).columns() {
-		if !slices.Contains(there, c.name()) {
+	for _, c := range want {
+		if !slices.Contains(there, c.name) {
 			list = append(list, c)
 		}
 	}

@@ -94,7 +94,11 @@ func (s *Store) Close() error { return s.conn.Close() }
 
 // do runs a statement without an answer.
 func (s *Store) do(ctx context.Context, what, sql string) error {
-	ctx, done := context.WithTimeout(ctx, queryTime)
+	return s.doFor(ctx, queryTime, what, sql)
+}
+
+func (s *Store) doFor(ctx context.Context, limit time.Duration, what, sql string) error {
+	ctx, done := context.WithTimeout(ctx, limit)
 	defer done()
 	if err := s.conn.Exec(ctx, sql); err != nil {
 		return fmt.Errorf("%s: %w", what, err)

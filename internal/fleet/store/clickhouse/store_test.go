@@ -299,7 +299,7 @@ func TestSchema(t *testing.T) {
 	if did, err := Init(ctx, server.Address()); err != nil || len(did) > 0 {
 		t.Errorf("the second init did %v, %v", did, err)
 	}
-	check(t, s.do(ctx, "drop", "ALTER TABLE conns DROP COLUMN capped"))
+	check(t, s.do(ctx, "drop", "ALTER TABLE records DROP COLUMN capped"))
 	if err := s.Check(ctx); !errors.Is(err, ErrBehind) {
 		t.Errorf("a column is missing: %v", err)
 	}
@@ -314,6 +314,43 @@ func TestSchema(t *testing.T) {
 	check(t, s.do(ctx, "drop", "DROP TABLE schema_versions"))
 	if err := s.Check(ctx); !errors.Is(err, ErrNoSchema) {
 		t.Errorf("no schema: %v", err)
+	}
+}
+
+// TestSchemaBefore brings a schema of version 2, of a build that had a column less, to this one's: its records are there,
+// each once, though a migration died before.
+func TestSchemaBefore(t *testing.T) { schemaBefore(t, newStore(t)) }
+
+func schemaBefore(t *testing.T, s *Store) {
+	ctx := t.Context()
+	for _, sql := range slices.Concat(dropWindows(), []string{"DROP TABLE records"}, steps[0].sql(s.can), steps[1].sql(s.can),
+		[]string{"DROP TABLE schema_versions", "CREATE TABLE schema_versions (version UInt32, at DateTime) ENGINE = MergeTree ORDER BY version",
+			"INSERT INTO schema_versions SELECT 2, now()"}) {
+		check(t, s.do(ctx, "go back", sql))
+	}
+	rng, h := rand.New(rand.NewPCG(3, 4)), header(1, 1)
+	before := newWaiting("conns", (*row).columns)
+	var want []record.Conn
+	for i := range 500 {
+		c := batchtest.Random(rng, windowStart)
+		c.Capped = false
+		want = append(want, c)
+		*before.next() = row{batchName{h.PoP, h.Host, string(h.Boot[:]), h.Sequence}, uint32(i), c}
+	}
+	check(t, before.insert(ctx, s.conn))
+	for _, sql := range append(steps[2].sql(s.can), "ALTER TABLE conns DROP COLUMN capped") {
+		check(t, s.do(ctx, "die", sql))
+	}
+	did, err := s.Migrate(ctx)
+	if err != nil || !slices.Equal(did, []string{"column capped", steps[2].what, steps[3].what}) {
+		t.Fatalf("migrate did %v, %v", did, err)
+	}
+	check(t, s.Check(ctx))
+	if d := cmp.Diff(want, read(t, s, oddPoP, windowStart), sameAddr); d != "" {
+		t.Errorf("records (-want +got):\n%.2000s", d)
+	}
+	if err := s.do(ctx, "look", "SELECT 1 FROM conns"); err == nil {
+		t.Error("the table before is still there")
 	}
 }
 

@@ -26,8 +26,12 @@ const viewEligible = 100_000
 // createWindows returns the statements, from the inside out. A level names what the next one uses, and uses no
 // name of its own; each is a view, windows_1 and on, and the last windows. Servers look into each name and each
 // nested statement twice, so that the time to understand one statement of them all grows beyond bounds.
-func createWindows() (list []string) {
-	q := "SELECT " + viewRecords + " FROM conns FINAL WHERE client_facing = 1 AND assigned != 5 AND applied != 11 AND " +
+func createWindows(table string) (list []string) {
+	all := "*"
+	if table != "conns" { // * has no derived columns
+		all += ", win_bytes_acked, win_counted_bytes_acked"
+	}
+	q := "SELECT " + all + ", " + viewRecords + " FROM " + table + " FINAL WHERE client_facing = 1 AND assigned != 5 AND applied != 11 AND " +
 		"bitAnd(prefix, 255) = if(prefix < 4294967296, 24, 56)"
 	q = "SELECT *, " + viewRecord + " FROM (" + q + ")"
 	q = "SELECT " + viewKey + ", number, " + viewClients + " FROM (" + q + ") GROUP BY " + viewKey + ", number"
@@ -42,10 +46,19 @@ func createWindows() (list []string) {
 	return append(list, "CREATE VIEW IF NOT EXISTS "+name+" AS "+q, "CREATE VIEW IF NOT EXISTS windows AS SELECT "+viewFigures()+" FROM "+name)
 }
 
+// dropWindows drops what createWindows has made, from the outside in.
+func dropWindows() []string {
+	list := []string{"DROP TABLE IF EXISTS windows"}
+	for i := len(createWindows("conns")) - 1; i > 0; i-- {
+		list = append(list, fmt.Sprint("DROP TABLE IF EXISTS windows_", i))
+	}
+	return list
+}
+
 const viewKey = "pop, start, net, arm, cong, carryover, control, capped"
 
 // A record: n is what it stands for, number its client's in its network.
-var viewRecords = fmt.Sprintf(`*, window AS start, prefix AS net, assigned AS arm,
+var viewRecords = fmt.Sprintf(`window AS start, prefix AS net, assigned AS arm,
 toUInt8(default_cong = 1 AND carryover = 0 AND assigned != 1) AS control,
 toUInt64(if(weight > 1, least(weight, 1024.) + 0.5, 1.)) AS n,
 toUInt8(if(client > 0, client - 1, reinterpretAsUInt8(substring(remote, if(prefix < 4294967296, length(remote), 8), 1)))) AS number,
