@@ -11,22 +11,28 @@ import (
 // and has the column itself as an ALIAS, which SQL of anyone reads under its name. Arithmetic wraps on both
 // sides, so each value comes back whatever it was.
 
-// derivation says which column nearly is plus - minus. minus may be none. Both are stored themselves.
-type derivation struct{ name, plus, minus string }
+// derivation says which column nearly is plus - minus. minus may be none. Both are stored themselves. Where 0 is never,
+// the column is a time before plus.
+type derivation struct {
+	name, plus, minus string
+	never             bool
+}
 
 var derivations = []derivation{
-	{"win_bytes_acked", "win_bytes_sent", "win_bytes_retrans"},
-	{"win_counted_bytes_acked", "win_counted_bytes_sent", "win_counted_bytes_retrans"},
-	{"info_bytes_sent", "win_bytes_sent", ""},
-	{"info_bytes_acked", "win_bytes_sent", "win_bytes_retrans"},
-	{"info_bytes_retrans", "win_bytes_retrans", ""},
-	{"info_bytes_received", "win_bytes_received", ""},
-	{"info_busy_time_us", "win_busy_us", ""},
-	{"info_rwnd_limited_us", "win_rwnd_limited_us", ""},
-	{"info_data_segs_out", "info_segs_out", ""},
-	{"info_delivered_segs", "info_segs_out", "info_total_retrans_segs"},
-	{"info_lost_segs", "info_total_retrans_segs", ""},
-	{"info_segs_in", "info_segs_out", ""},
+	{name: "win_bytes_acked", plus: "win_bytes_sent", minus: "win_bytes_retrans"},
+	{name: "win_counted_bytes_acked", plus: "win_counted_bytes_sent", minus: "win_counted_bytes_retrans"},
+	{name: "info_bytes_sent", plus: "win_bytes_sent"},
+	{name: "info_bytes_acked", plus: "win_bytes_sent", minus: "win_bytes_retrans"},
+	{name: "info_bytes_retrans", plus: "win_bytes_retrans"},
+	{name: "info_bytes_received", plus: "win_bytes_received"},
+	{name: "info_busy_time_us", plus: "win_busy_us"},
+	{name: "info_rwnd_limited_us", plus: "win_rwnd_limited_us"},
+	{name: "info_data_segs_out", plus: "info_segs_out"},
+	{name: "info_delivered_segs", plus: "info_segs_out", minus: "info_total_retrans_segs"},
+	{name: "info_lost_segs", plus: "info_total_retrans_segs"},
+	{name: "info_segs_in", plus: "info_segs_out"},
+	{name: "crossed_ns", plus: "at_ns", never: true},
+	{name: "switched_ns", plus: "at_ns", never: true},
 }
 
 // restOf ends the names of stored rests.
@@ -41,7 +47,7 @@ func (r *row) stored() []column {
 	}
 	for i, c := range list {
 		if d := derivationOf(c.name()); d != nil {
-			list[i] = newRest(c, named[d.plus], named[d.minus])
+			list[i] = newRest(c, d, named)
 		}
 	}
 	return list
@@ -66,11 +72,18 @@ func (d *derivation) sum() string {
 
 // alias defines the column itself.
 func (d *derivation) alias(c column) string {
-	return fmt.Sprintf("`%s` %s ALIAS to%[2]s(%[3]s + %[1]s%[4]s)", c.name(), c.kind(), d.sum(), restOf)
+	rest := d.name + restOf
+	if d.never {
+		return fmt.Sprintf("`%s` %s ALIAS multiIf(%s = 0, 0, %[3]s = %[4]s, %[4]s, %[4]s - %[3]s)", d.name, c.kind(), rest, d.plus)
+	}
+	return fmt.Sprintf("`%s` %s ALIAS to%[2]s(%s + %s)", d.name, c.kind(), d.sum(), rest)
 }
 
 // rest computes what is left from the column itself; c is of the rest.
 func (d *derivation) rest(c column) string {
+	if d.never {
+		return fmt.Sprintf("multiIf(%s = 0, 0, %[1]s = %s, %[2]s, %[2]s - %[1]s)", d.name, d.plus)
+	}
 	return fmt.Sprintf("to%s(%s - %s)", c.kind(), d.name, d.sum())
 }
 
@@ -80,14 +93,40 @@ type rest[T uint32 | uint64, S int32 | int64] struct {
 	of, plus, minus *T // minus may be nil
 }
 
-func newRest(of, plus, minus column) column {
+func newRest(of column, d *derivation, named map[string]column) column {
 	switch of := of.(type) {
 	case *direct[uint32]:
-		return restFrom[uint32, int32](of, "Int32", plus, minus)
+		return restFrom[uint32, int32](of, "Int32", named[d.plus], named[d.minus])
 	case *direct[uint64]:
-		return restFrom[uint64, int64](of, "Int64", plus, minus)
+		return restFrom[uint64, int64](of, "Int64", named[d.plus], named[d.minus])
+	case *direct[int64]:
+		if d.never {
+			return &ago{plain(d.name+restOf, "Int64", new(int64), false), of.at, named[d.plus].(*direct[int64]).at}
+		}
 	}
-	panic("column " + of.name() + " is derived and of a kind without a rest: " + of.kind())
+	panic("column " + d.name + " is derived and of a kind without a rest: " + of.kind())
+}
+
+// ago is how long a time lies before another one; 0 stays 0, and what would be 0 is the time itself.
+type ago struct {
+	*direct[int64]
+	of, plus *int64
+}
+
+func (c *ago) keep(r rows) {
+	list := c.more(r.n)
+	of, plus := r.field(unsafe.Pointer(c.of)), r.field(unsafe.Pointer(c.plus))
+	for i := range list {
+		at := uintptr(i) * r.size
+		switch of, plus := *(*int64)(unsafe.Add(of, at)), *(*int64)(unsafe.Add(plus, at)); of {
+		case 0:
+			list[i] = 0
+		case plus:
+			list[i] = plus
+		default:
+			list[i] = plus - of
+		}
+	}
 }
 
 func restFrom[T uint32 | uint64, S int32 | int64](of *direct[T], kind string, plus, minus column) column {

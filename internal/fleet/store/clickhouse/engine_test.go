@@ -13,7 +13,7 @@ func TestCurrentEngine(t *testing.T) {
 		name string
 		run  func(*testing.T, *Store)
 	}{
-		{"round trip", roundTrip}, {"window rows", sameWindowRows}, {"view", viewAgrees}, {"ends", endsOnce}, {"retain", retain}, {"schema before", schemaBefore},
+		{"round trip", roundTrip}, {"window rows", sameWindowRows}, {"view", viewAgrees}, {"ends", endsOnce}, {"retain", retain}, {"schema before", schemaBefore}, {"derived", derived},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := initialised(t, clickhousetest.StartEngine(t))
