@@ -31,7 +31,7 @@ var steps = []step{
 	}},
 	{"view of windows", func(features) []string { return createWindows("conns") }},
 	{"table of records that is half as large", func(can features) []string {
-		return []string{createRecords(can), copyConns()}
+		return []string{refuseConns, createRecords(can), copyConns()}
 	}},
 	{"view of windows of that table", func(features) []string {
 		return append(append(dropWindows(), createWindows(records)...), "DROP TABLE IF EXISTS conns")
@@ -66,6 +66,10 @@ func recordColumns(can features) (list []definition) {
 	}
 	return list
 }
+
+// refuseConns has a server refuse what an ingest of an older build inserts, which then waits: after the copy it would be
+// lost. What is there stays.
+const refuseConns = "ALTER TABLE conns MODIFY COLUMN cookie UInt64 MATERIALIZED 0"
 
 // connColumns are those of conns.
 func connColumns(can features) (list []definition) {

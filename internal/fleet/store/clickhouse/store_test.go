@@ -318,7 +318,7 @@ func TestSchema(t *testing.T) {
 }
 
 // TestSchemaBefore brings a schema of version 2, of a build that had a column less, to this one's: its records are there,
-// each once, though a migration died before.
+// each once, though a migration died before, and meanwhile an older ingest inserts none that would be lost.
 func TestSchemaBefore(t *testing.T) { schemaBefore(t, newStore(t)) }
 
 func schemaBefore(t *testing.T, s *Store) {
@@ -340,6 +340,9 @@ func schemaBefore(t *testing.T, s *Store) {
 	check(t, before.insert(ctx, s.conn))
 	for _, sql := range append(steps[2].sql(s.can), "ALTER TABLE conns DROP COLUMN capped") {
 		check(t, s.do(ctx, "die", sql))
+	}
+	if err := before.insert(ctx, s.conn); err == nil {
+		t.Error("an older ingest still inserts")
 	}
 	did, err := s.Migrate(ctx)
 	if err != nil || !slices.Equal(did, []string{"column capped", steps[2].what, steps[3].what}) {
