@@ -46,7 +46,7 @@ func BenchmarkInsert(b *testing.B) {
 	onDisk(b, s)
 }
 
-// BenchmarkDisk is what real records take on the disk of a current engine: those of the files that CONGCTL_RECORDS
+// BenchmarkDisk is what real records take on the disk of an old server and of a current engine: those of the files that CONGCTL_RECORDS
 // names, a pattern, each a host's. Days of the lab write them with store.records_file.
 func BenchmarkDisk(b *testing.B) {
 	files, err := filepath.Glob(os.Getenv("CONGCTL_RECORDS"))
@@ -54,8 +54,15 @@ func BenchmarkDisk(b *testing.B) {
 	if len(files) == 0 {
 		b.Skip("needs records of a lab's days: CONGCTL_RECORDS is a pattern of records files; any kernel")
 	}
-	s := initialised(b, clickhousetest.StartEngine(b))
-	check(b, s.do(b.Context(), "set", "ALTER TABLE records MODIFY SETTING min_bytes_for_wide_part = 0")) // as of a part of 10 MB
+	b.Run("18.16", func(b *testing.B) { disk(b, newStore(b), files) })
+	b.Run("current", func(b *testing.B) {
+		s := initialised(b, clickhousetest.StartEngine(b))
+		check(b, s.do(b.Context(), "set", "ALTER TABLE records MODIFY SETTING min_bytes_for_wide_part = 0")) // as of a part of 10 MB
+		disk(b, s, files)
+	})
+}
+
+func disk(b *testing.B, s *Store, files []string) {
 	for b.Loop() {
 		w := s.NewWriter(0)
 		for host, name := range files {
