@@ -146,6 +146,7 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	p.queries.Audit(p.controller.Audit)
 	p.handleKeys()
 	control.Handle(p.queries, ratesQuery, (&course{store: p.store}).get)
+	control.Handle(p.queries, recentQuery, recentOf(p.live))
 	control.Handle(p.queries, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return p.status(), nil })
 	control.Handle(p.queries, effectOfPoP, func(ctx context.Context, q effectQuery) (*effects.View, error) {
 		return effectOf(ctx, p.cfg, q, p.now())
@@ -214,13 +215,16 @@ func (w windows) Ends(start int64) (out []pop.End, err error) {
 func permitted(pop string, h *control.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := link.Caller(r.Context())
-		here := id.PoP == "" || id.PoP == pop
-		if here && (id.Role == mtls.Operator || id.Role == mtls.Viewer && !h.Acts(r.URL.Path)) {
+		if mayAsk(id, pop) && (id.Role == mtls.Operator || !h.Acts(r.URL.Path)) {
 			h.ServeHTTP(w, r)
 			return
 		}
 		h.Deny(w, r, &control.Error{Code: control.Forbidden, Text: fmt.Sprintf("%s may not do this", id), Hint: "an operator's certificate or token, of this PoP"})
 	})
+}
+
+func mayAsk(id mtls.Identity, pop string) bool {
+	return (id.PoP == "" || id.PoP == pop) && (id.Role == mtls.Operator || id.Role == mtls.Viewer)
 }
 
 // asAgent is the PoP in the words of a host's status.

@@ -33,7 +33,7 @@ const deskAPI = "/api"
 
 const (
 	deskAsks  = 4                // questions at a time; actions do not wait for them
-	deskTable = "prefixes"       // one at a time: an answer about 100,000 networks takes some 70 MB while it is made
+	deskTable = "prefixes"       // one at a time: 100,000 networks take half a second of CPU
 	deskWait  = 15 * time.Second // for a turn; the page waits for 20 s
 	deskWrite = 60 * time.Second // 100,000 networks over a slow line
 )
@@ -55,10 +55,14 @@ type Desk struct {
 type desk struct {
 	about Desk
 	pops  func() []string
-	of    func(ctx context.Context, pop string) (h *control.Handler, done func(), err error)
+	of    func(ctx context.Context, pop string) (popDesk, error)
 	turns chan struct{} // of all questions but deskTable
 	table chan struct{}
 	log   *slog.Logger
+
+	followers chan struct{}
+	looks     looks
+	ending    <-chan struct{} // closed when the process ends
 }
 
 // serve puts page and queries on a listener; nothing with metrics.dashboard off.
@@ -72,11 +76,15 @@ func (d *desk) serve(on *listener.Server, cfg config.Config, tokens link.Tokens)
 	}
 	name, _, _ := net.SplitHostPort(cfg.Metrics.Listen) // "" by default: loopback has no other
 	d.turns, d.table = make(chan struct{}, deskAsks), make(chan struct{}, 1)
+	d.followers, d.looks.of, d.ending = make(chan struct{}, liveMost), map[string]*look{}, on.Ending()
 	api := http.NewServeMux()
 	api.HandleFunc("GET "+deskAPI+"/desk", d.first)
 	api.HandleFunc(deskAPI+popPath("{pop}")+"/v1/{query}", d.query)
+	all := http.NewServeMux()
+	all.HandleFunc("GET "+deskAPI+popPath("{pop}")+"/v1/live", d.follow) // not packed: each message leaves at once
+	all.Handle("/", packed(api))
 	d.log.Info("dashboard at http://" + on.Addr() + "/")
-	on.Handle(deskAPI+"/", web.Guard(ofHeader(link.Recognized(packed(api), tokens, stranger)), name))
+	on.Handle(deskAPI+"/", web.Guard(ofHeader(link.Recognized(all, tokens, stranger)), name))
 	for _, path := range []string{"/{$}", "/assets/", "/licences.txt"} {
 		on.Handle("GET "+path, web.Guard(page, name))
 	}
@@ -108,19 +116,25 @@ func (d *desk) first(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(about) // the browser may have left
 }
 
-func (d *desk) query(w http.ResponseWriter, r *http.Request) {
-	pop := r.PathValue("pop")
-	h, done, err := d.of(r.Context(), pop)
+// at is a PoP, which the caller leaves; a [control.Error] if it is not here.
+func (d *desk) at(ctx context.Context, pop string) (popDesk, error) {
+	p, err := d.of(ctx, pop)
 	if e := (*control.Error)(nil); err != nil && !errors.As(err, &e) {
 		err = &control.Error{Code: control.NotFound, Text: err.Error()}
 	}
+	return p, err
+}
+
+func (d *desk) query(w http.ResponseWriter, r *http.Request) {
+	pop := r.PathValue("pop")
+	p, err := d.at(r.Context(), pop)
 	if err != nil {
 		control.Refuse(w, err)
 		return
 	}
-	defer done()
-	rest := http.StripPrefix(deskAPI+popPath(pop), permitted(pop, h))
-	if h.Acts("/v1/" + r.PathValue("query")) {
+	defer p.leave()
+	rest := http.StripPrefix(deskAPI+popPath(pop), permitted(pop, p.queries))
+	if p.queries.Acts("/v1/" + r.PathValue("query")) {
 		rest.ServeHTTP(w, r)
 		return
 	}
@@ -174,11 +188,12 @@ func (u *up) serveDashboard(context.Context) error {
 	recent := recentEffect{ask: func(ctx context.Context, q effectQuery) (*effects.View, error) { return effectHere(ctx, u.cfg, q) }}
 	control.Handle(h, effectOfPoP, recent.get)
 	control.Handle(h, ratesQuery, (&course{store: u.store}).get)
-	d := desk{log: u.log, pops: func() []string { return []string{u.cfg.PoP} }, of: func(_ context.Context, pop string) (*control.Handler, func(), error) {
+	control.Handle(h, recentQuery, recentOf(u.live))
+	d := desk{log: u.log, pops: func() []string { return []string{u.cfg.PoP} }, of: func(_ context.Context, pop string) (popDesk, error) {
 		if pop != u.cfg.PoP {
-			return nil, nil, errors.New("pop " + pop + " is not decided here")
+			return popDesk{}, errors.New("pop " + pop + " is not decided here")
 		}
-		return h, func() {}, nil
+		return popDesk{queries: h, view: u.live, leave: func() {}}, nil
 	}}
 	return d.serve(u.web, u.cfg, tokensOf(u.cfg, func(err error) { u.log.Error("no token is valid", "err", err) }))
 }

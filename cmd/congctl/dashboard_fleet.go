@@ -6,18 +6,16 @@ import (
 	"context"
 	"maps"
 	"slices"
-
-	"github.com/congctl/congctl/internal/loop/control"
 )
 
 // serveDashboard answers browsers about all PoPs that are this controller's.
 func (o *office) serveDashboard() error {
-	d := desk{log: o.log, about: Desk{Fleet: true}, pops: o.names, of: func(ctx context.Context, pop string) (*control.Handler, func(), error) {
+	d := desk{log: o.log, about: Desk{Fleet: true}, pops: o.names, of: func(ctx context.Context, pop string) (popDesk, error) {
 		p, err := o.of(ctx, pop)
 		if err != nil {
-			return nil, nil, err
+			return popDesk{}, err
 		}
-		return p.queries, p.users.Done, nil
+		return popDesk{p.queries, p.live, p.status, p.users.Done}, nil
 	}}
 	return d.serve(o.web, o.cfg, tokensOf(o.cfg, func(err error) { o.log.Error("no token is valid", "err", err) }))
 }

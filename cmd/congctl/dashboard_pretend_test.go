@@ -28,7 +28,13 @@ type pretended struct {
 	mu    sync.Mutex // guards these
 	state control.Status
 	acts  []string
+	back  bool // the roll-out was taken back
 }
+
+var (
+	_ control.View = (*pretended)(nil)
+	_ control.Flow = (*pretended)(nil)
+)
 
 func pretend(networks int) *pretended {
 	p := &pretended{networks: networks, now: time.Now().Unix()}
@@ -81,6 +87,39 @@ func (p *pretended) Prefixes(context.Context, control.PrefixesRequest) ([]contro
 		rows[i] = p.row(i)
 	}
 	return rows, nil
+}
+
+func (p *pretended) EachPrefix(_ context.Context, each func(*control.PrefixRow) error) error {
+	for i := range p.networks {
+		row := p.row(i)
+		if err := each(&row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pretended) Recent(prefixes []record.Prefix, n int) (out [][]float32) {
+	for _, prefix := range prefixes {
+		r, rates := rand.New(rand.NewPCG(3, uint64(prefix))), make([]float32, n)
+		for i := range rates {
+			if r.IntN(12) > 0 {
+				rates[i] = float32(1e5 * (2 + math.Sin(float64(i)/5) + r.Float64()))
+			}
+		}
+		out = append(out, rates)
+	}
+	return out
+}
+
+func (p *pretended) fleet() FleetStatus {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := FleetStatus{PoP: "chi", Plan: 40, Next: 41, Stage: "share", Hosts: []FleetHost{{Host: "edge-1", Connected: true, Version: "0.9", Plan: 41, InForce: 118, Share: 0.6, Counted: 1, BytesPerS: 4e5, Ratio: 1}, {Host: "edge-2", Plan: 40, Version: "0.9"}}}
+	if p.back {
+		f.Next, f.Stage = 0, ""
+	}
+	return f
 }
 
 func (p *pretended) Explain(_ context.Context, prefix record.Prefix) (policy.Explanation, error) {
@@ -209,5 +248,5 @@ func (p *pretended) Push(_ context.Context, text string, against record.PlanID, 
 	return p.act(func(s *control.Status) { s.Frozen, s.Plan = true, s.Plan+1 }, fmt.Sprint("push ", len(text), " against ", against), by)
 }
 func (p *pretended) Abort(_ context.Context, by string) error {
-	return p.act(func(*control.Status) {}, "abort", by)
+	return p.act(func(*control.Status) { p.back = true }, "abort", by)
 }

@@ -18,6 +18,7 @@ import (
 type Rates struct {
 	Points  []RatePoint `json:"points"`  // oldest first; none for a window without connections
 	Missing int         `json:"missing"` // windows that were not read yet: ask again
+	Damaged int         `json:"damaged"` // windows that cannot be read, and are left out
 }
 
 // RatePoint is one window's.
@@ -65,8 +66,11 @@ func (c *course) get(ctx context.Context, q ratesRequest) (Rates, error) {
 			continue
 		}
 		if !ok {
-			if p, err = c.read(ctx, start); err != nil {
+			if p, err = c.read(ctx, start); ctx.Err() != nil {
 				return Rates{}, err
+			} else if err != nil {
+				out.Damaged++
+				continue
 			}
 		}
 		kept[start] = p

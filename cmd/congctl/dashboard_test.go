@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -51,18 +52,18 @@ func openBoard(t testing.TB, networks int, cfg config.Config) *board {
 	control.HandleActions(h, b)
 	control.Handle(h, effectOfPoP, b.effect)
 	control.Handle(h, ratesQuery, b.rates)
-	fleet := FleetStatus{PoP: "chi", Plan: 40, Next: 41, Stage: "share", Hosts: []FleetHost{{Host: "edge-1", Connected: true, Version: "0.9", Plan: 41, InForce: 118, Share: 0.6, Counted: 1, BytesPerS: 4e5, Ratio: 1}, {Host: "edge-2", Plan: 40, Version: "0.9"}}}
-	control.Handle(h, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return fleet, nil })
+	control.Handle(h, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return b.fleet(), nil })
 	h.Audit(func(_ context.Context, a control.Act) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.audit = append(b.audit, a)
 	})
-	d := desk{log: log, about: Desk{Fleet: true}, pops: func() []string { return []string{"chi"} }, of: func(_ context.Context, pop string) (*control.Handler, func(), error) {
+	control.Handle(h, recentQuery, recentOf(b))
+	d := desk{log: log, about: Desk{Fleet: true}, pops: func() []string { return []string{"chi"} }, of: func(_ context.Context, pop string) (popDesk, error) {
 		if pop != "chi" {
-			return nil, nil, io.EOF
+			return popDesk{}, io.EOF
 		}
-		return h, func() {}, nil
+		return popDesk{h, b, b.fleet, func() {}}, nil
 	}}
 	check(t, d.serve(s, cfg, boardTokens))
 	well := func(context.Context) error { return nil }
@@ -184,6 +185,7 @@ func TestDashboardOff(t *testing.T) {
 type recorded struct {
 	starts []int64
 	reads  int
+	bad    int64 // the start of a window that cannot be read
 }
 
 func (r *recorded) Heads(context.Context, int64, int64) (heads []journal.Head, err error) {
@@ -195,15 +197,18 @@ func (r *recorded) Heads(context.Context, int64, int64) (heads []journal.Head, e
 
 func (r *recorded) Windows(_ context.Context, from, to int64, row func(*record.Window) error) error {
 	r.reads++
-	if from == 300 { // no connection
+	switch from {
+	case 300: // no connection
 		return nil
+	case r.bad:
+		return errors.New("damaged")
 	}
 	return row(&record.Window{Start: from, Eligible: 10, RateBytesPerS: [5]float64{1e5, 1e5, 2e5, 2e5, 2e5}})
 }
 
 // TestRatesReadOnce: each window is read once, the newest that are asked for are told, and those without a connection are not.
 func TestRatesReadOnce(t *testing.T) {
-	store := &recorded{starts: []int64{0, 300, 600, 900}}
+	store := &recorded{starts: []int64{0, 300, 600, 900}, bad: -1}
 	c := course{store: store}
 	for i, want := range []struct {
 		windows, points, reads int
@@ -223,13 +228,24 @@ func TestRatesReadOnce(t *testing.T) {
 	}
 }
 
+// TestRatesOfADamagedWindow: it is left out, and counted.
+func TestRatesOfADamagedWindow(t *testing.T) {
+	c := course{store: &recorded{starts: []int64{0, 600, 900}, bad: 600}}
+	for range 2 {
+		got, err := c.get(t.Context(), ratesRequest{9})
+		if check(t, err); len(got.Points) != 2 || got.Damaged != 1 || got.Missing != 0 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
 // TestDashboardTurns: while as many questions as may be are being answered, another one waits and an action does not.
 func TestDashboardTurns(t *testing.T) {
 	h := control.NewHandler(slog.New(slog.DiscardHandler), func(ctx context.Context) string { return link.Caller(ctx).String() })
 	asked, release := make(chan bool, 2*deskAsks), make(chan bool)
 	control.Handle(h, control.Query[control.None, int]{Name: "hang"}, func(context.Context, control.None) (int, error) { asked <- true; <-release; return 1, nil })
 	control.Handle(h, control.Query[control.None, int]{Name: "act", Acts: true}, func(context.Context, control.None) (int, error) { return 2, nil })
-	d := desk{turns: make(chan struct{}, deskAsks), table: make(chan struct{}, 1), of: func(context.Context, string) (*control.Handler, func(), error) { return h, func() {}, nil }}
+	d := desk{turns: make(chan struct{}, deskAsks), table: make(chan struct{}, 1), of: func(context.Context, string) (popDesk, error) { return popDesk{queries: h, leave: func() {}}, nil }}
 	mux := http.NewServeMux()
 	mux.Handle("/api/pop/{pop}/v1/{query}", link.Recognized(http.HandlerFunc(d.query), boardTokens, stranger))
 	ask := func(ctx context.Context, query, token string) string {

@@ -25,6 +25,7 @@ type View struct {
 
 var (
 	_ control.View   = (*View)(nil)
+	_ control.Flow   = (*View)(nil)
 	_ control.Action = (*View)(nil)
 )
 
@@ -65,6 +66,36 @@ func (v *View) Prefixes(_ context.Context, q control.PrefixesRequest) ([]control
 	if q.Limit > 0 && q.Limit < len(rows) {
 		rows = rows[:q.Limit]
 	}
+	return v.planned(rows), nil
+}
+
+// rowsAtATime are made under the lock; all of them at once would take 70 MB for 100,000 prefixes.
+const rowsAtATime = 512
+
+// EachPrefix implements control.Flow. A round may end between two rows: what reads them is told of it, and asks again.
+func (v *View) EachPrefix(ctx context.Context, each func(*control.PrefixRow) error) error {
+	for last := record.Prefix(0); ; {
+		rows := v.after(last)
+		for i := range rows {
+			if err := each(&rows[i]); err != nil {
+				return err
+			}
+		}
+		if len(rows) < rowsAtATime || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		last = rows[len(rows)-1].Prefix
+	}
+}
+
+func (v *View) after(last record.Prefix) []control.PrefixRow {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.planned(v.engine.RowsAfter(last, rowsAtATime))
+}
+
+// planned adds what the plan does now.
+func (v *View) planned(rows []policy.Row) []control.PrefixRow {
 	out, now := make([]control.PrefixRow, len(rows)), v.now().Unix()
 	for i, r := range rows {
 		out[i] = control.PrefixRow{Row: r}
@@ -72,7 +103,18 @@ func (v *View) Prefixes(_ context.Context, q control.PrefixesRequest) ([]control
 			underPlan(&out[i], v.plan, now)
 		}
 	}
-	return out, nil
+	return out
+}
+
+// Recent returns each prefix's performance in the last n windows ([policy.Engine.Recent]).
+func (v *View) Recent(prefixes []record.Prefix, n int) [][]float32 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	out := make([][]float32, len(prefixes))
+	for i, p := range prefixes {
+		out[i] = v.engine.Recent(p, n)
+	}
+	return out
 }
 
 // underPlan fills in what a plan does with a prefix at a time.

@@ -49,33 +49,67 @@ func (e *Engine) WindowsToDecide() int {
 
 // Rows lists every tracked prefix, sorted by prefix, as of the last round.
 func (e *Engine) Rows() []Row {
-	rows := make([]Row, len(e.tracks))
-	for i, t := range e.tracks {
-		s, p := t.standing(), t.pool(e.now, e.rules)
-		guard := hits(e.guards(t, p))
-		rows[i] = Row{Prefix: t.prefix, State: e.state(t, guard), Guard: guard,
-			PerfBytesPerS: t.last, Conns: int(t.lastN),
-			Why:   e.verdict(t, s)[0],
-			Known: s.known, Duty: s.duty(), Flap: s.flap(), MinRTTUs: p.MinRTTUs, RetransShare: p.RetransShare}
-		if s := e.signature(t, p); s != nil {
-			rows[i].Signature = s.Class
-		}
-		if t.chosen != nil {
-			rows[i].Since = t.chosen.Since
-		}
-		if t.trial != nil {
-			rows[i].Rate, _, _ = ratioOf(t.trial.evidence)
-			rows[i].Goodput, _, _ = ratioOf(t.trial.goodput)
-		}
-		if t.lastN > 0 {
-			rows[i].PerfStart = e.start(t.lastAt)
-			rows[i].KnownNow = t.lastAt == e.now
-		}
-		if n := len(t.history); rows[i].KnownNow && n > 0 {
-			rows[i].InGroup = t.history[n-1].in()
-		}
+	return e.rowsOf(e.tracks)
+}
+
+// RowsAfter lists the next n tracked prefixes after p in the order of prefixes, as of the last round; 0 is before all.
+func (e *Engine) RowsAfter(p record.Prefix, n int) []Row {
+	t, at := e.find(p)
+	if t != nil {
+		at++
+	}
+	return e.rowsOf(e.tracks[at:min(at+n, len(e.tracks))])
+}
+
+func (e *Engine) rowsOf(tracks []*track) []Row {
+	rows := make([]Row, len(tracks))
+	for i, t := range tracks {
+		rows[i] = e.row(t)
 	}
 	return rows
+}
+
+func (e *Engine) row(t *track) Row {
+	s, p := t.standing(), t.pool(e.now, e.rules)
+	guard := hits(e.guards(t, p))
+	row := Row{Prefix: t.prefix, State: e.state(t, guard), Guard: guard,
+		PerfBytesPerS: t.last, Conns: int(t.lastN),
+		Why:   e.verdict(t, s)[0],
+		Known: s.known, Duty: s.duty(), Flap: s.flap(), MinRTTUs: p.MinRTTUs, RetransShare: p.RetransShare}
+	if s := e.signature(t, p); s != nil {
+		row.Signature = s.Class
+	}
+	if t.chosen != nil {
+		row.Since = t.chosen.Since
+	}
+	if t.trial != nil {
+		row.Rate, _, _ = ratioOf(t.trial.evidence)
+		row.Goodput, _, _ = ratioOf(t.trial.goodput)
+	}
+	if t.lastN > 0 {
+		row.PerfStart = e.start(t.lastAt)
+		row.KnownNow = t.lastAt == e.now
+	}
+	if n := len(t.history); row.KnownNow && n > 0 {
+		row.InGroup = t.history[n-1].in()
+	}
+	return row
+}
+
+// Recent returns a prefix's performance in each of the last n windows, bytes/s, oldest first; 0 where it is not known,
+// and nil for a prefix that is not tracked.
+func (e *Engine) Recent(p record.Prefix, n int) []float32 {
+	t, _ := e.find(p)
+	if t == nil {
+		return nil
+	}
+	out := make([]float32, n)
+	for _, h := range t.history {
+		if age := int(h.age(e.now)); age < n {
+			out[n-1-age] = h.perf
+		}
+	}
+	return out
 }
 
 // Order is a way to sort a table of prefixes. Equals go by interest, so that every

@@ -52,6 +52,7 @@ type Server struct {
 	opt    Options
 	listen net.Listener
 	mux    *http.ServeMux
+	ending chan struct{} // closed when Serve ends
 }
 
 // Listen takes the port. Requests wait until Serve runs.
@@ -60,11 +61,14 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on metrics.listen %s: %w", o.Address, err)
 	}
-	return &Server{o, l, http.NewServeMux()}, nil
+	return &Server{o, l, http.NewServeMux(), make(chan struct{})}, nil
 }
 
 // Addr is where it listens.
 func (s *Server) Addr() string { return s.listen.Addr().String() }
+
+// Ending is closed when the server is about to end: an answer that has no end of its own ends then.
+func (s *Server) Ending() <-chan struct{} { return s.ending }
 
 // Close gives the port back without serving.
 func (s *Server) Close() error { return s.listen.Close() }
@@ -91,6 +95,7 @@ func (s *Server) Serve(ctx context.Context, from Source) error {
 		return fmt.Errorf("serve metrics.listen %s: %w", s.opt.Address, err)
 	case <-ctx.Done():
 	}
+	close(s.ending)
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	if hs.Shutdown(late) != nil {
