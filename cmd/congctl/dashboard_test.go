@@ -13,7 +13,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/congctl/congctl/internal/fleet/store/link"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
@@ -35,6 +37,22 @@ type board struct {
 }
 
 var boardTokens = holders{"op": {Role: mtls.Operator, Name: "ann", Token: true}, "look": {Role: mtls.Viewer, Name: "bob", Token: true}, "ams": {Role: mtls.Operator, PoP: "ams", Name: "cy", Token: true}}
+
+// expiring knows a token that ends while it is used.
+type expiring struct {
+	link.Tokens
+	gone atomic.Bool
+}
+
+func (e *expiring) Holder(secret string, now time.Time) (mtls.Identity, error) {
+	if secret == "short" && !e.gone.Load() {
+		return mtls.Identity{Role: mtls.Operator, Name: "eve", Token: true}, nil
+	}
+	return e.Tokens.Holder(secret, now)
+}
+
+// expireQuery ends it.
+var expireQuery = control.Query[control.None, control.None]{Name: "expire", Acts: true}
 
 // openBoard serves it until the test ends.
 func openBoard(t testing.TB, networks int, cfg config.Config) *board {
@@ -65,7 +83,12 @@ func openBoard(t testing.TB, networks int, cfg config.Config) *board {
 		}
 		return popDesk{h, b, b.fleet, func() {}}, nil
 	}}
-	check(t, d.serve(s, cfg, boardTokens))
+	tokens := &expiring{Tokens: boardTokens}
+	control.Handle(h, expireQuery, func(ctx context.Context, _ control.None) (control.None, error) {
+		tokens.gone.Store(true)
+		return control.None{}, b.act(func(*control.Status) {}, "expire", link.Caller(ctx).String())
+	})
+	check(t, d.serve(s, cfg, tokens))
 	well := func(context.Context) error { return nil }
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)

@@ -4,8 +4,8 @@
 export interface Desk { version: string; pops: string[]; fleet: boolean; role: 'operator' | 'viewer'; name?: string; pop?: string }
 
 export interface Agent {
-  namespaces: string[]
-  default_congestion_controls: string[]
+  namespaces: string[] | null
+  default_congestion_controls: string[] | null // none at a controller
   polls: number
   coverage_ratio: number
   coverage_of: number
@@ -42,6 +42,9 @@ export interface Status {
   first_decision_unix_s?: number
   agent?: Agent
 }
+
+// Pulse is a message of the stream: the status, and what changes with what else can be asked for.
+export interface Pulse { status: Status; last_event: number; fleet?: string }
 
 export interface Network {
   prefix: string
@@ -197,4 +200,7 @@ export interface Host {
 }
 export interface Fleet { pop: string; stage: string; plan: number; next?: number; stopped: boolean; hosts: Host[] }
 
-export interface Rates { points: { window_start_unix_s: number; connections: number; p10_bytes_per_s: number; p50_bytes_per_s: number }[]; missing: number }
+export interface Rates { points: { window_start_unix_s: number; connections: number; p10_bytes_per_s: number; p50_bytes_per_s: number }[]; missing: number; damaged: number }
+
+// Recent is of each network that was asked for: oldest first, 0 where it is not known.
+export interface Recent { rates_bytes_per_s: number[][] }

@@ -5,11 +5,12 @@ import { useTheme } from './theme'
 import { clock } from './words'
 
 export interface Curve { name: string; values: (number | null)[]; colour: string; bars?: boolean; dash?: boolean; scale?: string }
-export interface Chart { label: string; times: number[]; curves: Curve[]; height?: number; words: (v: number) => string; whole?: boolean; marks?: { at: number }[] }
+// A Chart may have marks, a line at a time, and plain times: seconds of a day that has no date.
+export interface Chart { label: string; times: number[]; curves: Curve[]; height?: number; words: (v: number) => string; whole?: boolean; marks?: { at: number }[]; at?: number; plain?: boolean }
 
 const variable = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
-function optionsOf(c: Chart, width: number): uPlot.Options {
+function optionsOf(c: Chart, width: number, at: { current: number | undefined }): uPlot.Options {
   const ink = variable('--quiet')
   const grid = { stroke: variable('--line'), width: 1 }
   const font = '12px system-ui, sans-serif'
@@ -18,12 +19,12 @@ function optionsOf(c: Chart, width: number): uPlot.Options {
     cursor: { y: false, points: { size: 6 } },
     scales: { x: { time: true }, y: { range: (_u, lo, hi) => [Math.min(0, lo) * 1.1, (hi > 0 ? hi : 1) * 1.05] } },
     axes: [
-      { stroke: ink, grid, ticks: grid, font, space: 64, values: (_u, all, _a, _s, step) => all.map(t => timeWords(t, step)) },
+      { stroke: ink, grid, ticks: grid, font, space: 64, ...(c.plain ? { incrs: hours } : {}), values: (_u, all, _a, _s, step) => all.map(t => c.plain ? dayWords(t) : timeWords(t, step)) },
       { stroke: ink, grid, ticks: grid, font, ...(c.whole ? { incrs: wholes } : {}), size: (_u, all) => 22 + 7 * Math.max(2, ...(all ?? []).map(s => s.length)), values: (_u, all) => all.map(v => v ? c.words(v) : '0') },
     ],
     legend: { live: true },
     series: [
-      { value: '{YYYY}-{MM}-{DD} {HH}:{mm}' },
+      c.plain ? { label: 'time', value: (_u, t) => t === null ? '–' : dayWords(t) } : { value: '{YYYY}-{MM}-{DD} {HH}:{mm}' },
       ...c.curves.map((k): uPlot.Series => ({
         label: k.name, stroke: variable(k.colour), width: k.bars ? 1 : 2, spanGaps: false,
         ...(k.dash ? { dash: [6, 4] } : {}),
@@ -31,8 +32,26 @@ function optionsOf(c: Chart, width: number): uPlot.Options {
         value: (_u, v) => v === null || v === undefined ? '–' : c.words(v),
       })),
     ],
-    hooks: c.marks?.length ? { draw: [u => drawMarks(u, c.marks!)] } : {},
+    hooks: { draw: [u => { if (c.marks) drawMarks(u, c.marks); if (at.current !== undefined) drawLine(u, at.current) }] },
   }
+}
+
+const hours = [300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400]
+
+// dayWords is the time of a day that began at 0, as 3:05.
+export const dayWords = (t: number) => `${Math.floor(t / 3600)}:${String(Math.floor(t / 60) % 60).padStart(2, '0')}`
+
+function drawLine(u: uPlot, at: number) {
+  const { ctx, bbox } = u
+  const x = u.valToPos(at, 'x', true)
+  ctx.save()
+  ctx.strokeStyle = variable('--ink')
+  ctx.lineWidth = 2 * devicePixelRatio
+  ctx.beginPath()
+  ctx.moveTo(x, bbox.top)
+  ctx.lineTo(x, bbox.top + bbox.height)
+  ctx.stroke()
+  ctx.restore()
 }
 
 const wholes = [1, 10, 100, 1000, 10000, 100000].flatMap(n => [n, 2 * n, 5 * n])
@@ -64,16 +83,26 @@ function drawMarks(u: uPlot, marks: { at: number }[]) {
 export function Plot(c: Chart) {
   const box = useRef<HTMLDivElement>(null)
   const theme = useTheme()
+  const at = useRef(c.at)
+  const drawn = useRef<uPlot | null>(null)
+  at.current = c.at
   const key = JSON.stringify([c.times, c.curves.map(k => k.values), c.marks])
   useEffect(() => {
     const el = box.current
     if (!el) return
-    const u = new uPlot(optionsOf(c, el.clientWidth), [c.times, ...c.curves.map(k => k.values)], el)
+    const u = new uPlot(optionsOf(c, el.clientWidth, at), [c.times, ...c.curves.map(k => k.values)], el)
     const watch = new ResizeObserver(() => {
       if (el.clientWidth && el.clientWidth !== u.width) u.setSize({ width: el.clientWidth, height: c.height ?? 220 })
     })
     watch.observe(el)
-    return () => { watch.disconnect(); u.destroy() }
+    drawn.current = u
+    return () => { watch.disconnect(); u.destroy(); drawn.current = null }
   }, [key, theme])
+  useEffect(() => {
+    const u = drawn.current
+    if (!u || c.at === undefined) return
+    u.setLegend({ idx: u.valToIdx(c.at) }, false)
+    u.redraw(false)
+  }, [c.at, key, theme])
   return <div ref={box} class="plot" role="img" aria-label={c.label} />
 }

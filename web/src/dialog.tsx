@@ -1,7 +1,7 @@
 // Questions that stand in the way: is this meant, and by whom.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Refusal, ask, token } from './ask'
+import { Refusal, ask } from './ask'
 import { asRefusal } from './live'
 import type { Desk } from './answers'
 
@@ -34,12 +34,16 @@ export const deeds = {
   abort: { title: 'Take the roll-out back?', query: 'abort', yes: 'Take it back', grave: true, says: <p>All hosts get the last plan that settled.</p> },
 } satisfies Record<string, Deed>
 
-interface AskFirst { pop: string; deed: Deed; desk: Desk; done: () => void; close: () => void; known: () => Promise<Desk> }
+// Know asks who one is, with a token that becomes the tab's if congctl knows it.
+export type Know = (secret?: string) => Promise<Desk>
+
+interface AskFirst { pop: string; deed: Deed; desk: Desk; done: () => void; close: () => void; known: Know }
 
 export function Confirm({ pop, deed, desk, done, close, known }: AskFirst) {
   const [fault, set] = useState<Refusal>()
   const [busy, work] = useState(false)
   const [me, meet] = useState(desk)
+  useEffect(() => meet(desk), [desk]) // its token may have ended
   const act = async () => {
     work(true)
     try {
@@ -67,20 +71,15 @@ export function Confirm({ pop, deed, desk, done, close, known }: AskFirst) {
   )
 }
 
-function TokenField({ me, known, met }: { me: Desk; known: () => Promise<Desk>; met: (d: Desk) => void }) {
+function TokenField({ me, known, met }: { me: Desk; known: Know; met: (d: Desk) => void }) {
   const [text, type] = useState('')
   const [fault, set] = useState<Refusal>()
   const use = async (e: Event) => {
     e.preventDefault()
-    const old = token.get()
-    token.set(text.trim())
     try {
-      met(await known())
+      met(await known(text.trim()))
       set(undefined)
-    } catch (e) {
-      token.set(old)
-      set(asRefusal(e))
-    }
+    } catch (e) { set(asRefusal(e)) }
   }
   return (
     <form onSubmit={use}>
@@ -95,9 +94,9 @@ function TokenField({ me, known, met }: { me: Desk; known: () => Promise<Desk>; 
   )
 }
 
-export function TokenDialog({ desk, close, known }: { desk: Desk; close: () => void; known: () => Promise<Desk> }) {
+export function TokenDialog({ desk, close, known }: { desk: Desk; close: () => void; known: Know }) {
   const [me, meet] = useState(desk)
-  const forget = async () => { token.set(''); meet(await known()) }
+  const forget = async () => meet(await known(''))
   return (
     <Dialog title="Who you are" close={close}>
       {me.name

@@ -23,9 +23,8 @@ function Stages({ of }: { of: Fleet }) {
 const told = ['rollout-stage', 'rollout-settled', 'rollout-back', 'rollout-replaced', 'rollout-host', 'host-capped']
 
 export function FleetPage({ pop, live, desk, intend }: PageOf) {
-  const events = useAsk<Happening[]>(pop, 'events', { kinds: told, limit: 20 }, desk.fleet ? live.epoch : '')
-  // Hosts come and go between rounds.
-  const { data: f, fault } = useAsk<Fleet>(pop, 'fleet', {}, desk.fleet ? live.epoch + Math.floor(live.now / 5) : '')
+  const events = useAsk<Happening[]>(pop, 'events', { kinds: told, limit: 20 }, desk.fleet ? live.events : '')
+  const { data: f, fault } = useAsk<Fleet>(pop, 'fleet', {}, desk.fleet ? live.fleet : '')
   if (!desk.fleet) return <Empty>This congctl is no controller: it treats the connections of this host only.</Empty>
   if (!f) return fault ? <Fault fault={fault} /> : <p class="quiet">Asking for the hosts…</p>
   return (

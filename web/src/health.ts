@@ -34,7 +34,7 @@ function polling(s: Status): Part | undefined {
   if (!a || s.tier === 'fleet') return
   if (a.starved) return { name: 'Measuring', how: 'bad', text: `the host is short of CPU: ${a.starved}` }
   if (a.window_unknown) return { name: 'Measuring', how: 'warn', text: `this window does not count: ${a.window_unknown}` }
-  return { name: 'Measuring', how: a.polls ? 'good' : 'idle', text: a.polls ? `${plural(a.ledger.live, 'connection')} in ${plural(a.namespaces.length, 'namespace')}` : 'the first poll has not run yet' }
+  return { name: 'Measuring', how: a.polls ? 'good' : 'idle', text: a.polls ? `${plural(a.ledger.live, 'connection')} in ${plural(a.namespaces?.length ?? 0, 'namespace')}` : 'the first poll has not run yet' }
 }
 
 function coverage(s: Status): Part | undefined {
@@ -55,7 +55,8 @@ function enforcing(s: Status): Part {
   const a = s.agent
   if (s.stopped !== s.stopped_at_next_start) return { name: 'Treating', how: 'bad', text: s.stopped ? 'stopped, but the next start will treat: the store could not be written' : 'on, but the next start will treat nothing' }
   if (s.stopped) return { name: 'Treating', how: 'warn', text: 'stopped by the kill switch' }
-  if (s.treatment && a?.default_congestion_controls.length && a.default_congestion_controls.every(c => c === s.treatment)) return { name: 'Treating', how: 'warn', text: `the default already is ${s.treatment}: nothing to treat` }
+  const defaults = a?.default_congestion_controls ?? []
+  if (s.treatment && defaults.length && defaults.every(c => c === s.treatment)) return { name: 'Treating', how: 'warn', text: `the default already is ${s.treatment}: nothing to treat` }
   if (a && a.plan !== s.plan) return { name: 'Treating', how: 'warn', text: `plan ${a.plan} is in force, and ${s.plan} is not yet` }
   return { name: 'Treating', how: 'good', text: `${plural(a?.prefixes_in_force ?? 0, 'network')} with ${s.treatment || 'the plan’s congestion control'}` }
 }

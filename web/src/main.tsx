@@ -3,12 +3,12 @@ import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import 'uplot/dist/uPlot.min.css'
 import './style.css'
-import { Refusal, get, token } from './ask'
-import { asRefusal, useStatus } from './live'
+import { Refusal, get, token, tokenEnds } from './ask'
+import { type Feed, asRefusal, useStatus } from './live'
 import { hrefTo, usePlace } from './route'
 import { turn, useTheme } from './theme'
 import { Locked, Moon, Open, Sun } from './icons'
-import { Confirm, Deed, Fault, TokenDialog, deeds } from './dialog'
+import { Confirm, Deed, Fault, type Know, TokenDialog, deeds } from './dialog'
 import type { Desk } from './answers'
 import { Overview } from './overview'
 import { Networks } from './networks'
@@ -16,28 +16,34 @@ import { Detail } from './network'
 import { Rounds } from './rounds'
 import { Plans } from './plans'
 import { FleetPage } from './fleet'
+import { LabPage } from './lab'
 import { Empty } from './parts'
 import { headline } from './health'
 import type { PageOf } from './page'
 
-const desk = () => get<Desk>('/api/desk')
 
 function App() {
   const [state, set] = useState<{ desk?: Desk; fault?: Refusal }>({})
-  const known = async () => { const d = await desk(); set({ desk: d }); return d }
+  const [ended, end] = useState(false) // the token
+  const known: Know = async (secret = token.get()) => {
+    const desk = await get<Desk>('/api/desk', secret)
+    token.set(secret)
+    if (secret) end(false)
+    set({ desk })
+    return desk
+  }
+  const first = () => void known().catch(e => { if (asRefusal(e).status !== 401) set(old => old.desk ? old : { fault: asRefusal(e) }) })
   useEffect(() => {
-    known().catch(e => {
-      if (asRefusal(e).status === 401) { token.set(''); known().catch(e => set({ fault: asRefusal(e) })) } // it has expired
-      else set({ fault: asRefusal(e) })
-    })
+    tokenEnds.refused = () => { end(true); first() }
+    first()
   }, [])
-  if (state.desk) return <Frame desk={state.desk} known={known} />
+  if (state.desk) return <Frame desk={state.desk} known={known} ended={ended} />
   return <main>{state.fault ? <Fault fault={state.fault} /> : <p class="quiet">Asking congctl…</p>}</main>
 }
 
-const pages: [page: string, name: string][] = [['overview', 'Overview'], ['networks', 'Networks'], ['rounds', 'Rounds'], ['plans', 'Plans'], ['fleet', 'Fleet']]
+const pages: [page: string, name: string][] = [['overview', 'Overview'], ['networks', 'Networks'], ['rounds', 'Rounds'], ['plans', 'Plans'], ['fleet', 'Fleet'], ['lab', 'Lab']]
 
-function Frame({ desk, known }: { desk: Desk; known: () => Promise<Desk> }) {
+function Frame({ desk, known, ended }: { desk: Desk; known: Know; ended: boolean }) {
   const place = usePlace()
   const pop = place.pop || desk.pops[0] || ''
   const live = useStatus(pop)
@@ -62,6 +68,7 @@ function Frame({ desk, known }: { desk: Desk; known: () => Promise<Desk> }) {
           {shown.map(([p, name], i) => <a key={p} href={hrefTo(pop, p)} aria-current={place.page === p ? 'page' : undefined} title={`Key ${i + 1}`}>{name}</a>)}
         </nav>
         <span class={'pill ' + say.how}>{say.short}</span>
+        <Feeding feed={live.feed} />
         {s && (s.stopped
           ? <button class="main" onClick={() => intend(deeds.resume)}>Resume</button>
           : <button class="grave" onClick={() => intend(deeds.stop)}>Stop</button>)}
@@ -69,6 +76,7 @@ function Frame({ desk, known }: { desk: Desk; known: () => Promise<Desk> }) {
         <button class="icon" onClick={turn} title="Theme" aria-label={look === 'dark' ? 'Light theme' : 'Dark theme'}>{look === 'dark' ? <Sun /> : <Moon />}</button>
       </header>
       <main id="main" tabIndex={-1}>
+        {ended && <p class="note" role="alert">Your token has expired or was removed: this page can only look now.</p>}
         {live.fault && <Fault fault={live.fault} />}
         <Page {...{ desk, pop, live, intend, what: place.what, query: place.query }} name={place.page} />
       </main>
@@ -79,6 +87,13 @@ function Frame({ desk, known }: { desk: Desk; known: () => Promise<Desk> }) {
   )
 }
 
+// Feeding says how old what is shown may be.
+function Feeding({ feed }: { feed: Feed }) {
+  if (!feed) return null
+  const says = feed === 'live' ? 'Live: changes are shown as they happen' : 'The stream is cut: this page asks every 5 s'
+  return <span class={'feed ' + feed} role="img" aria-label={says} title={says}><span class="me">{feed === 'live' ? 'live' : 'every 5 s'}</span></span>
+}
+
 function Page(p: PageOf & { name: string }) {
   switch (p.name) {
     case 'overview': return <Overview {...p} />
@@ -86,11 +101,12 @@ function Page(p: PageOf & { name: string }) {
     case 'rounds': return <Rounds {...p} />
     case 'plans': return <Plans {...p} />
     case 'fleet': return <FleetPage {...p} />
+    case 'lab': return <LabPage />
   }
   return <Empty>There is no page {p.name}. <a href={hrefTo(p.pop, 'overview')}>Overview</a></Empty>
 }
 
-// useKeys: 1 to 5 are the pages, / is the search field.
+// useKeys: 1 to 6 are the pages, / is the search field.
 function useKeys(hrefs: string[]) {
   useEffect(() => {
     const on = (e: KeyboardEvent) => {

@@ -11,7 +11,7 @@ import type { PageOf } from './page'
 
 export function Detail({ pop, live, what }: PageOf) {
   const { data: x, fault } = useAsk<Explanation>(pop, 'explain', { prefix: what }, live.epoch)
-  const events = useAsk<Happening[]>(pop, 'events', { prefix: what, limit: 30 }, live.epoch)
+  const events = useAsk<Happening[]>(pop, 'events', { prefix: what, limit: 30 }, live.events)
   const plan = useAsk<PlanFile>(pop, 'plan', { serial: 0 }, live.epoch)
   const back = <p><a href={backTo(hrefTo(pop, 'networks'))}>← All networks</a></p>
   if (!x) return <>{back}{fault ? <Fault fault={fault} /> : <p class="quiet">Asking about {what}…</p>}</>

@@ -13,7 +13,7 @@ import type { PageOf } from './page'
 export function Overview({ pop, live, intend }: PageOf) {
   const s = live.data
   const rounds = useAsk<Round[]>(pop, 'rounds', { n: 288 }, live.epoch)
-  const events = useAsk<Happening[]>(pop, 'events', { limit: 12 }, live.epoch)
+  const events = useAsk<Happening[]>(pop, 'events', { limit: 12 }, live.events)
   const plans = useAsk<PlanLine[]>(pop, 'history', { n: 40 }, live.epoch)
   const effect = useAsk<Effect>(pop, 'effect', { Since: '24h', By: '', Label: '' }, live.epoch)
   if (!s) return <p class="quiet">Asking congctl…</p>
@@ -60,14 +60,14 @@ function RatesPlot({ pop, live, plans }: Pick<PageOf, 'pop' | 'live'> & { plans:
     return () => clearTimeout(timer)
   }, [data])
   if (!data) return <Empty>{fault ? `No answer: ${fault.message}` : 'Reading the windows…'}</Empty>
-  if (!data.points.length) return <Empty>No window with a large response yet. Responses of 100 kB and more have a delivery rate.</Empty>
+  if (!data.points.length && !data.damaged) return <Empty>No window with a large response yet. Responses of 100 kB and more have a delivery rate.</Empty>
   return (
     <>
       <Plot label="Delivery rate of all connections with large responses, for each window: median and 10th percentile" height={180} words={rate} marks={marksOf(plans)} times={data.points.map(p => p.window_start_unix_s)} curves={[
         { name: 'half are above', values: data.points.map(p => p.p50_bytes_per_s), colour: '--c-blue' },
         { name: '9 of 10 are above', values: data.points.map(p => p.p10_bytes_per_s), colour: '--c-orange' },
       ]} />
-      <p class="quiet">Marks above: a new plan.{data.missing ? ` Reading ${plural(data.missing, 'older window')}…` : ''}</p>
+      <p class="quiet">Marks above: a new plan.{data.missing ? ` Reading ${plural(data.missing, 'older window')}…` : ''}{data.damaged ? ` ${plural(data.damaged, 'window')} cannot be read, and ${data.damaged === 1 ? 'is' : 'are'} left out.` : ''}</p>
     </>
   )
 }

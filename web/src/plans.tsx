@@ -12,7 +12,7 @@ import type { PageOf } from './page'
 export function Plans(p: PageOf) {
   const { pop, live, intend, desk } = p
   const s = live.data
-  const plans = useAsk<PlanLine[]>(pop, 'history', { n: 200 }, live.epoch)
+  const plans = useAsk<PlanLine[]>(pop, 'history', { n: 200 }, live.events)
   if (p.what) return <One {...p} />
   return (
     <>

@@ -10,15 +10,15 @@ export interface Seen { want: Want; rows: Network[]; count: number; total: numbe
 export type Reply = { seen: Seen } | { fault: { text: string; hint: string; status: number } }
 
 let all: Network[] = []
-let places = new Float64Array()  // of each, in the order of addresses
+let ranks: Uint32Array = new Uint32Array()  // of each, by interest
 let order = new Uint32Array()
 let sorted = ''
 let last: Want | undefined
 let loads = 0
 
 const numbers: { [c in Column]?: (n: Network, i: number) => number } = {
-  interest: (_n, i) => i, // as congctl sent them
-  prefix: (_n, i) => places[i]!,
+  interest: (_n, i) => ranks[i]!,
+  prefix: (_n, i) => i, // as congctl sent them
   rate: n => n.performance_bytes_per_s || Infinity,
   conns: n => n.performance_connections,
   duty: n => n.duty,
@@ -28,13 +28,20 @@ const numbers: { [c in Column]?: (n: Network, i: number) => number } = {
 }
 const texts: { [c in Column]?: (n: Network) => string } = { state: n => n.state, signature: n => n.signature ?? '' }
 
-// placeOf orders IPv4 before IPv6; of an IPv6 address the first 48 bits are enough, for a stable order.
-function placeOf(prefix: string): number {
-  const address = prefix.split('/')[0]!
-  if (!address.includes(':')) return address.split('.').reduce((v, part) => v * 256 + Number(part), 0)
-  const [a = '0', b = '0', c = '0'] = address.split(':')
-  const part = (s: string) => parseInt(s || '0', 16)
-  return 2 ** 33 + part(a) * 2 ** 32 + part(b) * 2 ** 16 + part(c)
+// The states in order of interest: treated, in the plan and never treated, all others.
+const treated = new Set(['always', 'trial', 'promoted', 'settled', 'selected'])
+const interest = (n: Network) => treated.has(n.state) ? 0 : n.state === 'hold-out' || n.state === 'A/A' ? 1 : 2
+
+// rankOf is each one's place by interest, as congctl prefixes has it: of equals the one that is most often slow, then
+// the slowest.
+function rankOf(): Uint32Array {
+  const states = Uint8Array.from(all, interest)
+  const slowness = Float64Array.from(all, n => n.performance_connections ? n.performance_bytes_per_s : Infinity)
+  const by = Uint32Array.from(all, (_n, i) => i).sort((a, b) =>
+    states[a]! - states[b]! || all[b]!.duty - all[a]!.duty || (slowness[a] === slowness[b] ? a - b : slowness[a]! - slowness[b]!))
+  const rank = new Uint32Array(all.length)
+  by.forEach((n, at) => { rank[n] = at })
+  return rank
 }
 
 function keysOf(sort: Column): Float64Array {
@@ -83,15 +90,34 @@ function tally() {
   states = [...n].sort((a, b) => b[1] - a[1])
 }
 
+// rowsOf reads an array whose elements stand on a line each, as they come: its text is 40 MB for 100,000 networks.
+async function rowsOf(answer: Response): Promise<Network[]> {
+  const rows: Network[] = []
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
+  for (let rest = ''; ;) {
+    const { done, value } = await reader.read()
+    if (done) {
+      if (rest.trim() !== ']') throw new Error('the answer about all networks was cut off')
+      return rows
+    }
+    const lines = (rest + value).split('\n')
+    rest = lines.pop()!
+    for (const l of lines) {
+      if (l === '[]' || l === ']') { rest = ']'; continue }
+      rows.push(JSON.parse(l.slice(1)) as Network) // after [ or ,
+    }
+  }
+}
+
 async function load(url: string, headers: Record<string, string>) {
   const mine = ++loads
   try {
-    const answer = await fetch(url, { method: 'POST', headers, body: '{}', signal: AbortSignal.timeout(60_000), cache: 'no-store' })
+    const answer = await fetch(url, { method: 'POST', headers, body: '{"sort":"address"}', signal: AbortSignal.timeout(60_000), cache: 'no-store' })
     if (!answer.ok) throw await refusalOf(answer)
-    const rows = await answer.json() as Network[] | null
+    const rows = await rowsOf(answer)
     if (mine !== loads) return // a later one is on its way
-    all = rows ?? []
-    places = Float64Array.from(all, n => placeOf(n.prefix))
+    all = rows
+    ranks = rankOf()
     sorted = ''
     tally()
     show()

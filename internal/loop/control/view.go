@@ -32,7 +32,7 @@ type View interface {
 
 // Flow is a View that can hand out one prefix after the other: all of them, in the order of addresses.
 type Flow interface {
-	EachPrefix(context.Context, func(*PrefixRow) error) error
+	EachPrefix(context.Context, func(*PrefixRow) error) error // a row is used again once it is taken
 }
 
 // PrefixesRequest filters prefixes; the zero value is all of them.

@@ -66,7 +66,9 @@ func (v *View) Prefixes(_ context.Context, q control.PrefixesRequest) ([]control
 	if q.Limit > 0 && q.Limit < len(rows) {
 		rows = rows[:q.Limit]
 	}
-	return v.planned(rows), nil
+	out := make([]control.PrefixRow, len(rows))
+	v.planned(out, rows)
+	return out, nil
 }
 
 // rowsAtATime are made under the lock; all of them at once would take 70 MB for 100,000 prefixes.
@@ -74,36 +76,38 @@ const rowsAtATime = 512
 
 // EachPrefix implements control.Flow. A round may end between two rows: what reads them is told of it, and asks again.
 func (v *View) EachPrefix(ctx context.Context, each func(*control.PrefixRow) error) error {
+	known, rows := make([]policy.Row, rowsAtATime), make([]control.PrefixRow, rowsAtATime)
 	for last := record.Prefix(0); ; {
-		rows := v.after(last)
-		for i := range rows {
+		n := v.after(last, known, rows)
+		for i := range n {
 			if err := each(&rows[i]); err != nil {
 				return err
 			}
 		}
-		if len(rows) < rowsAtATime || ctx.Err() != nil {
+		if n < rowsAtATime || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		last = rows[len(rows)-1].Prefix
+		last = rows[n-1].Prefix
 	}
 }
 
-func (v *View) after(last record.Prefix) []control.PrefixRow {
+func (v *View) after(last record.Prefix, known []policy.Row, rows []control.PrefixRow) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.planned(v.engine.RowsAfter(last, rowsAtATime))
+	n := v.engine.RowsAfter(last, known)
+	v.planned(rows, known[:n])
+	return n
 }
 
 // planned adds what the plan does now.
-func (v *View) planned(rows []policy.Row) []control.PrefixRow {
-	out, now := make([]control.PrefixRow, len(rows)), v.now().Unix()
+func (v *View) planned(out []control.PrefixRow, rows []policy.Row) {
+	now := v.now().Unix()
 	for i, r := range rows {
 		out[i] = control.PrefixRow{Row: r}
 		if v.plan != nil && !v.plan.Expired(now) {
 			underPlan(&out[i], v.plan, now)
 		}
 	}
-	return out
 }
 
 // Recent returns each prefix's performance in the last n windows ([policy.Engine.Recent]).

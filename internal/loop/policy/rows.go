@@ -49,24 +49,25 @@ func (e *Engine) WindowsToDecide() int {
 
 // Rows lists every tracked prefix, sorted by prefix, as of the last round.
 func (e *Engine) Rows() []Row {
-	return e.rowsOf(e.tracks)
+	rows := make([]Row, len(e.tracks))
+	for i, t := range e.tracks {
+		rows[i] = e.row(t)
+	}
+	return rows
 }
 
-// RowsAfter lists the next n tracked prefixes after p in the order of prefixes, as of the last round; 0 is before all.
-func (e *Engine) RowsAfter(p record.Prefix, n int) []Row {
+// RowsAfter fills rows with the tracked prefixes after p in the order of prefixes, as of the last round, and returns how
+// many there are; 0 is before all.
+func (e *Engine) RowsAfter(p record.Prefix, rows []Row) int {
 	t, at := e.find(p)
 	if t != nil {
 		at++
 	}
-	return e.rowsOf(e.tracks[at:min(at+n, len(e.tracks))])
-}
-
-func (e *Engine) rowsOf(tracks []*track) []Row {
-	rows := make([]Row, len(tracks))
-	for i, t := range tracks {
-		rows[i] = e.row(t)
+	n := min(len(rows), len(e.tracks)-at)
+	for i := range n {
+		rows[i] = e.row(e.tracks[at+i])
 	}
-	return rows
+	return n
 }
 
 func (e *Engine) row(t *track) Row {

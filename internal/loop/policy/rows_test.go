@@ -17,8 +17,8 @@ func TestRowsAfter(t *testing.T) {
 	for n := 1; n < 60; n += 7 {
 		var got []Row
 		for last := record.Prefix(0); ; {
-			rows := e.RowsAfter(last, n)
-			if len(rows) == 0 {
+			rows := make([]Row, n)
+			if rows = rows[:e.RowsAfter(last, rows)]; len(rows) == 0 {
 				break
 			}
 			got, last = append(got, rows...), rows[len(rows)-1].Prefix
@@ -27,7 +27,8 @@ func TestRowsAfter(t *testing.T) {
 			t.Errorf("in pieces of %d: %d rows of %d", n, len(got), len(all))
 		}
 	}
-	if rows := e.RowsAfter(8, 1); len(rows) != 1 || rows[0].Prefix != 10 { // one that is not tracked
-		t.Errorf("after 8: %+v", rows)
+	one := make([]Row, 1)
+	if n := e.RowsAfter(8, one); n != 1 || one[0].Prefix != 10 { // one that is not tracked
+		t.Errorf("after 8: %+v", one)
 	}
 }
