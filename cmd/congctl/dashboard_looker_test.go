@@ -82,7 +82,7 @@ func (l *looker) page(epoch string) string {
 	}
 	for _, q := range [][2]string{
 		{"rounds", `{"n":288}`}, {"events", `{"limit":12}`}, {"history", `{"n":40}`}, {"effect", `{"Since":"24h","By":"","Label":""}`},
-		{"rates", `{"windows":288}`}, {"prefixes", "{}"},
+		{"rates", `{"windows":288}`}, {"prefixes", `{"sort":"address"}`},
 	} {
 		l.wait.Go(func() { l.ask(q[0], q[1]) })
 	}

@@ -48,7 +48,9 @@ func (h *Handler) Acts(path string) bool { return h.routes[strings.TrimPrefix(pa
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := h.answer(w, r)
-	if l, ok := answer.(list); ok && err == nil {
+	if l, ok := answer.(interface {
+		write(http.ResponseWriter) error
+	}); ok && err == nil {
 		err = l.write(w)
 	} else if err == nil {
 		err = write(w, http.StatusOK, answer)

@@ -1,9 +1,14 @@
+//go:build !small
+
 package control
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"net/http"
+
+	"github.com/congctl/congctl/internal/loop/policy"
 )
 
 // list is an answer that is too long to be held: an array whose elements are written as they come, each on a line.
@@ -37,4 +42,22 @@ func (l list) write(w http.ResponseWriter) error {
 	_, _ = out.WriteString("]\n")
 	_ = out.Flush() // the peer may have left
 	return nil
+}
+
+// Flow is a View that can hand out one prefix after the other: all of them, in the order of addresses.
+type Flow interface {
+	EachPrefix(context.Context, func(*PrefixRow) error) error // a row is used again once it is taken
+}
+
+// handlePrefixes writes row by row what is asked for in the order of addresses and whole: no more than some rows are held then.
+func handlePrefixes(h *Handler, v View) {
+	f, flows := v.(Flow)
+	Handle(h, Query[PrefixesRequest, any]{Name: prefixesQuery.Name}, func(ctx context.Context, q PrefixesRequest) (any, error) {
+		if !flows || q.Selected || len(q.States) > 0 || q.Sort != policy.ByAddress || q.Limit > 0 {
+			return v.Prefixes(ctx, q)
+		}
+		return list(func(each func(any) error) error {
+			return f.EachPrefix(ctx, func(r *PrefixRow) error { return each(r) })
+		}), nil
+	})
 }

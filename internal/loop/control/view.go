@@ -30,11 +30,6 @@ type View interface {
 	Status(context.Context) (Status, error)
 }
 
-// Flow is a View that can hand out one prefix after the other: all of them, in the order of addresses.
-type Flow interface {
-	EachPrefix(context.Context, func(*PrefixRow) error) error // a row is used again once it is taken
-}
-
 // PrefixesRequest filters prefixes; the zero value is all of them.
 type PrefixesRequest struct {
 	Selected bool           `json:"selected,omitempty"` // only those in the plan
@@ -139,19 +134,6 @@ func HandleView(h *Handler, v View) {
 	Handle(h, compareQuery, func(ctx context.Context, q compareRequest) (plan.Diff, error) { return v.Compare(ctx, q.Text) })
 	Handle(h, historyQuery, func(ctx context.Context, q countRequest) ([]PlanLine, error) { return v.History(ctx, q.N) })
 	HandleStatus(h, v.Status)
-}
-
-// handlePrefixes writes row by row what is asked for in the order of addresses and whole: no more than some rows are held then.
-func handlePrefixes(h *Handler, v View) {
-	f, flows := v.(Flow)
-	Handle(h, Query[PrefixesRequest, any]{Name: prefixesQuery.Name}, func(ctx context.Context, q PrefixesRequest) (any, error) {
-		if !flows || q.Selected || len(q.States) > 0 || q.Sort != policy.ByAddress || q.Limit > 0 {
-			return v.Prefixes(ctx, q)
-		}
-		return list(func(each func(any) error) error {
-			return f.EachPrefix(ctx, func(r *PrefixRow) error { return each(r) })
-		}), nil
-	})
 }
 
 // HandleStatus makes h answer with a status, and nothing else of a View: an agent decides nothing.

@@ -25,7 +25,6 @@ type View struct {
 
 var (
 	_ control.View   = (*View)(nil)
-	_ control.Flow   = (*View)(nil)
 	_ control.Action = (*View)(nil)
 )
 
@@ -71,34 +70,6 @@ func (v *View) Prefixes(_ context.Context, q control.PrefixesRequest) ([]control
 	return out, nil
 }
 
-// rowsAtATime are made under the lock; all of them at once would take 70 MB for 100,000 prefixes.
-const rowsAtATime = 512
-
-// EachPrefix implements control.Flow. A round may end between two rows: what reads them is told of it, and asks again.
-func (v *View) EachPrefix(ctx context.Context, each func(*control.PrefixRow) error) error {
-	known, rows := make([]policy.Row, rowsAtATime), make([]control.PrefixRow, rowsAtATime)
-	for last := record.Prefix(0); ; {
-		n := v.after(last, known, rows)
-		for i := range n {
-			if err := each(&rows[i]); err != nil {
-				return err
-			}
-		}
-		if n < rowsAtATime || ctx.Err() != nil {
-			return ctx.Err()
-		}
-		last = rows[n-1].Prefix
-	}
-}
-
-func (v *View) after(last record.Prefix, known []policy.Row, rows []control.PrefixRow) int {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	n := v.engine.RowsAfter(last, known)
-	v.planned(rows, known[:n])
-	return n
-}
-
 // planned adds what the plan does now.
 func (v *View) planned(out []control.PrefixRow, rows []policy.Row) {
 	now := v.now().Unix()
@@ -108,17 +79,6 @@ func (v *View) planned(out []control.PrefixRow, rows []policy.Row) {
 			underPlan(&out[i], v.plan, now)
 		}
 	}
-}
-
-// Recent returns each prefix's performance in the last n windows ([policy.Engine.Recent]).
-func (v *View) Recent(prefixes []record.Prefix, n int) [][]float32 {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	out := make([][]float32, len(prefixes))
-	for i, p := range prefixes {
-		out[i] = v.engine.Recent(p, n)
-	}
-	return out
 }
 
 // underPlan fills in what a plan does with a prefix at a time.
