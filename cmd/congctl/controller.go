@@ -160,6 +160,7 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	// No limit for a response: a stream of orders has no end.
 	s := &http.Server{Handler: link.Watched(link.Authenticated(link.Limited(o.handler(), o.refused), tokens), o.refused), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
 		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(o, "", 0)}
+	link.Unasked(s, o.refused)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,6 +36,23 @@ type attacker struct {
 	t       *testing.T
 	foreign *mtlstest.Authority
 	window  int64 // seconds
+
+	mu   sync.Mutex // guards from
+	from []string   // the addresses that an attack came from
+}
+
+// cameFrom notes an attack's own address.
+func (a *attacker) cameFrom(c net.Conn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.from = append(a.from, c.LocalAddr().String())
+}
+
+// named reports whether a line of the log has one of the attack's addresses or its certificate's name.
+func (a *attacker) named(line string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return strings.Contains(line, eve.String()+" ") || slices.ContainsFunc(a.from, func(addr string) bool { return strings.Contains(line, addr) })
 }
 
 var eve = mtls.Identity{Role: mtls.Agent, PoP: "chi", Name: "eve"}
@@ -43,7 +61,17 @@ func (a *attacker) dialer(f mtls.Files) link.Dial {
 	a.t.Helper()
 	c, err := mtls.Open(f, func(error) {})
 	check(a.t, err)
-	return c.Dial
+	return a.noting(c.Dial)
+}
+
+func (a *attacker) noting(dial link.Dial) link.Dial {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err == nil {
+			a.cameFrom(c)
+		}
+		return c, err
+	}
 }
 
 // push sends a frame with a certificate.
@@ -70,6 +98,7 @@ func (a *attacker) raw(f mtls.Files, send func(io.Writer) error) (string, error)
 		return "", err
 	}
 	defer conn.Close()
+	a.cameFrom(conn)
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	if err := send(conn); err != nil {
 		return "", nil // it was closed under us
@@ -110,7 +139,7 @@ func refusedBy(code int, err error) error {
 
 const pushPath = "/congctl.v1.Fleet/Push"
 
-// fleetAttack must end with an error, and leave a line in the controller's log.
+// fleetAttack must end with an error, and leave a line in the controller's log that has the reason and its address.
 type fleetAttack struct {
 	name string
 	do   func(a *attacker) error
@@ -152,7 +181,8 @@ func certAttacks() (all []fleetAttack) {
 		return a.authority.Issue(mtls.Identity{Role: mtls.Agent, PoP: "ams", Name: "eve"})
 	})
 	return append(all, fleetAttack{"no certificate", func(a *attacker) error {
-		h := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+		h := &http.Client{Transport: &http.Transport{DialTLSContext: a.noting((&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext)}}
+		defer h.CloseIdleConnections()
 		res, err := h.Post(a.url+pushPath, "application/json", strings.NewReader("{}"))
 		if err == nil {
 			res.Body.Close()
@@ -210,16 +240,17 @@ func httpAttacks() (all []fleetAttack) {
 	add("smuggled request behind a length and a chunk", "refused", func(a *attacker) error {
 		return a.refusedRaw("POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nPOST /pop/chi/v1/stop HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
 	})
-	add("two lengths", "", func(a *attacker) error {
+	add("two lengths", "is no request", func(a *attacker) error {
 		return a.refusedRaw("POST " + pushPath + " HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nContent-Length: 40\r\n\r\nabcd")
 	})
-	add("header of 1 MiB", "", func(a *attacker) error {
+	add("header of 1 MiB", "header is longer than 16384 bytes", func(a *attacker) error {
 		return a.refusedRaw("GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n")
 	})
 	add("HTTP/1.0 without TLS", "TLS handshake error", func(a *attacker) error {
 		c, err := net.Dial("tcp", strings.TrimPrefix(a.url, "https://"))
 		check(a.t, err)
 		defer c.Close()
+		a.cameFrom(c)
 		_, _ = io.WriteString(c, "GET / HTTP/1.0\r\n\r\n")
 		b, _ := io.ReadAll(c)
 		return refusedLine(string(b))
@@ -271,8 +302,8 @@ func floodAttacks() (all []fleetAttack) {
 		return errors.New("24 of 40 refused")
 	})
 	add("600 connections of one address", "connection from 127.0.0.2 refused", crowdOfConnections)
-	add("a header that comes byte by byte", "", func(a *attacker) error { return a.slowly("GET / HTTP/1.1\r\nHost: x\r\nX: ") })
-	add("a body that comes byte by byte", "", func(a *attacker) error {
+	add("a header that comes byte by byte", "no whole header came in 10s", func(a *attacker) error { return a.slowly("GET / HTTP/1.1\r\nHost: x\r\nX: ") })
+	add("a body that comes byte by byte", "/Push\" refused: ", func(a *attacker) error {
 		return a.slowly("POST " + pushPath + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/proto\r\nContent-Length: 100000\r\n\r\n")
 	})
 	return all
@@ -281,6 +312,7 @@ func floodAttacks() (all []fleetAttack) {
 // crowdOfConnections opens more than one address may have, and says nothing on them.
 func crowdOfConnections(a *attacker) error {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: patience}
+	a.from = []string{"127.0.0.2 refused"} // the line counts an address
 	var conns []net.Conn
 	for range 600 {
 		c, err := d.Dial("tcp", strings.TrimPrefix(a.url, "https://"))
@@ -377,12 +409,18 @@ func (a *attacker) attack(at fleetAttack) {
 	a.t.Helper()
 	time.Sleep(250 * time.Millisecond) // the log has ten lines a second
 	from := len(a.log.String())
-	if err := at.do(a); err == nil {
+	own := &attacker{fleet: a.fleet, t: a.t, foreign: a.foreign, window: a.window}
+	if err := at.do(own); err == nil {
 		a.t.Errorf("%s: it worked", at.name)
 	}
-	if at.logs != "" {
-		eventually(a.t, at.name+": a line in the log with "+at.logs, patience, func() bool { return strings.Contains(a.log.String()[from:], at.logs) })
-	}
+	eventually(a.t, at.name+": a line in the log of "+strings.Join(own.from, ", ")+" with "+at.logs, patience, func() bool {
+		for line := range strings.Lines(a.log.String()[from:]) {
+			if at.logs != "" && strings.Contains(line, at.logs) && own.named(line) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // peakKB is the largest memory that the controller had.

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -78,22 +79,23 @@ func Limited(h http.Handler, refused func(string)) http.Handler {
 // Watched is h; refused takes a line for each request that was not answered.
 func Watched(h http.Handler, refused func(string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked(r.Context())
 		a := &answer{ResponseWriter: w}
 		h.ServeHTTP(a, r)
 		if a.code >= http.StatusBadRequest {
-			refused(fmt.Sprintf("request of %s for %.200q refused: %d %s", peerOf(r), r.URL.Path, a.code, http.StatusText(a.code)))
+			refused(fmt.Sprintf("request of %s for %.200q refused: %d %s", peerOf(r.TLS, r.RemoteAddr), r.URL.Path, a.code, http.StatusText(a.code)))
 		}
 	})
 }
 
 // peerOf names a peer whose certificate may name nobody.
-func peerOf(r *http.Request) string {
-	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
-		if id, err := mtls.IdentityOf(r.TLS.PeerCertificates[0]); err == nil {
-			return fmt.Sprintf("%s at %s", id, r.RemoteAddr)
+func peerOf(s *tls.ConnectionState, addr string) string {
+	if s != nil && len(s.PeerCertificates) > 0 {
+		if id, err := mtls.IdentityOf(s.PeerCertificates[0]); err == nil {
+			return fmt.Sprintf("%s at %s", id, addr)
 		}
 	}
-	return r.RemoteAddr
+	return addr
 }
 
 // answer remembers its status.
@@ -167,6 +169,13 @@ func holder(a net.Addr) string {
 type held struct {
 	net.Conn
 	give func()
+	talk talk
+}
+
+func (c *held) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.talk.heard(n)
+	return n, err
 }
 
 func (c *held) Close() error {
