@@ -21,6 +21,7 @@ import (
 	"github.com/congctl/congctl/internal/linux/clock"
 	"github.com/congctl/congctl/internal/linux/instance"
 	"github.com/congctl/congctl/internal/linux/notify"
+	"github.com/congctl/congctl/internal/linux/process"
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/controller"
@@ -90,7 +91,26 @@ func (u *edgeHost) start(ctx context.Context, steps ...func(context.Context) err
 			return err
 		}
 	}
+	u.beside(ctx, u.slim)
 	return u.run(ctx, hup)
+}
+
+// slim gives back what the start took, and in the middle of each window what the end of the one before took: half of the
+// memory, for some 5 ms of CPU.
+func (u *edgeHost) slim(ctx context.Context) error {
+	for ctx.Err() == nil {
+		debug.FreeOSMemory()
+		if err := process.Forget(); err != nil {
+			u.log.Warn("memory is not given back", "err", err)
+			return nil
+		}
+		middle := time.Now().Truncate(u.cfg.Window).Add(u.cfg.Window * 3 / 2)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Until(middle)):
+		}
+	}
+	return nil
 }
 
 // later runs fn at the end, in reverse order.

@@ -83,6 +83,7 @@ func bootOf(b []byte) (id record.BootID) {
 const (
 	zstdName   = "zstd"
 	zstdWindow = 1 << 20
+	sentWindow = 256 << 10 // a batch is no longer, and an agent's encoder takes several times that
 	// minPacked: an answer of 100 bytes would cost an encoder of a megabyte, and 1,000 agents answer at once.
 	minPacked = 1 << 10
 )
@@ -97,6 +98,6 @@ func newDecoder() connect.Decompressor {
 }
 
 func newEncoder() connect.Compressor {
-	e, _ := zstd.NewWriter(io.Discard, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(zstdWindow)) // so are these
+	e, _ := zstd.NewWriter(io.Discard, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(sentWindow), zstd.WithLowerEncoderMem(true)) // so are these
 	return e
 }
