@@ -12,8 +12,11 @@ import (
 	"github.com/congctl/congctl/internal/fleet/uplink"
 )
 
-// TestBrokerKilled on real servers: kill -9 of the broker under an agent's uplink. Its spool keeps what comes meanwhile,
-// and each record is in ClickHouse once. A minute's death is TestFarAwayForAMinute, in simulated time.
+// outage is how long a broker or ClickHouse is away.
+const outage = time.Minute
+
+// TestBrokerKilled on real servers: kill -9 of the broker under an agent's uplink, for a minute. Its spool keeps what comes
+// meanwhile, and each record is in ClickHouse once.
 func TestBrokerKilled(t *testing.T) {
 	p := newPipeline(t)
 	p.cfg.BatchWait = 200 * time.Millisecond
@@ -42,7 +45,7 @@ func TestBrokerKilled(t *testing.T) {
 	p.broker.Kill() // with batches on the way
 	for range 10 {
 		record(500)
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(outage / 10)
 	}
 	s := u.Status()
 	t.Logf("the broker is dead: %d batches wait, %d were sent again", s.WaitingBatches, s.ResentBatches)

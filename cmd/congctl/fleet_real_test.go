@@ -9,7 +9,7 @@ import (
 )
 
 // TestFleetThroughClickHouse: agent, Kafka, ingest, ClickHouse, controller, plan, kernel, all of them
-// real, with ClickHouse and the ingest away in the middle: each transfer is in the controller's store once.
+// real, with ClickHouse away for a minute in the middle: each transfer is in the controller's store once.
 func TestFleetThroughClickHouse(t *testing.T) {
 	p := newPipeline(t)
 	treated := client(0, 7)
@@ -32,12 +32,20 @@ func TestFleetThroughClickHouse(t *testing.T) {
 	}
 	eventually(t, "three transfers in the controller's store", wholeTime, func() bool { return counted() == 3 })
 	p.server.Kill()
-	for range 3 {
+	for range 6 {
 		s.visit(t, treated, "bbr")
+		time.Sleep(outage / 6)
 	}
+	before := counted()
 	eventually(t, "the controller says what is away", wholeTime, func() bool { return f.logHas("fleet.clickhouse") })
 	p.server.Start()
-	eventually(t, "what was sent meanwhile, each once", wholeTime, func() bool { return counted() == 6 })
+	eventually(t, "what was sent meanwhile", wholeTime, func() bool { return counted() >= 9 })
+	s.visit(t, treated, "bbr")
+	eventually(t, "a tenth", wholeTime, func() bool { return counted() >= 10 })
+	t.Logf("before: 3 transfers; while ClickHouse was away: %d; after: %d of 10", before, counted())
+	if before != 3 || counted() != 10 {
+		t.Errorf("%d transfers while ClickHouse was away, want 3; %d afterwards, want 10", before, counted())
+	}
 	if st := ann.fleetStatus(); len(st.Hosts) != 1 || !st.Hosts[0].Connected || st.Hosts[0].InForce != 1 {
 		t.Errorf("%+v", st)
 	}
