@@ -72,6 +72,7 @@ type fleetAgent struct {
 	edgeHost
 	self   mtls.Identity
 	boot   record.BootID
+	creds  *mtls.Credentials
 	client *link.Client
 	uplink *uplink.Uplink
 
@@ -106,7 +107,7 @@ func (u *fleetAgent) openLink(context.Context) error {
 	if u.boot, err = clock.BootID(); err != nil {
 		return err
 	}
-	u.cfg.PoP = u.self.PoP
+	u.cfg.PoP, u.creds = u.self.PoP, creds
 	u.client = link.NewClient(u.cfg.Fleet.Controller, creds.Dial, sendWait)
 	return u.openUplink()
 }

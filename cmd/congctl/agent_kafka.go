@@ -12,7 +12,7 @@ func (u *fleetAgent) kafkaSink() (uplink.Sink, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	p, err := kafka.NewProducer(topic, u.self.PoP)
+	p, err := kafka.NewProducer(topic, u.self.PoP, signs(u.creds))
 	if err == nil {
 		u.later(func() error { p.Close(); return nil })
 	}

@@ -20,7 +20,7 @@ const outage = time.Minute
 func TestBrokerKilled(t *testing.T) {
 	p := newPipeline(t)
 	p.cfg.BatchWait = 200 * time.Millisecond
-	producer, err := kafka.NewProducer(p.topic, "fra")
+	producer, err := kafka.NewProducer(p.topic, "fra", nil)
 	check(t, err)
 	defer producer.Close()
 	spool := spoolOf(t, filepath.Join(t.TempDir(), "spool"))

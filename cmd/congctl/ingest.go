@@ -64,12 +64,16 @@ func runIngest(cmd *cobra.Command, cfg ingest.Config) (err error) {
 	if err := kafka.Check(ctx, from); err != nil {
 		return storeError(from.String(), err)
 	}
-	source, err := kafka.NewConsumer(from, cfg.Group)
+	log := newLog(config.Default().Log, cmd.ErrOrStderr())
+	verify, err := verifies(cfg.AgentsCA, log)
+	if err != nil {
+		return usage(err)
+	}
+	source, err := kafka.NewConsumer(from, cfg.Group, verify)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	log := newLog(config.Default().Log, cmd.ErrOrStderr())
 	log.Info(fmt.Sprintf("ingest: %s to %s, group %s", from, to, cfg.Group))
 	meter := newIngestMeter()
 	served, err := serveIngest(ctx, cfg, meter.source(source), log)

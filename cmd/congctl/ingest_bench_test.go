@@ -58,7 +58,7 @@ func BenchmarkIngest(b *testing.B) {
 	own := 0.
 	for b.Loop() {
 		p.send("fra", batches)
-		source, err := kafka.NewConsumer(p.topic, p.cfg.Group)
+		source, err := kafka.NewConsumer(p.topic, p.cfg.Group, nil)
 		check(b, err)
 		ctx, end := context.WithTimeout(b.Context(), wholeTime)
 		var start time.Time

@@ -82,7 +82,7 @@ func newPipelineAt(tb testing.TB, host string) *pipeline {
 
 // send sends batches of one PoP as its agents do.
 func (p *pipeline) send(pop string, batches []batchtest.Batch) {
-	producer, err := kafka.NewProducer(p.topic, pop)
+	producer, err := kafka.NewProducer(p.topic, pop, nil)
 	check(p.tb, err)
 	defer producer.Close()
 	for _, b := range batches {
@@ -96,8 +96,8 @@ func (p *pipeline) start() *exec.Cmd {
 	self, err := os.Executable()
 	check(p.tb, err)
 	file := filepath.Join(p.tb.TempDir(), "ingest.yml")
-	check(p.tb, os.WriteFile(file, fmt.Appendf(nil, "kafka: %s\nclickhouse: %s\nbatch_records: %d\nbatch_wait: %s\nmetrics: {listen: off}\n",
-		p.cfg.Kafka, p.cfg.ClickHouse, p.cfg.BatchRecords, p.cfg.BatchWait), 0o600))
+	check(p.tb, os.WriteFile(file, fmt.Appendf(nil, "kafka: %s\nclickhouse: %s\nbatch_records: %d\nbatch_wait: %s\nagents_ca: %s\nmetrics: {listen: off}\n",
+		p.cfg.Kafka, p.cfg.ClickHouse, p.cfg.BatchRecords, p.cfg.BatchWait, p.cfg.AgentsCA), 0o600))
 	cmd := exec.Command(self, "ingest", "-c", file)
 	cmd.Env = append(os.Environ(), asEnv+"=program")
 	cmd.Stderr = p.tb.Output()
@@ -144,7 +144,7 @@ func (halfway) Mark() func(context.Context) error {
 
 // dieHalfway runs an ingest that inserts and never commits.
 func (p *pipeline) dieHalfway(pops []string, window int64) int {
-	source, err := kafka.NewConsumer(p.topic, p.cfg.Group)
+	source, err := kafka.NewConsumer(p.topic, p.cfg.Group, nil)
 	check(p.tb, err)
 	defer source.Close()
 	ctx, end := context.WithCancel(p.tb.Context())

@@ -20,15 +20,19 @@ type Config struct {
 	Retention    time.Duration
 	BatchRecords int
 	BatchWait    time.Duration
+	AgentsCA     string // a file; "off": whoever may write to the topic is believed
 	Metrics      string // address and port; "off"
 	PProf        bool
 }
+
+// AnyAgent is the AgentsCA without which no signature is asked for.
+const AnyAgent = "off"
 
 // Default returns what holds where the file says nothing.
 func Default() Config {
 	return Config{
 		Kafka: "kafka://127.0.0.1:9092/congctl.records", Group: "congctl-ingest", ClickHouse: "clickhouse://127.0.0.1:9000/congctl",
-		Retention: 30 * 24 * time.Hour, BatchRecords: 50_000, BatchWait: 5 * time.Second,
+		Retention: 30 * 24 * time.Hour, BatchRecords: 50_000, BatchWait: 5 * time.Second, AgentsCA: AnyAgent,
 		Metrics: "127.0.0.1:9479",
 	}
 }
@@ -49,7 +53,7 @@ func Read(name string) (Config, error) {
 	return c, nil
 }
 
-var keys = []string{"kafka", "group", "clickhouse", "retention", "batch_records", "batch_wait", "metrics"}
+var keys = []string{"kafka", "group", "clickhouse", "retention", "batch_records", "batch_wait", "agents_ca", "metrics"}
 
 // Parse reads one YAML document onto the defaults. The error is a [strict.Faults] with all that is
 // wrong.
@@ -74,6 +78,8 @@ func Parse(b []byte) (Config, error) {
 				r.number(v, name, &c.BatchRecords, 1, 1_000_000)
 			case "batch_wait":
 				r.duration(v, name, &c.BatchWait, 100*time.Millisecond, time.Minute)
+			case "agents_ca":
+				r.text(v, name, &c.AgentsCA)
 			case "metrics":
 				r.metrics(v, &c)
 			default:

@@ -29,8 +29,8 @@ func TestShippedFileIsTheDefaults(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	c, err := Parse([]byte("kafka: kafka://a:1/t\ngroup: g\nclickhouse: clickhouse://b/c\nretention: 2d\nbatch_records: 2_000\nbatch_wait: 200ms\nmetrics: {listen: off, pprof: true}\n"))
-	if want := (Config{"kafka://a:1/t", "g", "clickhouse://b/c", 48 * time.Hour, 2000, 200 * time.Millisecond, "off", true}); err != nil || c != want {
+	c, err := Parse([]byte("kafka: kafka://a:1/t\ngroup: g\nclickhouse: clickhouse://b/c\nretention: 2d\nbatch_records: 2_000\nbatch_wait: 200ms\nagents_ca: /ca.pem\nmetrics: {listen: off, pprof: true}\n"))
+	if want := (Config{"kafka://a:1/t", "g", "clickhouse://b/c", 48 * time.Hour, 2000, 200 * time.Millisecond, "/ca.pem", "off", true}); err != nil || c != want {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, b := range []string{"", "# nothing\n"} {

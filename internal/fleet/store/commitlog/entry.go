@@ -77,8 +77,8 @@ type proof struct {
 
 // Signer signs as this controller, and tells who signed. Credentials of mtls are one.
 type Signer interface {
-	Sign(message []byte) (signature []byte, chain [][]byte, err error)
-	Verify(message, signature []byte, chain [][]byte, at time.Time) (mtls.Identity, error)
+	Sign(purpose mtls.Purpose, message []byte) (signature []byte, chain [][]byte, err error)
+	Verify(purpose mtls.Purpose, message, signature []byte, chain [][]byte, at time.Time) (mtls.Identity, error)
 }
 
 // signed refuses what the other controllers would: with a clock that is wrong its commits would be lost to them.
@@ -88,7 +88,7 @@ func (e *entry) signed(s Signer) ([]byte, error) {
 		return nil, fmt.Errorf("encode commit: %w", err)
 	}
 	var p proof
-	if p.Signature, p.Chain, err = s.Sign(message); err != nil {
+	if p.Signature, p.Chain, err = s.Sign(mtls.Commit, message); err != nil {
 		return nil, err
 	}
 	if err := e.believe(message, p, s); err != nil {
@@ -123,7 +123,7 @@ func decode(body []byte, pop string, s Signer) (*entry, error) {
 
 // believe checks that the controller that e names signed message, when its certificate was valid.
 func (e *entry) believe(message []byte, p proof, s Signer) error {
-	from, err := s.Verify(message, p.Signature, p.Chain, time.Unix(e.At, 0))
+	from, err := s.Verify(mtls.Commit, message, p.Signature, p.Chain, time.Unix(e.At, 0))
 	if err == nil && from != (mtls.Identity{Role: mtls.Controller, Name: e.By}) {
 		err = fmt.Errorf("it names controller %q and %s signed it", e.By, from)
 	}

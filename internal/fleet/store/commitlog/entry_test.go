@@ -16,9 +16,9 @@ import (
 // anyone believes all that names the controller "one".
 type anyone struct{}
 
-func (anyone) Sign([]byte) ([]byte, [][]byte, error) { return []byte("s"), nil, nil }
+func (anyone) Sign(mtls.Purpose, []byte) ([]byte, [][]byte, error) { return []byte("s"), nil, nil }
 
-func (anyone) Verify(message, signature []byte, _ [][]byte, at time.Time) (mtls.Identity, error) {
+func (anyone) Verify(_ mtls.Purpose, message, signature []byte, _ [][]byte, at time.Time) (mtls.Identity, error) {
 	if string(signature) != "s" {
 		return mtls.Identity{}, errors.New("another signature")
 	}

@@ -311,7 +311,7 @@ func TestForged(t *testing.T) {
 		message, err := json.Marshal(e)
 		check(t, err)
 		var p proof
-		p.Signature, p.Chain, err = by.creds.Sign(message)
+		p.Signature, p.Chain, err = by.creds.Sign(mtls.Commit, message)
 		check(t, err)
 		head, err := json.Marshal(p)
 		check(t, err)

@@ -22,13 +22,15 @@ type Consumer struct {
 	skip   offsets       // past what cannot be read
 	behind sync.Map      // by partition: messages behind the last one read
 	unread atomic.Uint64 // messages too large to hand out
+	verify Verify        // nil: who signed is not asked
 }
 
 type offsets map[string]map[int32]kgo.EpochOffset
 
-// NewConsumer joins the group; a new group begins at the oldest message.
-func NewConsumer(a Address, group string) (*Consumer, error) {
-	c := &Consumer{from: a, group: group}
+// NewConsumer joins the group; a new group begins at the oldest message. What verify does not take goes to the
+// dead-letter topic; nil takes all.
+func NewConsumer(a Address, group string, verify Verify) (*Consumer, error) {
+	c := &Consumer{from: a, group: group, verify: verify}
 	return c, c.join()
 }
 
@@ -96,6 +98,11 @@ func (c *Consumer) accept(r *kgo.Record, take func([]byte) error) error {
 	if len(r.Value) > MaxMessageBytes {
 		c.unread.Add(1)
 		return fmt.Errorf("a message of %d bytes; at most %d", len(r.Value), MaxMessageBytes)
+	}
+	if c.verify != nil {
+		if err := c.verify(r.Value, signatureOf(r)); err != nil {
+			return err
+		}
 	}
 	return take(r.Value)
 }

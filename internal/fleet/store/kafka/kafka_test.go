@@ -56,7 +56,7 @@ func framed(body string) []byte {
 
 func producer(t testing.TB, a Address, pop string) *Producer {
 	t.Helper()
-	p, err := NewProducer(a, pop)
+	p, err := NewProducer(a, pop, nil)
 	check(t, err)
 	t.Cleanup(p.Close)
 	return p
@@ -64,7 +64,7 @@ func producer(t testing.TB, a Address, pop string) *Producer {
 
 func consumer(t testing.TB, a Address, group string) *Consumer {
 	t.Helper()
-	c, err := NewConsumer(a, group)
+	c, err := NewConsumer(a, group, nil)
 	check(t, err)
 	t.Cleanup(c.Close)
 	return c

@@ -13,15 +13,16 @@ import (
 type Producer struct {
 	client *kgo.Client
 	pop    []byte
+	sign   Sign
 }
 
-// NewProducer connects at the first Send.
-func NewProducer(a Address, pop string) (*Producer, error) {
+// NewProducer connects at the first Send. With sign nil, batches go without a signature.
+func NewProducer(a Address, pop string, sign Sign) (*Producer, error) {
 	c, err := a.client()
 	if err != nil {
 		return nil, err
 	}
-	return &Producer{c, []byte(pop)}, nil
+	return &Producer{c, []byte(pop), sign}, nil
 }
 
 // Send sends a frame, a message Batch behind its length, and returns when all of the partition's
@@ -34,7 +35,11 @@ func (p *Producer) Send(ctx context.Context, frame []byte) error {
 	}
 	ctx, done := context.WithTimeout(ctx, requestTime)
 	defer done()
-	if err := p.client.ProduceSync(ctx, &kgo.Record{Key: p.pop, Value: frame[n:]}).FirstErr(); err != nil {
+	headers, err := p.sign.headers(frame[n:])
+	if err != nil {
+		return fmt.Errorf("send batch: %w", err)
+	}
+	if err := p.client.ProduceSync(ctx, &kgo.Record{Key: p.pop, Value: frame[n:], Headers: headers}).FirstErr(); err != nil {
 		return fmt.Errorf("send batch: %w", err)
 	}
 	return nil

@@ -13,19 +13,25 @@ import (
 	"time"
 )
 
-// purpose comes before what is signed, so that a signature made for it is none of TLS.
-const purpose = "congctl commit\n"
+// A Purpose comes before what is signed, so that a signature made for it is none of TLS and none of another purpose.
+type Purpose string
+
+// What is signed.
+const (
+	Commit Purpose = "congctl commit\n"
+	Batch  Purpose = "congctl batch\n"
+)
 
 // Sign signs a message with the certificate's key, for who cannot ask over a connection. chain is the certificate with
 // those that lead to the authority.
-func (c *Credentials) Sign(message []byte) (signature []byte, chain [][]byte, err error) {
+func (c *Credentials) Sign(purpose Purpose, message []byte) (signature []byte, chain [][]byte, err error) {
 	certs, _ := c.now()
 	cert := certs[0]
 	key, ok := cert.PrivateKey.(crypto.Signer)
 	if !ok {
 		return nil, nil, fmt.Errorf("sign: a key of type %T cannot", cert.PrivateKey)
 	}
-	digest, hash := digestOf(key.Public(), message)
+	digest, hash := digestOf(key.Public(), purpose, message)
 	signature, err = key.Sign(rand.Reader, digest, hash)
 	if err != nil {
 		return nil, nil, fmt.Errorf("sign: %w", err)
@@ -34,7 +40,7 @@ func (c *Credentials) Sign(message []byte) (signature []byte, chain [][]byte, er
 }
 
 // digestOf is what a key of this type signs; Ed25519 takes the message itself.
-func digestOf(key crypto.PublicKey, message []byte) ([]byte, crypto.Hash) {
+func digestOf(key crypto.PublicKey, purpose Purpose, message []byte) ([]byte, crypto.Hash) {
 	whole := append([]byte(purpose), message...)
 	if _, ok := key.(ed25519.PublicKey); ok {
 		return whole, 0
@@ -44,7 +50,7 @@ func digestOf(key crypto.PublicKey, message []byte) ([]byte, crypto.Hash) {
 }
 
 // Verify returns who signed a message, by a certificate of the authority that was valid at that time.
-func (c *Credentials) Verify(message, signature []byte, chain [][]byte, at time.Time) (Identity, error) {
+func (c *Credentials) Verify(purpose Purpose, message, signature []byte, chain [][]byte, at time.Time) (Identity, error) {
 	certs := make([]*x509.Certificate, len(chain))
 	between := x509.NewCertPool()
 	for i, der := range chain {
@@ -62,14 +68,14 @@ func (c *Credentials) Verify(message, signature []byte, chain [][]byte, at time.
 	if _, err := certs[0].Verify(o); err != nil {
 		return Identity{}, fmt.Errorf("verify signature: %w", err)
 	}
-	if !signedBy(certs[0].PublicKey, message, signature) {
+	if !signedBy(certs[0].PublicKey, purpose, message, signature) {
 		return Identity{}, errors.New("verify signature: it is not of this message and certificate")
 	}
 	return IdentityOf(certs[0])
 }
 
-func signedBy(key crypto.PublicKey, message, signature []byte) bool {
-	digest, _ := digestOf(key, message)
+func signedBy(key crypto.PublicKey, purpose Purpose, message, signature []byte) bool {
+	digest, _ := digestOf(key, purpose, message)
 	switch k := key.(type) {
 	case ed25519.PublicKey:
 		return ed25519.Verify(k, digest, signature)

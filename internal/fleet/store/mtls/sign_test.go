@@ -43,29 +43,36 @@ func TestSign(t *testing.T) {
 		a := mtlstest.New(t)
 		signer, other := open(t, a.IssueFor(key, one)), open(t, a.Issue(mtls.Identity{Role: mtls.Controller, Name: "two"}))
 		message := []byte("message")
-		signature, chain, err := signer.Sign(message)
+		signature, chain, err := signer.Sign(mtls.Commit, message)
 		check(t, err)
-		if id, err := other.Verify(message, signature, chain, time.Now()); id != one || err != nil {
+		if id, err := other.Verify(mtls.Commit, message, signature, chain, time.Now()); id != one || err != nil {
 			t.Errorf("%s: %v, %v", name, id, err)
 		}
 		bad := slices.Clone(signature)
 		bad[len(bad)-1] ^= 1
-		_, foreign, err := open(t, mtlstest.New(t).Issue(one)).Sign(message)
+		_, foreign, err := open(t, mtlstest.New(t).Issue(one)).Sign(mtls.Commit, message)
 		check(t, err)
-		_, second, err := other.Sign(message)
+		_, second, err := other.Sign(mtls.Commit, message)
 		check(t, err)
 		for what, f := range map[string]func() (mtls.Identity, error){
-			"another message": func() (mtls.Identity, error) { return other.Verify([]byte("massage"), signature, chain, time.Now()) },
-			"a flipped bit":   func() (mtls.Identity, error) { return other.Verify(message, bad, chain, time.Now()) },
-			"no signature":    func() (mtls.Identity, error) { return other.Verify(message, nil, chain, time.Now()) },
-			"no certificate":  func() (mtls.Identity, error) { return other.Verify(message, signature, nil, time.Now()) },
-			"no certificate's": func() (mtls.Identity, error) {
-				return other.Verify(message, signature, [][]byte{bytes.Repeat([]byte{1}, 9)}, time.Now())
+			"another message": func() (mtls.Identity, error) {
+				return other.Verify(mtls.Commit, []byte("massage"), signature, chain, time.Now())
 			},
-			"another certificate": func() (mtls.Identity, error) { return other.Verify(message, signature, second, time.Now()) },
-			"another authority":   func() (mtls.Identity, error) { return other.Verify(message, signature, foreign, time.Now()) },
+			"a flipped bit":   func() (mtls.Identity, error) { return other.Verify(mtls.Commit, message, bad, chain, time.Now()) },
+			"another purpose": func() (mtls.Identity, error) { return other.Verify(mtls.Batch, message, signature, chain, time.Now()) },
+			"no signature":    func() (mtls.Identity, error) { return other.Verify(mtls.Commit, message, nil, chain, time.Now()) },
+			"no certificate":  func() (mtls.Identity, error) { return other.Verify(mtls.Commit, message, signature, nil, time.Now()) },
+			"no certificate's": func() (mtls.Identity, error) {
+				return other.Verify(mtls.Commit, message, signature, [][]byte{bytes.Repeat([]byte{1}, 9)}, time.Now())
+			},
+			"another certificate": func() (mtls.Identity, error) {
+				return other.Verify(mtls.Commit, message, signature, second, time.Now())
+			},
+			"another authority": func() (mtls.Identity, error) {
+				return other.Verify(mtls.Commit, message, signature, foreign, time.Now())
+			},
 			"an expired one": func() (mtls.Identity, error) {
-				return other.Verify(message, signature, chain, time.Now().Add(48*time.Hour))
+				return other.Verify(mtls.Commit, message, signature, chain, time.Now().Add(48*time.Hour))
 			},
 		} {
 			if id, err := f(); err == nil {
