@@ -1,4 +1,4 @@
-// Package process reads what this process uses.
+// Package process reads what this process uses, and gives back what it no longer does.
 //
 // It measures no other process and keeps nothing.
 //
