@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"runtime/metrics"
 	"strconv"
 	"sync"
 	"testing"
@@ -97,11 +98,11 @@ func peakHeap() (end func() float64) {
 	ctx, stop := context.WithCancel(context.Background())
 	peak := make(chan float64)
 	go func() {
+		heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}} // read without stopping the world
 		most := uint64(0)
 		for ctx.Err() == nil {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			most = max(most, m.HeapInuse)
+			metrics.Read(heap)
+			most = max(most, heap[0].Value.Uint64()+heap[1].Value.Uint64())
 			time.Sleep(20 * time.Millisecond)
 		}
 		peak <- float64(most) / 1e6
@@ -133,13 +134,13 @@ func BenchmarkRound(b *testing.B) {
 	const step = 300
 	window := time.Now().Unix()/step*step - step
 	fillWindow(b, server.Address(), cfg.Fleet.PoPs, window)
-	heaps, cpus, rows := 0., 0., 0
+	heaps, cpus, serverCPUs, rows := 0., 0., 0., 0
 	for n := 0; b.Loop(); n++ {
 		b.StopTimer()
 		cfg.StateDir = b.TempDir()
 		o := benchOffice(b, cfg, window-step)
 		runtime.GC()
-		peak, cpu := peakHeap(), ownCPU(b)+server.CPU().Seconds()
+		peak, cpu, serverCPU := peakHeap(), ownCPU(b), server.CPU()
 		ctx, stop := context.WithCancel(b.Context())
 		var all sync.WaitGroup
 		b.StartTimer()
@@ -153,7 +154,7 @@ func BenchmarkRound(b *testing.B) {
 			}
 		}
 		b.StopTimer()
-		heaps, cpus = max(heaps, peak()), cpus+ownCPU(b)+server.CPU().Seconds()-cpu
+		heaps, cpus, serverCPUs = max(heaps, peak()), cpus+ownCPU(b)-cpu, serverCPUs+(server.CPU()-serverCPU).Seconds()
 		stop()
 		all.Wait()
 		for _, p := range o.pops {
@@ -166,4 +167,5 @@ func BenchmarkRound(b *testing.B) {
 	b.ReportMetric(float64(rows)/float64(b.N), "rows/round")
 	b.ReportMetric(heaps, "MB-heap")
 	b.ReportMetric(cpus/float64(b.N), "cpu_s/round")
+	b.ReportMetric(serverCPUs/float64(b.N), "server_cpu_s/round")
 }
