@@ -80,6 +80,9 @@ func (p *popOffice) open(ctx context.Context, rules policy.Rules) (err error) {
 	}
 	p.close = append(p.close, done)
 	o.Shared = p.follow != nil
+	if o.Shelf, err = p.shelf(); err != nil {
+		return err
+	}
 	if p.controller, err = controller.New(ctx, o, p.kept, p.log, p.now); err != nil {
 		return err
 	}
@@ -90,7 +93,27 @@ func (p *popOffice) open(ctx context.Context, rules policy.Rules) (err error) {
 	if err := p.openSource(ctx, last); err != nil {
 		return err
 	}
-	return p.openPoP(ctx, last)
+	err = p.openPoP(ctx, last)
+	p.rest()
+	return err
+}
+
+// shelf makes the file that holds what was measured while others PoPs are decided. It has no name: when the process
+// ends it is gone, and the store has all of it.
+func (p *popOffice) shelf() (*os.File, error) {
+	f, err := os.CreateTemp(p.cfg.StateDir, "rest-*")
+	if err != nil {
+		return nil, fmt.Errorf("make the file for a PoP at rest: %w", err)
+	}
+	p.close = append(p.close, f.Close)
+	return f, os.Remove(f.Name())
+}
+
+// rest frees the memory that a PoP needs in its round alone.
+func (p *popOffice) rest() {
+	if err := errors.Join(p.controller.Rest(), p.store.Shrink(context.Background())); err != nil {
+		p.log.Warn("this PoP stays in memory between its rounds", "err", err)
+	}
 }
 
 // openSource opens where the hosts' records come from.
@@ -160,6 +183,7 @@ func (p *popOffice) Round(ctx context.Context, w agent.ClosedWindow) error {
 	if ctx.Err() != nil { // the PoP is another's
 		return err
 	}
+	p.rest()
 	now := p.now().Unix()
 	believed, berr := journal.Believed(ctx, p.store, now, int64(p.cfg.Window/time.Second))
 	if believed {

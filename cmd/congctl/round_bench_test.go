@@ -23,6 +23,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/store/wire"
+	"github.com/congctl/congctl/internal/loop/window"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -31,6 +32,8 @@ const (
 	perPrefix     = 2
 	// popsEnv is another number of PoPs than 100.
 	popsEnv = "CONGCTL_BENCH_POPS"
+	// windowsEnv is another number of windows.
+	windowsEnv = "CONGCTL_BENCH_WINDOWS"
 )
 
 // popConns are the records of a PoP's window.
@@ -168,4 +171,59 @@ func BenchmarkRound(b *testing.B) {
 	b.ReportMetric(heaps, "MB-heap")
 	b.ReportMetric(cpus/float64(b.N), "cpu_s/round")
 	b.ReportMetric(serverCPUs/float64(b.N), "server_cpu_s/round")
+}
+
+// BenchmarkMemory is what a controller holds of PoPs of 10,000 networks each that are all seen in each of so
+// many windows: their history is full after three hours.
+func BenchmarkMemory(b *testing.B) {
+	cfg := config.Default()
+	count := func(env, otherwise string) int {
+		n, err := strconv.Atoi(cmp.Or(os.Getenv(env), otherwise))
+		check(b, err)
+		return n
+	}
+	windows := count(windowsEnv, "40")
+	for i := range count(popsEnv, "10") {
+		cfg.Fleet.PoPs = append(cfg.Fleet.PoPs, fmt.Sprintf("pop%02d", i))
+	}
+	const step = 300
+	first := time.Now().Unix()/step*step - int64(windows+1)*step
+	a := window.New(window.Config{WindowSeconds: step, BlockSeconds: 1800, WashoutSeconds: 300, MinBytes: 100_000, MaxPrefixes: 200_000})
+	for _, c := range popConns(rand.New(rand.NewPCG(1, 1)), 0) {
+		a.Add(&c)
+	}
+	rows, _ := a.Flush(0)
+	for b.Loop() {
+		cfg.StateDir = b.TempDir()
+		o, peak, cpu := benchOffice(b, cfg, first), peakHeap(), ownCPU(b)
+		for n := range windows {
+			w := agent.ClosedWindow{Start: first + int64(n+1)*step, Rows: rows}
+			for i := range rows {
+				rows[i].Start = w.Start
+			}
+			for _, name := range cfg.Fleet.PoPs {
+				check(b, o.pops[name].Round(b.Context(), w))
+			}
+		}
+		b.ReportMetric((ownCPU(b)-cpu)/float64(windows*len(cfg.Fleet.PoPs)), "cpu_s/round")
+		b.ReportMetric(peak(), "MB-heap")
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		b.ReportMetric(float64(m.HeapAlloc)/1e6, "MB-live")
+		b.ReportMetric(residentMB(b), "MB-resident")
+		for _, p := range o.pops {
+			check(b, p.shut())
+		}
+	}
+}
+
+// residentMB is this process's memory.
+func residentMB(b *testing.B) float64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	check(b, err)
+	var size, resident float64
+	_, err = fmt.Sscan(string(text), &size, &resident)
+	check(b, err)
+	return resident * float64(os.Getpagesize()) / 1e6
 }
