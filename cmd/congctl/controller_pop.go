@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/congctl/congctl/internal/fleet/pop"
-	"github.com/congctl/congctl/internal/fleet/store/clickhouse"
 	"github.com/congctl/congctl/internal/fleet/store/inbox"
 	"github.com/congctl/congctl/internal/fleet/store/link"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
@@ -36,6 +35,7 @@ type popOffice struct {
 	*pop.PoP
 	cfg        config.Config // of this PoP
 	turns      chan struct{} // shared by all PoPs
+	records    *records      // the same
 	log        *slog.Logger
 	now        func() time.Time
 	store      *sqlite.Store
@@ -119,13 +119,9 @@ func (p *popOffice) rest() {
 // openSource opens where the hosts' records come from.
 func (p *popOffice) openSource(ctx context.Context, last int64) (err error) {
 	if address := p.cfg.Fleet.ClickHouse; address != "" {
-		store, err := clickhouse.Open(ctx, address)
-		if err != nil {
-			return storeError(address, err)
-		}
-		p.close = append(p.close, store.Close)
+		store, err := p.records.open(ctx, address)
 		p.source = &warehouse{store: store, pop: p.cfg.PoP, closed: last}
-		return store.Check(ctx)
+		return err
 	}
 	p.inbox, err = inbox.Open(inbox.Options{Dir: filepath.Join(p.cfg.StateDir, "inbox"), PoP: p.cfg.PoP, WindowSeconds: int64(p.cfg.Window / time.Second), MaxBytes: p.cfg.Fleet.SpoolBytes}, last)
 	if err != nil {
