@@ -34,7 +34,7 @@ import (
 type popOffice struct {
 	*pop.PoP
 	cfg        config.Config // of this PoP
-	turns      chan struct{} // shared by all PoPs
+	turns      chan struct{} // shared by all PoPs; nil: no bound
 	records    *records      // the same
 	log        *slog.Logger
 	now        func() time.Time
@@ -80,6 +80,11 @@ func (p *popOffice) open(ctx context.Context, rules policy.Rules) (err error) {
 	}
 	p.close = append(p.close, done)
 	o.Shared = p.follow != nil
+	leave, err := p.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if o.Shelf, err = p.shelf(); err != nil {
 		return err
 	}
@@ -98,7 +103,20 @@ func (p *popOffice) open(ctx context.Context, rules policy.Rules) (err error) {
 	return err
 }
 
-// shelf makes the file that holds what was measured while others PoPs are decided. It has no name: when the process
+// turn waits until this PoP may have its measurements in memory: a controller may take over many at once.
+func (p *popOffice) turn(ctx context.Context) (leave func(), err error) {
+	if p.turns == nil {
+		return func() {}, nil
+	}
+	select {
+	case p.turns <- struct{}{}:
+		return func() { <-p.turns }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// shelf makes the file that holds what was measured while other PoPs are decided. It has no name: when the process
 // ends it is gone, and the store has all of it.
 func (p *popOffice) shelf() (*os.File, error) {
 	f, err := os.CreateTemp(p.cfg.StateDir, "rest-*")
