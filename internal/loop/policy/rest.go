@@ -117,8 +117,10 @@ func (e *Engine) Doze() bool {
 func lay[T plain | counted | slot | entry | span](w *bufio.Writer, list []T) {
 	b := bytesOf(list)
 	_, _ = w.Write(b) // its first error comes again from Flush
-	_, _ = w.Write(make([]byte, -len(b)&7))
+	_, _ = w.Write(word[:-len(b)&7])
 }
+
+var word [8]byte
 
 // take is the list at the image's beginning; nil for none.
 func take[T plain | counted | slot | entry | span](image *[]byte, n uint32) []T {

@@ -1,12 +1,14 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"io"
+	"os"
 	"reflect"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -42,7 +44,7 @@ func TestRest(t *testing.T) {
 				rt.Fatal(err)
 			}
 			if got := rested.Round(in); !reflect.DeepEqual(got, d) {
-				rt.Fatalf("window %d:\n%s", w, cmp.Diff(d, got))
+				rt.Fatalf("window %d:\n%s", w, gocmp.Diff(d, got))
 			}
 			if rested.Doze() {
 				rt.Fatal("it forgot a round")
@@ -59,7 +61,7 @@ func TestRest(t *testing.T) {
 			if err := rested.Wake(s); err != nil {
 				rt.Fatal(err)
 			}
-			if diff := cmp.Diff(e.Rows(), rested.Rows()); diff != "" {
+			if diff := gocmp.Diff(e.Rows(), rested.Rows()); diff != "" {
 				rt.Fatalf("window %d:\n%s", w, diff)
 			}
 			if !rested.Doze() || !rested.Resting() {
@@ -107,11 +109,30 @@ func FuzzWake(f *testing.F) {
 		s.image = append(s.image[:min(int(at), len(s.image))], with...)
 		switch err := e.Wake(s); {
 		case len(s.image) >= len(was) && string(s.image[:len(was)]) == was:
-			if diff := cmp.Diff(rows, e.Rows()); err != nil || diff != "" {
+			if diff := gocmp.Diff(rows, e.Rows()); err != nil || diff != "" {
 				t.Fatal(err, diff)
 			}
 		case err == nil || !e.Resting():
 			t.Fatal("it took another image")
 		}
 	})
+}
+
+// BenchmarkRest lays 10,000 prefixes with three hours each down in a file and takes them back.
+func BenchmarkRest(b *testing.B) {
+	e, rows := byLevel(DefaultRules()), crowd(10_000, 0)
+	for w := range int64(36) {
+		e.Round(shift(rows, noon+300*w))
+	}
+	f, err := os.CreateTemp(b.TempDir(), "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	for b.Loop() {
+		if err := cmp.Or(e.Rest(f), e.Wake(f)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(e.laid.bytes)/10_000, "B/prefix")
 }
