@@ -73,6 +73,7 @@ type office struct {
 	web   *listener.Server // nil with metrics.listen off
 	close []func() error
 
+	records      records
 	mu           sync.Mutex // guards all below
 	pops         map[string]*popOffice
 	second       int64 // of the last line about a refusal
@@ -94,7 +95,7 @@ func runController(ctx context.Context, cfg config.Config, rules policy.Rules, s
 	if err != nil {
 		return err
 	}
-	o.close = append(o.close, lock.Release)
+	o.close = append(o.close, lock.Release, o.records.shut)
 	creds, err := mtls.Open(filesOf(cfg.Fleet), func(err error) { o.log.Error("certificates stay as they were", "err", err) })
 	if err != nil {
 		return usage(err)
@@ -328,7 +329,7 @@ func (o *office) prepare(name string) (*popOffice, error) {
 	if err := os.MkdirAll(cfg.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("open pop %s: %w", name, err)
 	}
-	return &popOffice{cfg: cfg, turns: o.turns, log: o.log.With("pop", name), held: context.Background(), now: time.Now}, nil
+	return &popOffice{cfg: cfg, turns: o.turns, records: &o.records, log: o.log.With("pop", name), held: context.Background(), now: time.Now}, nil
 }
 
 // lastWindow returns the start of the last window of a store; 0 for none.

@@ -4,15 +4,47 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/congctl/congctl/internal/fleet/pop"
 	"github.com/congctl/congctl/internal/fleet/store/clickhouse"
 	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
+
+// records is fleet.clickhouse, for all PoPs of a process: its connections are kept for the next one's round.
+type records struct {
+	mu    sync.Mutex        // guards all below
+	store *clickhouse.Store // nil until the first PoP needs it
+}
+
+func (r *records) open(ctx context.Context, address string) (*clickhouse.Store, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.store != nil {
+		return r.store, nil
+	}
+	s, err := clickhouse.Open(ctx, address)
+	if err != nil {
+		return nil, storeError(address, err)
+	}
+	if err := s.Check(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	r.store = s
+	return s, nil
+}
+
+func (r *records) shut() error {
+	if r.store == nil {
+		return nil
+	}
+	return r.store.Close()
+}
 
 // warehouse is a PoP's open windows in ClickHouse, which congctl ingest fills. Its rows stay there;
 // what is closed is only no longer asked for.

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/congctl/congctl/internal/fleet/pop"
-	"github.com/congctl/congctl/internal/fleet/store/clickhouse"
 	"github.com/congctl/congctl/internal/fleet/store/inbox"
 	"github.com/congctl/congctl/internal/fleet/store/link"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
@@ -35,7 +34,8 @@ import (
 type popOffice struct {
 	*pop.PoP
 	cfg        config.Config // of this PoP
-	turns      chan struct{} // shared by all PoPs
+	turns      chan struct{} // shared by all PoPs; nil: no bound
+	records    *records      // the same
 	log        *slog.Logger
 	now        func() time.Time
 	store      *sqlite.Store
@@ -80,6 +80,14 @@ func (p *popOffice) open(ctx context.Context, rules policy.Rules) (err error) {
 	}
 	p.close = append(p.close, done)
 	o.Shared = p.follow != nil
+	leave, err := p.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if o.Shelf, err = p.shelf(); err != nil {
+		return err
+	}
 	if p.controller, err = controller.New(ctx, o, p.kept, p.log, p.now); err != nil {
 		return err
 	}
@@ -90,19 +98,48 @@ func (p *popOffice) open(ctx context.Context, rules policy.Rules) (err error) {
 	if err := p.openSource(ctx, last); err != nil {
 		return err
 	}
-	return p.openPoP(ctx, last)
+	err = p.openPoP(ctx, last)
+	p.rest()
+	return err
+}
+
+// turn waits until this PoP may have its measurements in memory: a controller may take over many at once.
+func (p *popOffice) turn(ctx context.Context) (leave func(), err error) {
+	if p.turns == nil {
+		return func() {}, nil
+	}
+	select {
+	case p.turns <- struct{}{}:
+		return func() { <-p.turns }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// shelf makes the file that holds what was measured while other PoPs are decided. It has no name: when the process
+// ends it is gone, and the store has all of it.
+func (p *popOffice) shelf() (*os.File, error) {
+	f, err := os.CreateTemp(p.cfg.StateDir, "rest-*")
+	if err != nil {
+		return nil, fmt.Errorf("make the file for a PoP at rest: %w", err)
+	}
+	p.close = append(p.close, f.Close)
+	return f, os.Remove(f.Name())
+}
+
+// rest frees the memory that a PoP needs in its round alone.
+func (p *popOffice) rest() {
+	if err := errors.Join(p.controller.Rest(), p.store.Shrink(context.Background())); err != nil {
+		p.log.Warn("this PoP stays in memory between its rounds", "err", err)
+	}
 }
 
 // openSource opens where the hosts' records come from.
 func (p *popOffice) openSource(ctx context.Context, last int64) (err error) {
 	if address := p.cfg.Fleet.ClickHouse; address != "" {
-		store, err := clickhouse.Open(ctx, address)
-		if err != nil {
-			return storeError(address, err)
-		}
-		p.close = append(p.close, store.Close)
+		store, err := p.records.open(ctx, address)
 		p.source = &warehouse{store: store, pop: p.cfg.PoP, closed: last}
-		return store.Check(ctx)
+		return err
 	}
 	p.inbox, err = inbox.Open(inbox.Options{Dir: filepath.Join(p.cfg.StateDir, "inbox"), PoP: p.cfg.PoP, WindowSeconds: int64(p.cfg.Window / time.Second), MaxBytes: p.cfg.Fleet.SpoolBytes}, last)
 	if err != nil {
@@ -161,6 +198,7 @@ func (p *popOffice) Round(ctx context.Context, w agent.ClosedWindow) error {
 	if ctx.Err() != nil { // the PoP is another's
 		return err
 	}
+	p.rest()
 	now := p.now().Unix()
 	believed, berr := journal.Believed(ctx, p.store, now, int64(p.cfg.Window/time.Second))
 	if believed {

@@ -40,6 +40,9 @@ func TestSizing(t *testing.T) {
 	}
 	perPoP, days := figure("records a second and PoP"), figure("days that")
 	daily := perPoP * 86400
+	controllers := func(pops float64) float64 {
+		return math.Ceil(pops * perPoP * 300 / figure("records a second that one controller") / figure("seconds of a window"))
+	}
 	for begins, of := range map[string]func(pops float64) string{
 		"records a day": func(pops float64) string { return short(pops*daily, "") },
 		"Kafka, bytes":  func(pops float64) string { return short(pops*daily*figure("bytes of a record on the wire"), "B") },
@@ -47,8 +50,9 @@ func TestSizing(t *testing.T) {
 		"ingests": func(pops float64) string {
 			return short(math.Ceil(pops*perPoP/figure("records a second that one ingest")), "")
 		},
-		"controllers, e": func(pops float64) string {
-			return short(math.Ceil(pops*perPoP*300/figure("records a second that one controller")/figure("seconds of a window")), "")
+		"controllers, e": func(pops float64) string { return short(controllers(pops), "") },
+		"memory of them": func(pops float64) string {
+			return short(controllers(pops)*figure("MB of memory of a controller")+pops*figure("MB of memory for each PoP"), "")
 		},
 	} {
 		want := fmt.Sprintf("| %s | %s | %s |", of(10), of(100), of(1000))

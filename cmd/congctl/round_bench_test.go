@@ -9,7 +9,10 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,7 +24,9 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/clickhouse/clickhousetest"
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/loop/store/wire"
+	"github.com/congctl/congctl/internal/loop/window"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -30,6 +35,8 @@ const (
 	perPrefix     = 2
 	// popsEnv is another number of PoPs than 100.
 	popsEnv = "CONGCTL_BENCH_POPS"
+	// windowsEnv is another number of windows.
+	windowsEnv = "CONGCTL_BENCH_WINDOWS"
 )
 
 // popConns are the records of a PoP's window.
@@ -72,6 +79,14 @@ func fillWindow(b *testing.B, address string, pops []string, window int64) {
 	check(b, w.Insert(b.Context()))
 }
 
+// calm waits until the server has merged what it was sent, half a minute at most: in a fleet that is spread over the window.
+func calm(server *clickhousetest.Server) {
+	for was, n := time.Duration(-1), 0; was != server.CPU() && n < 30; n++ {
+		was = server.CPU()
+		time.Sleep(time.Second)
+	}
+}
+
 // benchOffice is a controller of PoPs that have decided on the window before the first, so that the
 // next one is due at once.
 func benchOffice(b *testing.B, cfg config.Config, before int64) *office {
@@ -89,6 +104,7 @@ func benchOffice(b *testing.B, cfg config.Config, before int64) *office {
 		check(b, p.controller.Round(b.Context(), agent.ClosedWindow{Start: before, Unknown: "the first"}))
 		check(b, p.shut())
 	}
+	check(b, o.records.shut())
 	return open()
 }
 
@@ -97,11 +113,11 @@ func peakHeap() (end func() float64) {
 	ctx, stop := context.WithCancel(context.Background())
 	peak := make(chan float64)
 	go func() {
+		heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}} // read without stopping the world
 		most := uint64(0)
 		for ctx.Err() == nil {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			most = max(most, m.HeapInuse)
+			metrics.Read(heap)
+			most = max(most, heap[0].Value.Uint64()+heap[1].Value.Uint64())
 			time.Sleep(20 * time.Millisecond)
 		}
 		peak <- float64(most) / 1e6
@@ -133,13 +149,14 @@ func BenchmarkRound(b *testing.B) {
 	const step = 300
 	window := time.Now().Unix()/step*step - step
 	fillWindow(b, server.Address(), cfg.Fleet.PoPs, window)
-	heaps, cpus, rows := 0., 0., 0
+	heaps, resident, cpus, serverCPUs, rows := 0., 0., 0., 0., 0
 	for n := 0; b.Loop(); n++ {
 		b.StopTimer()
 		cfg.StateDir = b.TempDir()
 		o := benchOffice(b, cfg, window-step)
-		runtime.GC()
-		peak, cpu := peakHeap(), ownCPU(b)+server.CPU().Seconds()
+		calm(server)
+		forgetResident(b)
+		peak, cpu, serverCPU := peakHeap(), ownCPU(b), server.CPU()
 		ctx, stop := context.WithCancel(b.Context())
 		var all sync.WaitGroup
 		b.StartTimer()
@@ -153,9 +170,11 @@ func BenchmarkRound(b *testing.B) {
 			}
 		}
 		b.StopTimer()
-		heaps, cpus = max(heaps, peak()), cpus+ownCPU(b)+server.CPU().Seconds()-cpu
+		heaps, cpus, serverCPUs = max(heaps, peak()), cpus+ownCPU(b)-cpu, serverCPUs+(server.CPU()-serverCPU).Seconds()
+		resident = max(resident, residentMB(b))
 		stop()
 		all.Wait()
+		check(b, o.records.shut())
 		for _, p := range o.pops {
 			check(b, p.store.Windows(b.Context(), window, window+1, func(*record.Window) error { rows++; return nil }))
 			check(b, p.shut())
@@ -165,5 +184,78 @@ func BenchmarkRound(b *testing.B) {
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/round")
 	b.ReportMetric(float64(rows)/float64(b.N), "rows/round")
 	b.ReportMetric(heaps, "MB-heap")
+	b.ReportMetric(resident, "MB-resident")
 	b.ReportMetric(cpus/float64(b.N), "cpu_s/round")
+	b.ReportMetric(serverCPUs/float64(b.N), "server_cpu_s/round")
+}
+
+// BenchmarkMemory is what a controller holds of PoPs of 10,000 networks each that are all seen in each of so
+// many windows: their history is full after three hours, and so is the plan.
+func BenchmarkMemory(b *testing.B) {
+	cfg := config.Default()
+	cfg.Policy.Select, cfg.Policy.Cap = policy.SelectSlowest, false
+	count := func(env, otherwise string) int {
+		n, err := strconv.Atoi(cmp.Or(os.Getenv(env), otherwise))
+		check(b, err)
+		return n
+	}
+	windows := count(windowsEnv, "40")
+	for i := range count(popsEnv, "10") {
+		cfg.Fleet.PoPs = append(cfg.Fleet.PoPs, fmt.Sprintf("pop%02d", i))
+	}
+	const step = 300
+	first := time.Now().Unix()/step*step - int64(windows+1)*step
+	a := window.New(window.Config{WindowSeconds: step, BlockSeconds: 1800, WashoutSeconds: 300, MinBytes: 100_000, MaxPrefixes: 200_000})
+	for _, c := range popConns(rand.New(rand.NewPCG(1, 1)), 0) {
+		a.Add(&c)
+	}
+	rows, _ := a.Flush(0)
+	for i := range rows {
+		rows[i].BusyShare, rows[i].RwndShare, rows[i].MinRTTUs = 0.9, 0, 30_000 // no guard keeps it out
+	}
+	for b.Loop() {
+		cfg.StateDir = b.TempDir()
+		o := benchOffice(b, cfg, first)
+		forgetResident(b)
+		peak, cpu := peakHeap(), ownCPU(b)
+		for n := range windows {
+			w := agent.ClosedWindow{Start: first + int64(n+1)*step, Rows: rows}
+			for i := range rows {
+				rows[i].Start = w.Start
+			}
+			for _, name := range cfg.Fleet.PoPs {
+				check(b, o.pops[name].Round(b.Context(), w))
+			}
+		}
+		b.ReportMetric((ownCPU(b)-cpu)/float64(windows*len(cfg.Fleet.PoPs)), "cpu_s/round")
+		b.ReportMetric(peak(), "MB-heap")
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		b.ReportMetric(float64(m.HeapAlloc)/1e6, "MB-live")
+		b.ReportMetric(residentMB(b), "MB-resident")
+		selected := 0
+		for _, p := range o.pops {
+			selected += p.rounds.get().Round.Selected
+			check(b, p.shut())
+		}
+		b.ReportMetric(float64(selected), "networks-selected")
+	}
+}
+
+// forgetResident begins a measurement of residentMB.
+func forgetResident(b *testing.B) {
+	debug.FreeOSMemory()
+	check(b, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)) // VmHWM, since Linux 4.0
+}
+
+// residentMB is the most memory that this process has had since.
+func residentMB(b *testing.B) float64 {
+	text, err := os.ReadFile("/proc/self/status")
+	check(b, err)
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	var kB float64
+	_, err = fmt.Sscan(rest, &kB)
+	check(b, err)
+	return kB * 1024 / 1e6
 }

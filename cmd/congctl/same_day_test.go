@@ -99,7 +99,7 @@ func (d *decidedDay) throughClickHouse(t *testing.T, address string, loop *sqlit
 	sameSecrets(t, cfg, loop, heads[0].Start-int64(cfg.Window/time.Second))
 	clock := dayClock{}
 	clock.unix.Store(heads[0].Start + 1)
-	p := &popOffice{cfg: cfg, log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), now: clock.now}
+	p := &popOffice{cfg: cfg, records: &records{}, log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), now: clock.now}
 	check(t, p.open(ctx, d.rules))
 	ended := make(chan struct{})
 	go func() { defer close(ended); p.Run(ctx) }()

@@ -38,11 +38,13 @@ type paper struct {
 	kept     []byte
 	fault    error // of the inbox
 	washout  int64 // seconds, of the plans
+	asked    int   // Oldest
 }
 
 func (f *paper) Oldest() (start int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.asked++
 	for s := range f.conns {
 		if start == 0 || s < start {
 			start = s
@@ -130,6 +132,12 @@ func (f *paper) decided() []agent.ClosedWindow {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.rounds)
+}
+
+func (f *paper) questions() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.asked
 }
 
 func (f *paper) events() []string {
@@ -239,6 +247,21 @@ func TestWindows(t *testing.T) {
 		pass(w * time.Second) // the fourth: nothing comes
 		if c := f.decided()[3]; c.Unknown != "no host sent all of it" {
 			t.Errorf("nothing came: %+v", c)
+		}
+	})
+}
+
+// TestNotYet: while a window runs, the inbox is not asked for it.
+func TestNotYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPaper()
+		start(t, f, Past{Next: present()})
+		pass(time.Unix(present()+w, 0).Sub(time.Now()) - time.Second)
+		if n := f.questions(); n != 0 {
+			t.Errorf("asked %d times", n)
+		}
+		if pass(2 * time.Second); f.questions() == 0 {
+			t.Error("not asked at its end")
 		}
 	})
 }

@@ -32,6 +32,7 @@ type Options struct {
 	// Shared: the store also has plans that other controllers signed, and proved before they came there.
 	Shared bool
 	Limits plan.Limits // of what an operator pushes
+	Shelf  Shelf       // for Rest; nil: the engine is always in memory
 }
 
 // planLife is how many windows a plan lives. A dead controller leaves a treatment in
@@ -57,16 +58,17 @@ type Controller struct {
 
 	refusals refusals
 
-	mu     sync.Mutex // guards all below
-	engine *policy.Engine
-	plan   *plan.Plan    // in force: the last that the host accepted
-	serial record.PlanID // highest ever written: the serial of a refused plan is not used again
-	key    ed25519.PrivateKey
-	past   []ed25519.PublicKey // before it, that signed what is in the store
-	salt   []byte
-	frozen bool
-	killed bool
-	limits plan.Limits // of what an operator pushes
+	mu       sync.Mutex     // guards all below
+	engine   *policy.Engine // awake returns it with its measurements
+	toDecide int            // policy.Engine.WindowsToDecide when it was laid down
+	plan     *plan.Plan     // in force: the last that the host accepted
+	serial   record.PlanID  // highest ever written: the serial of a refused plan is not used again
+	key      ed25519.PrivateKey
+	past     []ed25519.PublicKey // before it, that signed what is in the store
+	salt     []byte
+	frozen   bool
+	killed   bool
+	limits   plan.Limits // of what an operator pushes
 }
 
 // New makes a controller from what its store remembers. now is only for time stamps;
@@ -90,7 +92,11 @@ func (c *Controller) Round(ctx context.Context, w agent.ClosedWindow) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	end := w.Start + c.opt.Rules.WindowSeconds
-	d := c.engine.Round(policy.Input{
+	e, err := c.awake(ctx)
+	if err != nil {
+		return err
+	}
+	d := e.Round(policy.Input{
 		Start: w.Start, RoundStart: end, Rows: w.Rows, Unknown: w.Unknown, Starved: w.Starved,
 		Frozen: c.frozen, Stopped: c.killed || c.opt.Untreated, TreatmentIsDefault: c.isDefault(w.DefaultCongs),
 	})

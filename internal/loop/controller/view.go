@@ -55,10 +55,15 @@ func Stored(ctx context.Context, s Store, o Options, version string, now func() 
 }
 
 // Prefixes implements control.View: it joins what the policy knows with what the plan does now.
-func (v *View) Prefixes(_ context.Context, q control.PrefixesRequest) ([]control.PrefixRow, error) {
+func (v *View) Prefixes(ctx context.Context, q control.PrefixesRequest) ([]control.PrefixRow, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	rows := slices.DeleteFunc(v.engine.Rows(), func(r policy.Row) bool {
+	e, done, err := v.asked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	rows := slices.DeleteFunc(e.Rows(), func(r policy.Row) bool {
 		return q.Selected && r.Since == 0 || len(q.States) > 0 && !slices.Contains(q.States, r.State)
 	})
 	q.Sort.Sort(rows)
@@ -95,10 +100,15 @@ func underPlan(row *control.PrefixRow, p *plan.Plan, now int64) {
 }
 
 // Explain implements control.View.
-func (v *View) Explain(_ context.Context, p record.Prefix) (policy.Explanation, error) {
+func (v *View) Explain(ctx context.Context, p record.Prefix) (policy.Explanation, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	x, ok := v.engine.Explain(p)
+	e, done, err := v.asked(ctx)
+	if err != nil {
+		return policy.Explanation{}, err
+	}
+	defer done()
+	x, ok := e.Explain(p)
 	if !ok {
 		return x, &control.Error{Code: control.NotFound, Hint: "congctl prefixes",
 			Text: fmt.Sprintf("prefix %s: no eligible connection of it was seen in the last 24 h", p)}
@@ -189,7 +199,7 @@ func (v *View) foresee(s *control.Status) {
 	if !s.Running {
 		return
 	}
-	s.Treatment, s.ToDecide = v.opt.Treatment, v.engine.WindowsToDecide()
+	s.Treatment, s.ToDecide = v.opt.Treatment, v.windowsToDecide()
 	if s.ToDecide > 0 {
 		now := v.now().Unix()
 		s.DecideUnixS = now - now%rules.WindowSeconds + int64(s.ToDecide)*rules.WindowSeconds
@@ -205,11 +215,23 @@ type Measured struct {
 	Plan     journal.PlanFile // the latest; serial 0 for none
 }
 
+func (c *Controller) effect(ctx context.Context) (effect.Fleet, effect.Cost, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, done, err := c.asked(ctx)
+	if err != nil {
+		return effect.Fleet{}, effect.Cost{}, err
+	}
+	defer done()
+	all, cost := e.Effect()
+	return all, cost, nil
+}
+
 // Measure returns it. It is cheap enough for once a round, not for once a request.
 func (c *Controller) Measure(ctx context.Context) (m Measured, err error) {
-	c.mu.Lock()
-	m.Effect, m.Cost = c.engine.Effect()
-	c.mu.Unlock()
+	if m.Effect, m.Cost, err = c.effect(ctx); err != nil {
+		return m, err
+	}
 	rounds, err := c.store.Rounds(ctx, 1)
 	if err != nil || len(rounds) == 0 {
 		return m, err

@@ -36,7 +36,7 @@ func TestNeverWinsOverAllow(t *testing.T) {
 		{"192.168.1.0/24", GuardPass, GuardHit, "range"},
 	} {
 		p, _ := netOf(c.net)
-		x := &track{prefix: p}
+		x := &track{plain: plain{prefix: p}}
 		if g := e.guards(x, Pool{}); g[0].State != c.never || g[1].State != c.ranges || e.barred(x) != c.barred {
 			t.Errorf("%s: never %s, range %s, barred %q; want %+v", c.net, g[0].State, g[1].State, e.barred(x), c)
 		}

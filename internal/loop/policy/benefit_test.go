@@ -358,7 +358,7 @@ func TestSiteByItsNetwork(t *testing.T) {
 		{site("198.18.17.0/24"), "", ClassSingle, 1, 0.1}, {site("203.0.113.0/24"), "", ClassSingle, 0, 0.1}, {site("2001:db8:0:100::/56"), "", ClassSingle, 1, 0.1},
 	})
 	for prefix, want := range map[string]string{"198.18.30.0/24": ", 198.18.16.0/20 x 2.72 in 1 of 1 trial", "2001:db8:0:200::/56": ", 2001:db8::/48 x 2.72 in 1 of 1 trial"} {
-		if got := e.likeText(&track{prefix: site(prefix)}, ClassSingle); !strings.Contains(got, want) {
+		if got := e.likeText(&track{plain: plain{prefix: site(prefix)}}, ClassSingle); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", prefix, got)
 		}
 	}

@@ -18,6 +18,7 @@ type Engine struct {
 	started   bool
 	now       uint32                   // number of the last window taken
 	tracks    []*track                 // by prefix
+	laid      *laid                    // where they are at rest, if no round came since
 	rounds    []round                  // oldest first, at most MaxAgeSeconds of them
 	siteShare float64                  // share that one site may have, in this window
 	in        Input                    // of the last round, without rows
@@ -134,6 +135,9 @@ func (e *Engine) holds() bool { return e.in.Frozen || e.in.Stopped || e.in.Unkno
 
 // observe is a round without the decision. ok is false for a window that is left out.
 func (e *Engine) observe(in Input) (d Decision, ok bool) {
+	if e.Resting() {
+		panic("policy: a round of an engine at rest: Wake it")
+	}
 	d.RoundStart, d.Window = in.RoundStart, in.Start
 	number, why := e.admit(in)
 	if why != "" {
@@ -199,7 +203,7 @@ func (e *Engine) turn(number uint32) (reset string) {
 		}
 		e.rounds = nil
 	}
-	e.now, e.started = number, true
+	e.now, e.started, e.laid = number, true, nil
 	e.forget()
 	e.rounds = slices.DeleteFunc(e.rounds, func(r round) bool { return int64(e.now-r.window) >= e.rules.maxAge() })
 	return reset

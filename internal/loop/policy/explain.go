@@ -87,7 +87,7 @@ type WindowLine struct {
 func (e *Engine) Explain(p record.Prefix) (x Explanation, ok bool) {
 	t, _ := e.find(p)
 	if _, listed := e.isAlways(p); listed && t == nil {
-		t = &track{prefix: p, seen: e.now} // waits, and was never seen
+		t = &track{plain: plain{prefix: p, seen: e.now}} // waits, and was never seen
 	}
 	if t == nil {
 		return Explanation{Prefix: p}, false

@@ -258,7 +258,7 @@ func hits(list []Guard) string {
 }
 
 // Barred reports whether the rules alone, never or a special range, forbid to treat a prefix.
-func (e *Engine) Barred(p record.Prefix) bool { return e.barred(&track{prefix: p}) != "" }
+func (e *Engine) Barred(p record.Prefix) bool { return e.barred(&track{plain: plain{prefix: p}}) != "" }
 
 // barred joins the names of the guards that also end a treatment.
 func (e *Engine) barred(t *track) string { return hits(e.listed(t)) }

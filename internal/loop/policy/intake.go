@@ -148,7 +148,7 @@ func (e *Engine) find(p record.Prefix) (t *track, at int) {
 // insert tracks a prefix that is not known, from the present window on.
 func (e *Engine) insert(p record.Prefix) *track {
 	_, at := e.find(p)
-	t := &track{prefix: p, seen: e.now}
+	t := &track{plain: plain{prefix: p, seen: e.now}}
 	e.tracks = slices.Insert(e.tracks, at, t)
 	return t
 }
@@ -168,7 +168,7 @@ func (e *Engine) store(all []sighting) (dropped int) {
 		s := &all[i]
 		t, _ := e.find(s.prefix)
 		if t == nil {
-			t = &track{prefix: s.prefix}
+			t = &track{plain: plain{prefix: s.prefix}}
 			fresh = append(fresh, t)
 		}
 		t.bytes += s.bytes

@@ -201,7 +201,7 @@ func TestBlockOfTwoStates(t *testing.T) {
 	l.add(block{one, 9, 4, record.ArmTreatment})
 	l.add(block{one, 9, 4, record.ArmTreatment})
 	e := New(triedRules(), cityDraws())
-	tr := &track{prefix: p, trial: l, chosen: &Selected{Prefix: p, State: StatePromoted}}
+	tr := &track{plain: plain{prefix: p}, trial: l, chosen: &Selected{Prefix: p, State: StatePromoted}}
 	if pairs := e.pairs(tr, 12*600); len(pairs) != 0 || len(l.blocks) != 3 || l.blocks[2].N != 10 {
 		t.Errorf("pairs %+v of blocks %+v", pairs, l.blocks)
 	}

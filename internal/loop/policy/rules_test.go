@@ -189,7 +189,7 @@ func TestEvidenceIsBounded(t *testing.T) {
 func TestWhoStays(t *testing.T) {
 	var list []candidate
 	for _, s := range []State{StateTrial, StateAlways, StatePromoted} {
-		list = append(list, candidate{t: &track{prefix: letter(t, "a"), chosen: &Selected{State: s}}})
+		list = append(list, candidate{t: &track{plain: plain{prefix: letter(t, "a")}, chosen: &Selected{State: s}}})
 	}
 	slices.SortFunc(list, compareStaying)
 	for i, want := range []State{StateAlways, StatePromoted, StateTrial} {

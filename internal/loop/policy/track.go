@@ -10,12 +10,7 @@ import (
 // track is what is kept of one prefix. history and recent exist only while they hold
 // something: most prefixes of a PoP are seen a few times a day.
 type track struct {
-	prefix  record.Prefix
-	seen    uint32  // number of the last window with a row
-	bytes   uint64  // acknowledged since it is tracked: the least go first when the table is full
-	last    float64 // last known control performance, bytes/s
-	lastAt  uint32  // the window of last
-	lastN   uint32  // connections behind last, own and borrowed; 0: last was never known
+	plain
 	history []entry // known windows, oldest first
 	recent  []slot  // by window number modulo the lookback
 	refused string  // the guards that kept it out, as last told in an event
@@ -23,6 +18,16 @@ type track struct {
 	past    []span  // oldest first
 	trial   *trial  // beside chosen, with the experiment only
 	paced   []paced // beside chosen, with Rules.Cap only; oldest first
+}
+
+// plain is what a track has that holds no pointer.
+type plain struct {
+	prefix record.Prefix
+	bytes  uint64  // acknowledged since it is tracked: the least go first when the table is full
+	last   float64 // last known control performance, bytes/s
+	lastAt uint32  // the window of last
+	lastN  uint32  // connections behind last, own and borrowed; 0: last was never known
+	seen   uint32  // number of the last window with a row
 
 	hitAt [len(remembering)]uint32 // 1 + number of the last known window in which the guard hit; 0: none
 }

@@ -259,19 +259,22 @@ func (a *Aggregator) drop(p *pane) {
 	delete(a.panes, p.start)
 }
 
+// rowsOf takes prefixes in order: a row is 300 bytes, too many to sort by moving them.
 func (a *Aggregator) rowsOf(out []record.Window, p *pane) []record.Window {
-	from := len(out)
+	out = slices.Grow(out, len(p.rows))
 	var x scratch
-	for prefix, r := range p.rows {
+	for _, prefix := range slices.Sorted(maps.Keys(p.rows)) {
+		r := p.rows[prefix]
 		if a.rowless(p.start, prefix, r) {
 			continue
 		}
+		from := len(out)
 		for ; r != nil; r = r.next {
 			a.st.NotSampled += uint64(r.eligible) - uint64(len(r.samples))
 			out = append(out, x.finish(p, prefix, r))
 		}
+		slices.SortFunc(out[from:], compareRows)
 	}
-	slices.SortFunc(out[from:], compareRows)
 	return out
 }
 
@@ -292,7 +295,8 @@ func (a *Aggregator) rowless(start int64, prefix record.Prefix, r *row) bool {
 	return true
 }
 
+// compareRows orders those of one prefix.
 func compareRows(a, b record.Window) int {
-	return cmp.Or(cmp.Compare(a.Prefix, b.Prefix), cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Cong, b.Cong),
+	return cmp.Or(cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Cong, b.Cong),
 		record.CompareBool(a.Carryover, b.Carryover), record.CompareBool(a.Control, b.Control), record.CompareBool(a.Capped, b.Capped))
 }

@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
@@ -34,8 +36,8 @@ func (s *Store) CommitAfter(ctx context.Context, c *Commit, first func() error) 
 	defer s.chain.Unlock()
 	var end link
 	if err == nil {
-		err = s.inTx(ctx, func(tx *sql.Tx) (err error) {
-			if err = apply(ctx, c, tx); err == nil {
+		err = s.inTxOn(ctx, func(on *sql.Conn, tx *sql.Tx) (err error) {
+			if err = apply(ctx, c, on, tx); err == nil {
 				end, err = putLink(ctx, tx, c)
 			}
 			if err == nil {
@@ -51,11 +53,21 @@ func (s *Store) CommitAfter(ctx context.Context, c *Commit, first func() error) 
 }
 
 func (s *Store) inTx(ctx context.Context, do func(*sql.Tx) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+	return s.inTxOn(ctx, func(_ *sql.Conn, tx *sql.Tx) error { return do(tx) })
+}
+
+// inTxOn also lends the transaction's connection.
+func (s *Store) inTxOn(ctx context.Context, do func(*sql.Conn, *sql.Tx) error) (err error) {
+	on, err := s.write.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	if err := do(tx); err != nil {
+	defer func() { err = errors.Join(err, on.Close()) }()
+	tx, err := on.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(on, tx); err != nil {
 		// Often rolled back already: by SQLite (a full disk) or by the end of ctx.
 		// Either way nothing is left, and err is the cause.
 		_ = tx.Rollback()
@@ -79,9 +91,9 @@ func checkCommit(c *Commit) error {
 	return nil
 }
 
-func apply(ctx context.Context, c *Commit, tx conn) error {
+func apply(ctx context.Context, c *Commit, on *sql.Conn, tx conn) error {
 	steps := []func() error{
-		func() error { return putWindow(ctx, c, tx) },
+		func() error { return putWindow(ctx, c, on, tx) },
 		func() error { return putNotes(ctx, tx, c.Notes) },
 		func() error { return putRound(ctx, tx, c.Round) },
 		func() error { return putEvents(ctx, tx, c.Events) },
@@ -96,7 +108,7 @@ func apply(ctx context.Context, c *Commit, tx conn) error {
 	return nil
 }
 
-func putWindow(ctx context.Context, c *Commit, tx conn) error {
+func putWindow(ctx context.Context, c *Commit, on *sql.Conn, tx conn) error {
 	if !c.Closed {
 		return nil
 	}
@@ -114,30 +126,38 @@ func putWindow(ctx context.Context, c *Commit, tx conn) error {
 	if err := putHead(ctx, tx, head); err != nil {
 		return err
 	}
-	return putRows(ctx, tx, c.Rows)
+	return putRows(ctx, on, c.Rows)
 }
 
-func putRows(ctx context.Context, tx conn, rows []record.Window) error {
+// putRows gives rows to the driver itself: database/sql would check and copy each of 34 values, and take a quarter of the time.
+func putRows(ctx context.Context, on *sql.Conn, rows []record.Window) error {
 	many := len(rows) / rowsPerInsert * rowsPerInsert
-	if err := putRowsBy(ctx, tx, rows[:many], rowsPerInsert); err != nil {
-		return err
-	}
-	return putRowsBy(ctx, tx, rows[many:], 1)
+	return on.Raw(func(c any) error {
+		if err := putRowsBy(ctx, c.(driver.ConnPrepareContext), rows[:many], rowsPerInsert); err != nil {
+			return err
+		}
+		return putRowsBy(ctx, c.(driver.ConnPrepareContext), rows[many:], 1)
+	})
 }
 
-func putRowsBy(ctx context.Context, tx conn, rows []record.Window, n int) (err error) {
-	insert, err := tx.PrepareContext(ctx, "INSERT INTO windows VALUES "+slots(windowColumns, n))
+func putRowsBy(ctx context.Context, c driver.ConnPrepareContext, rows []record.Window, n int) (err error) {
+	insert, err := c.PrepareContext(ctx, "INSERT INTO windows VALUES "+slots(windowColumns, n))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, insert.Close()) }()
-	args := make([]any, 0, n*windowColumns)
+	values, args := make([]any, 0, n*windowColumns), make([]driver.NamedValue, n*windowColumns)
 	for ; len(rows) > 0; rows = rows[n:] {
-		args = args[:0]
+		values = values[:0]
 		for i := range rows[:n] {
-			args = appendWindow(args, &rows[i])
+			values = appendWindow(values, &rows[i])
 		}
-		if _, err := insert.ExecContext(ctx, args...); err != nil {
+		for i, v := range values {
+			args[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+		}
+		// A statement that ctx can interrupt has a goroutine of its own; this one takes 50 us.
+		_, err := insert.(driver.StmtExecContext).ExecContext(context.WithoutCancel(ctx), args)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 	}

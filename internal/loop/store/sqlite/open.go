@@ -183,3 +183,12 @@ func (s *Store) Close() error {
 func (s *Store) refuseWrite(what string) error {
 	return fmt.Errorf("%s in store %s: %w", what, s.path, ErrReadOnly)
 }
+
+// Shrink frees the memory of pages that the last commits and scans left.
+func (s *Store) Shrink(ctx context.Context) error {
+	if s.write == nil {
+		return s.refuseWrite("shrink")
+	}
+	_, err := s.write.ExecContext(ctx, "PRAGMA shrink_memory")
+	return explain(s.path, "free memory", err)
+}

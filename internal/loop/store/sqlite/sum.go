@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"sync"
 )
 
 // SQLite checks the structure of its pages, not their content: a flipped bit in
@@ -22,8 +23,9 @@ import (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func sumOf(table string, columns []any) int64 {
-	var buf [384]byte // a windows row is 330 bytes: no allocation for the many
-	b := appendBytes(buf[:0], 't', table)
+	buf := sumRoom.Get().(*[]byte)
+	defer sumRoom.Put(buf)
+	b := appendBytes((*buf)[:0], 't', table)
 	for _, c := range columns {
 		switch v := c.(type) {
 		case int64:
@@ -38,8 +40,12 @@ func sumOf(table string, columns []any) int64 {
 			b = append(b, 'n')
 		}
 	}
+	*buf = b
 	return int64(crc32.Checksum(b, castagnoli))
 }
+
+// sumRoom: of 384 bytes a row of windows needs 330.
+var sumRoom = sync.Pool{New: func() any { b := make([]byte, 0, 384); return &b }}
 
 func appendReal(b []byte, v float64) []byte {
 	if v == 0 {
