@@ -247,8 +247,8 @@ step_debian() {
 	local name="a Debian, its reboots and power cuts"
 	if [ "$(id -u)" -ne 0 ]; then
 		skip "$name" "not root, which the chroot of debootstrap needs: run 'sudo tools/check.sh debian'"
-	elif ! tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz debootstrap:debootstrap e2fsprogs:mke2fs sqlite3:sqlite3; then
-		skip "$name" "QEMU, debootstrap or sqlite3 is missing (above)"
+	elif ! tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz debootstrap:debootstrap e2fsprogs:mke2fs sqlite3:sqlite3 openssl:openssl; then
+		skip "$name" "QEMU, debootstrap, sqlite3 or openssl is missing (above)"
 	else
 		step "$name" test_debian
 	fi
