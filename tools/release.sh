@@ -49,7 +49,7 @@ package() { # ARCH FORMAT
 for arch in ${ARCHS-amd64 arm64 arm riscv64}; do
 	binary "$arch" "$stage/congctl"
 	cp "$stage/congctl" "$out/congctl-linux-$arch"
-	"$work/sbom" "$stage/congctl" "$version" >"$out/congctl-linux-$arch.cdx.json"
+	"$work/sbom" "$stage/congctl" "$version" web/package-lock.json >"$out/congctl-linux-$arch.cdx.json"
 	chmod -R u=rwX,go=rX "$stage"
 	find "$stage" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
 	for format in ${FORMATS-deb rpm apk}; do package "${arch/%arm/arm7}" "$format"; done
