@@ -129,7 +129,9 @@ func (p prometheus) rules() (well int, faults []string) {
 	p.t.Helper()
 	var answer struct {
 		Data struct {
-			Groups []struct{ Rules []struct{ Name, Health, LastError string } }
+			Groups []struct {
+				Rules []struct{ Name, Health, LastError string }
+			}
 		}
 	}
 	_, body := webPage(p.t, p.own, "/api/v1/rules")
