@@ -247,8 +247,8 @@ step_debian() {
 	local name="a Debian, its reboots and power cuts"
 	if [ "$(id -u)" -ne 0 ]; then
 		skip "$name" "not root, which the chroot of debootstrap needs: run 'sudo tools/check.sh debian'"
-	elif ! tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz debootstrap:debootstrap e2fsprogs:mke2fs sqlite3:sqlite3; then
-		skip "$name" "QEMU, debootstrap or sqlite3 is missing (above)"
+	elif ! tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz debootstrap:debootstrap e2fsprogs:mke2fs sqlite3:sqlite3 openssl:openssl; then
+		skip "$name" "QEMU, debootstrap, sqlite3 or openssl is missing (above)"
 	else
 		step "$name" test_debian
 	fi
@@ -259,24 +259,25 @@ step_debian() {
 # Kafka and ClickHouse themselves, on loopback. The other tiers skip these tests.
 test_fleet() {
 	local lab=${CONGCTL_LAB_CACHE:-$PWD/.cache/lab} status=0
-	export CONGCTL_KAFKA_CACHE=$1 CONGCTL_CLICKHOUSE_CACHE=$2 CONGCTL_CHDB_CACHE=$3
+	export CONGCTL_KAFKA_CACHE=$1 CONGCTL_CLICKHOUSE_CACHE=$2 CONGCTL_CHDB_CACHE=$3 CONGCTL_PROMETHEUS_CACHE=$4
 	unset CONGCTL_LAB_CACHE # with it cmd/congctl is the lab's, and has no namespace of its own
 	gotest "Kafka and ClickHouse" -count=1 -timeout 30m -p 1 \
-		-run '^(TestRealBroker|TestSecureBroker|TestRoundTrip|TestSameWindowRows|TestKillBetweenInsertAndCommit|TestEnds|TestView|TestCurrentEngine|TestSchema|TestSchemaBefore|TestDerived|TestRetain|TestIngestLosesNothing|TestBrokerKilled|TestFleetThroughClickHouse|TestDemoFleet|TestTakeOver|TestSameDay|TestDashboardQueries)$' \
+		-run '^(TestRealBroker|TestSecureBroker|TestRoundTrip|TestSameWindowRows|TestKillBetweenInsertAndCommit|TestEnds|TestView|TestCurrentEngine|TestSchema|TestSchemaBefore|TestDerived|TestRetain|TestIngestLosesNothing|TestBrokerKilled|TestFleetThroughClickHouse|TestDemoFleet|TestTakeOver|TestSameDay|TestDashboardQueries|TestEachPartIsScraped)$' \
 		./internal/fleet/store/kafka ./internal/fleet/store/clickhouse ./cmd/congctl || status=1
 	mkdir -p "$lab"
 	CONGCTL_LAB_CACHE=$lab gotest "a lab's day in ClickHouse" -count=1 -timeout 15m -run '^TestSameLabDay$' ./cmd/congctl || status=1
 	return $status
 }
 step_fleet() {
-	local name="a fleet's records through Kafka into ClickHouse" kafka clickhouse chdb=
+	local name="a fleet's records through Kafka into ClickHouse" kafka clickhouse chdb= prometheus=
 	if ! tools/need.sh openjdk-17-jre-headless:java maven:mvn dpkg:dpkg-deb apt:apt-get; then
 		skip "$name" "java, maven or apt is missing (above)"
 	elif kafka=$(tools/kafka.sh "$PWD/.cache/kafka") && clickhouse=$(tools/clickhouse.sh "$PWD/.cache/clickhouse"); then
 		if ! tools/need.sh gcc:gcc npm:npm || ! chdb=$(tools/chdb.sh "$PWD/.cache/chdb"); then
 			skip "the schema on a current ClickHouse engine" "a compiler, npm or the engine's package is missing (above)"
 		fi
-		step "$name" test_fleet "$kafka" "$clickhouse" "$chdb"
+		prometheus=$(tools/prometheus.sh "$PWD/.cache/prometheus") || skip "a scrape of each part" "Debian's package prometheus cannot be had (above)"
+		step "$name" test_fleet "$kafka" "$clickhouse" "$chdb" "$prometheus"
 	else
 		skip "$name" "Kafka's jars or ClickHouse's packages cannot be had (above)"
 	fi

@@ -71,6 +71,8 @@ bad=0
 lacks "make demo" qemu-system-x86_64 qemu-system-x86 || bad=1
 lacks "make test" gcc gcc || bad=1
 advice=$(sed -n 's/^ *on Debian: sudo //p' "$said")
-within root 30 "make demo" && within root 1 "ls -l bin/demo/report.html" || bad=1
+clone=$SECONDS
+within root 30 "make demo" && within root 1 "ls -l bin/demo/report.html" &&
+	echo "fresh: git clone to the page of make demo: $((SECONDS - clone)) s" || bad=1
 within root 10 "${advice:-false}" && within newcomer 30 "QUICK=1 make test" || bad=1
 exit $bad

@@ -9,6 +9,7 @@
 #   VERSION    default: the tag, or 0.0.0~git and the commit's time and hash
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. tools/small-flags.sh
 out=$(realpath -m "${1:-dist}")
 commit=$(git rev-parse HEAD)
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
@@ -49,10 +50,10 @@ package() { # ARCH FORMAT
 for arch in ${ARCHS-amd64 arm64 arm riscv64}; do
 	binary "$arch" "$stage/congctl"
 	cp "$stage/congctl" "$out/congctl-linux-$arch"
-	"$work/sbom" "$stage/congctl" "$version" >"$out/congctl-linux-$arch.cdx.json"
+	"$work/sbom" "$stage/congctl" "$version" web/package-lock.json >"$out/congctl-linux-$arch.cdx.json"
 	chmod -R u=rwX,go=rX "$stage"
 	find "$stage" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
 	for format in ${FORMATS-deb rpm apk}; do package "${arch/%arm/arm7}" "$format"; done
-	[ -z "${SMALL-yes}" ] || binary "$arch" "$out/congctl-small-linux-$arch" -tags small
+	[ -z "${SMALL-yes}" ] || binary "$arch" "$out/congctl-small-linux-$arch" "${small[@]}"
 done
 (cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS)

@@ -189,7 +189,7 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	if o.web != nil {
 		beside(func() error { return o.web.Serve(ctx, o.source()) })
 	}
-	all.Go(func() { tellSystemd(ctx, o.alive, o.log) })
+	all.Go(func() { tellSystemd(ctx, o.source(), o.log) })
 	<-ctx.Done()
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutWait)
 	defer cancel()

@@ -28,9 +28,10 @@ type sharing struct {
 	topic  kafka.Address
 	self   mtls.Identity
 	creds  *mtls.Credentials
-	group  *kafka.Shares
 
 	mu      sync.Mutex // guards these
+	group   *kafka.Shares
+	away    error // why there is no group
 	ctx     context.Context
 	tenures map[string]*tenure
 
@@ -78,16 +79,32 @@ func (o *office) keyOf(ctx context.Context, name string) (key ed25519.PrivateKey
 func (s *sharing) run(ctx context.Context) error {
 	s.mu.Lock()
 	s.ctx = ctx
-	group, err := kafka.JoinShares(ctx, s.topic, s.self.Name, s.settle) // settle waits for the lock
-	s.group = group
 	s.mu.Unlock()
-	if err != nil {
-		return storeError(s.topic.String(), err)
+	if err := reach(ctx, s.office.log, s.join); err != nil || ctx.Err() != nil {
+		return err
 	}
 	<-ctx.Done()
 	s.settle(func(string) bool { return false }) // first: the others need not fence what is given up
 	s.group.Close()
 	return nil
+}
+
+// join keeps what it lacks for ready.
+func (s *sharing) join(ctx context.Context) error {
+	group, err := kafka.JoinShares(ctx, s.topic, s.self.Name, s.settle)
+	if err != nil {
+		group, err = nil, storeError(s.topic.String(), err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.group, s.away = group, err
+	return err
+}
+
+func (s *sharing) lacks() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.away
 }
 
 // settle begins and ends tenures. It returns when those that end have.

@@ -215,7 +215,11 @@ func (u *edgeHost) run(ctx context.Context, hup <-chan os.Signal) error {
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { u.attend(ctx, hup) })
-	wg.Go(func() { tellSystemd(ctx, u.alive, u.log) })
+	wg.Go(func() {
+		if u.measures(ctx) {
+			tellSystemd(ctx, u.source(), u.log)
+		}
+	})
 	u.log.Info(fmt.Sprintf("up: pop %s, window %s, poll %s, treatment %s, socket %s", u.cfg.PoP,
 		config.FormatDuration(u.cfg.Window), config.FormatDuration(u.cfg.Poll), u.cfg.Treatment.Cong, u.cfg.Socket))
 	err := u.agent.Run(ctx)
@@ -226,6 +230,19 @@ func (u *edgeHost) run(ctx context.Context, hup <-chan os.Signal) error {
 		u.log.Info("down")
 	}
 	return err
+}
+
+// measures reports that the first poll has succeeded, for which it waits, or false once ctx ends.
+func (u *edgeHost) measures(ctx context.Context) bool {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil && u.agent.Status().Polls == 0 {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+	return ctx.Err() == nil
 }
 
 // attend stores alarms, and reloads on SIGHUP, until ctx ends.

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +46,6 @@ type shelf struct {
 }
 
 func runIngest(cmd *cobra.Command, cfg ingest.Config) (err error) {
-	ctx := cmd.Context()
 	from, err := kafka.ParseAddress(cfg.Kafka)
 	if err != nil {
 		return usage(err)
@@ -53,38 +54,59 @@ func runIngest(cmd *cobra.Command, cfg ingest.Config) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	store, err := clickhouse.Open(ctx, cfg.ClickHouse)
-	if err != nil {
-		return storeError(cfg.ClickHouse, err)
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := store.Check(ctx); err != nil {
-		return storeError(cfg.ClickHouse, err)
-	}
-	if err := kafka.Check(ctx, from); err != nil {
-		return storeError(from.String(), err)
-	}
 	log := newLog(config.Default().Log, cmd.ErrOrStderr())
 	verify, err := verifies(cfg.AgentsCA, log)
 	if err != nil {
 		return usage(err)
+	}
+	log.Info(fmt.Sprintf("ingest: %s to %s, group %s", from, to, cfg.Group))
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	meter := newIngestMeter()
+	served, err := serveIngest(ctx, cfg, meter.source(), log)
+	if err != nil {
+		return err
+	}
+	err = move(ctx, cfg, from, verify, meter, log)
+	stop()
+	err = errors.Join(err, served())
+	log.Info("down")
+	return err
+}
+
+// move moves what comes until ctx ends. It begins when both sides are there.
+func move(ctx context.Context, cfg ingest.Config, from kafka.Address, verify kafka.Verify, meter *ingestMeter, log *slog.Logger) (err error) {
+	var store *clickhouse.Store
+	defer func() {
+		if store != nil {
+			err = errors.Join(err, store.Close())
+		}
+	}()
+	if err := reach(ctx, log, meter.side(&meter.storeErr, func(ctx context.Context) (err error) {
+		if store == nil {
+			store, err = clickhouse.Open(ctx, cfg.ClickHouse)
+		}
+		if err == nil {
+			err = store.Check(ctx)
+		}
+		return storeError(cfg.ClickHouse, err)
+	})); err != nil || ctx.Err() != nil {
+		return err
+	}
+	if err := reach(ctx, log, meter.side(&meter.sourceErr, func(ctx context.Context) error {
+		return storeError(from.String(), kafka.Check(ctx, from))
+	})); err != nil || ctx.Err() != nil {
+		return err
 	}
 	source, err := kafka.NewConsumer(from, cfg.Group, verify)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	log.Info(fmt.Sprintf("ingest: %s to %s, group %s", from, to, cfg.Group))
-	meter := newIngestMeter()
-	served, err := serveIngest(ctx, cfg, meter.source(source), log)
-	if err != nil {
-		return err
-	}
+	meter.reads(source)
 	newShelf := func() ingest.Store {
 		return meteredStore{shelf{store.NewWriter(cfg.Retention), store}, meter}
 	}
 	ingest.New(cfg, meteredSource{source, meter}, newShelf(), newShelf(), log).Run(ctx)
-	err = served()
-	log.Info("down")
-	return err
+	return nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/clickhouse/clickhousetest"
 	"github.com/congctl/congctl/internal/fleet/store/kafka"
 	"github.com/congctl/congctl/internal/fleet/store/kafka/kafkatest"
+	"github.com/congctl/congctl/internal/metrics/listener"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -62,6 +63,7 @@ func newPipelineAt(tb testing.TB, host string) *pipeline {
 	tb.Helper()
 	loopbackUp(tb)
 	p := &pipeline{tb: tb, broker: kafkatest.StartAt(tb, host), server: clickhousetest.Start(tb), cfg: ingest.Default()}
+	p.cfg.Metrics = listener.Off
 	p.cfg.Kafka, p.cfg.ClickHouse = "kafka://"+p.broker.Broker()+"/congctl.records", p.server.Address()
 	for _, address := range []string{p.cfg.ClickHouse, p.cfg.Kafka} {
 		var out, errs bytes.Buffer
@@ -96,8 +98,8 @@ func (p *pipeline) start() *exec.Cmd {
 	self, err := os.Executable()
 	check(p.tb, err)
 	file := filepath.Join(p.tb.TempDir(), "ingest.yml")
-	check(p.tb, os.WriteFile(file, fmt.Appendf(nil, "kafka: %s\nclickhouse: %s\nbatch_records: %d\nbatch_wait: %s\nagents_ca: %s\nmetrics: {listen: off}\n",
-		p.cfg.Kafka, p.cfg.ClickHouse, p.cfg.BatchRecords, p.cfg.BatchWait, p.cfg.AgentsCA), 0o600))
+	check(p.tb, os.WriteFile(file, fmt.Appendf(nil, "kafka: %s\nclickhouse: %s\nbatch_records: %d\nbatch_wait: %s\nagents_ca: %s\nmetrics: {listen: %q}\n",
+		p.cfg.Kafka, p.cfg.ClickHouse, p.cfg.BatchRecords, p.cfg.BatchWait, p.cfg.AgentsCA, p.cfg.Metrics), 0o600))
 	cmd := exec.Command(self, "ingest", "-c", file)
 	cmd.Env = append(os.Environ(), asEnv+"=program")
 	cmd.Stderr = p.tb.Output()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/congctl/congctl/internal/linux/clock"
@@ -46,12 +47,15 @@ func (u *edgeHost) openMetrics(ctx context.Context) (err error) {
 	return err
 }
 
+// source is what a host's metrics and health are made of.
+func (u *edgeHost) source() listener.Source {
+	return listener.Source{Collect: u.owner.collect, Alive: u.alive, Ready: u.owner.ready}
+}
+
 // serveMetrics answers from now on.
 func (u *edgeHost) serveMetrics(ctx context.Context) error {
 	if u.web != nil {
-		u.beside(ctx, func(ctx context.Context) error {
-			return u.web.Serve(ctx, listener.Source{Collect: u.owner.collect, Alive: u.alive, Ready: u.owner.ready})
-		})
+		u.beside(ctx, func(ctx context.Context) error { return u.web.Serve(ctx, u.source()) })
 	}
 	return nil
 }
@@ -70,8 +74,8 @@ func (u *edgeHost) alive(context.Context) error {
 	return nil
 }
 
-// tellSystemd says that the service is ready, and until ctx ends that it is alive, if it is.
-func tellSystemd(ctx context.Context, alive func(context.Context) error, log *slog.Logger) {
+// tellSystemd says that the service is ready, and until ctx ends what it lacks, and that it is alive, if it is.
+func tellSystemd(ctx context.Context, from listener.Source, log *slog.Logger) {
 	say := func(state string) {
 		if err := notify.Send(state); err != nil {
 			log.Warn("systemd does not know how the service is", "err", err)
@@ -79,19 +83,37 @@ func tellSystemd(ctx context.Context, alive func(context.Context) error, log *sl
 	}
 	say(notify.Ready)
 	defer say(notify.Stopping)
-	every := notify.Every()
-	if every == 0 {
-		<-ctx.Done()
-		return
+	var status sync.WaitGroup
+	defer status.Wait()
+	status.Go(func() { repeat(ctx, statusEvery, func() { say(notify.Status(shortcoming(from.Ready(ctx)))) }) })
+	if every := notify.Every(); every > 0 {
+		repeat(ctx, every, func() {
+			if err := from.Alive(ctx); err == nil {
+				say(notify.Watchdog)
+			} else {
+				log.Error("systemd will restart the service", "err", err)
+			}
+		})
 	}
+}
+
+// statusEvery is how old the status may be that systemctl shows.
+const statusEvery = 5 * time.Second
+
+// shortcoming is what systemctl status shows.
+func shortcoming(err error) string {
+	if err == nil {
+		return "all is well"
+	}
+	return "not of use yet, or no longer: " + err.Error()
+}
+
+// repeat calls fn now, and each so often until ctx ends.
+func repeat(ctx context.Context, every time.Duration, fn func()) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		if err := alive(ctx); err == nil {
-			say(notify.Watchdog)
-		} else {
-			log.Error("systemd will restart the service", "err", err)
-		}
+		fn()
 		select {
 		case <-ctx.Done():
 			return

@@ -147,8 +147,11 @@ func (o *office) alive(context.Context) error {
 	return nil
 }
 
-// ready reports an error while a PoP has no plan, decides too late, or could not keep what it decides.
+// ready reports an error while Kafka was never reached, or a PoP has no plan, decides too late, or could not keep what it decides.
 func (o *office) ready(context.Context) (err error) {
+	if o.share != nil {
+		err = o.share.lacks()
+	}
 	pops, leave := o.here()
 	defer leave()
 	for _, p := range pops {

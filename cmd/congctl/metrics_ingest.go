@@ -25,6 +25,7 @@ type ingestMeter struct {
 	inserts, failed, unfed uint64
 	waiting                int
 	took                   *metrics.Histogram
+	queue                  queue     // nil before both sides were reached
 	inserted, moved        time.Time // last success; last sign of life
 	sourceErr, storeErr    error     // of the last try
 }
@@ -102,26 +103,42 @@ type queue interface {
 }
 
 // source is what an ingest's metrics and health are made of.
-func (m *ingestMeter) source(q queue) listener.Source {
+func (m *ingestMeter) source() listener.Source {
 	return listener.Source{Alive: m.alive, Ready: m.ready, Collect: func(_ context.Context, p *metrics.Page) {
 		processMetrics(p)
-		m.collect(p, q)
+		m.collect(p)
 	}}
 }
 
-func (m *ingestMeter) collect(p *metrics.Page, q queue) {
+// reads says where the messages come from.
+func (m *ingestMeter) reads(q queue) { m.do(func() { m.queue = q }) }
+
+// side keeps what try says of one side.
+func (m *ingestMeter) side(err *error, try func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		now := try(ctx)
+		m.do(func() { *err = now })
+		return now
+	}
+}
+
+func (m *ingestMeter) collect(p *metrics.Page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	var unread, behind float64
+	if m.queue != nil {
+		unread, behind = float64(m.queue.Unread()), float64(m.queue.Behind())
+	}
 	p.Counter("congctl_ingest_batches_total", "Batches read from Kafka.").Is(float64(m.messages))
 	p.Counter("congctl_ingest_rows_total", "Records and ends of windows that are in ClickHouse.").Is(float64(m.records))
 	f := p.Counter("congctl_ingest_dead_letters_total", "Batches that went to the dead-letter topic, by reason.").
-		Is(float64(q.Unread()), "reason", "too_large")
+		Is(unread, "reason", "too_large")
 	for _, reason := range []string{"malformed", "outside_retention"} {
 		f.Is(float64(m.refused[reason]), "reason", reason)
 	}
 	p.Counter("congctl_ingest_errors_total", "Reads and inserts that failed and are tried again, by the side that failed.").
 		Is(float64(m.unfed), "side", "kafka").Is(float64(m.failed), "side", "clickhouse")
-	p.Gauge("congctl_ingest_lag_messages", "Messages of this ingest's partitions that it has not read yet, as of its last read.").Is(float64(q.Behind()))
+	p.Gauge("congctl_ingest_lag_messages", "Messages of this ingest's partitions that it has not read yet, as of its last read.").Is(behind)
 	p.Gauge("congctl_ingest_waiting_rows", "Rows that wait in memory for the next insert.").Is(float64(m.waiting))
 	inserted := 0.0
 	if !m.inserted.IsZero() {
@@ -159,7 +176,7 @@ func serveIngest(ctx context.Context, cfg ingest.Config, from listener.Source, l
 		return nil, err
 	}
 	var all sync.WaitGroup
-	all.Go(func() { tellSystemd(ctx, from.Alive, log) })
+	all.Go(func() { tellSystemd(ctx, from, log) })
 	if web != nil {
 		all.Go(func() { err = web.Serve(ctx, from) })
 	}

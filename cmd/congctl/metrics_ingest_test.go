@@ -60,7 +60,8 @@ func TestIngestMeter(t *testing.T) {
 		}
 	}
 	var p metrics.Page
-	m.collect(&p, fakeQueue{})
+	m.reads(fakeQueue{})
+	m.collect(&p)
 	got := map[string]float64{}
 	for _, f := range parsePage(t, p.Text()) {
 		for _, s := range f.Samples {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,11 +42,11 @@ func TestAlertRules(t *testing.T) {
 
 // TestPrometheusScrapes a page of each verb with a real Prometheus, and finds every metric there.
 func TestPrometheusScrapes(t *testing.T) {
-	program, dir, own := prometheusProgram(t, "prometheus"), t.TempDir(), freePort(t)
+	program := prometheusProgram(t, "prometheus")
 	if os.Getenv(cgroupEnv) != "" { // root's tests have a network namespace of their own
 		check(t, prepareLoopback())
 	}
-	targets := ""
+	targets := map[string]string{}
 	for _, m := range pageMakers() {
 		s, err := listener.Listen(t.Context(), listener.Options{Address: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
 		check(t, err)
@@ -52,39 +54,97 @@ func TestPrometheusScrapes(t *testing.T) {
 		go func() {
 			_ = s.Serve(t.Context(), listener.Source{Alive: well, Ready: well, Collect: func(_ context.Context, p *metrics.Page) { m.write(p) }})
 		}()
-		targets += fmt.Sprintf("  - job_name: congctl-%s\n    static_configs: [{targets: [%q]}]\n", m.verb, s.Addr())
+		targets[m.verb] = s.Addr()
 	}
-	check(t, os.WriteFile(dir+"/p.yml", []byte("global: {scrape_interval: 1s}\nscrape_configs:\n"+targets), 0o600))
-	cmd := exec.CommandContext(t.Context(), program, "--config.file="+dir+"/p.yml", "--storage.tsdb.path="+dir+"/data", "--web.listen-address="+own)
-	log := &lockedBuffer{}
-	cmd.Stderr = log
-	check(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	count := func(query string) int {
-		var answer struct{ Data struct{ Result []any } }
-		if status, body, err := tryWeb(own, "/api/v1/query?query="+url.QueryEscape(query)); err == nil && status == 200 {
-			check(t, json.Unmarshal(body, &answer))
-		}
-		return len(answer.Data.Result)
-	}
-	eventually(t, "four scrapes", patience, func() bool {
-		if count(`up == 1`) == len(pageMakers()) {
-			return true
-		}
-		if strings.Contains(log.String(), "level=error") {
-			t.Fatal(log.String())
-		}
-		return false
-	})
+	prom := startPrometheus(t, program, "global: {scrape_interval: 1s}\n", targets)
 	for _, p := range metricPages(t) {
 		for _, f := range p.families {
 			name := userName(f)
 			if f.Type == "histogram" {
 				name += "_bucket"
 			}
-			if count(fmt.Sprintf(`%s{job="congctl-%s"}`, name, p.verb)) == 0 {
+			if len(prom.ask(fmt.Sprintf(`%s{job="congctl-%s"}`, name, p.verb))) == 0 {
 				t.Errorf("%s of %s is not there", name, p.verb)
 			}
 		}
 	}
+}
+
+// prometheus is a real one that runs.
+type prometheus struct {
+	t   *testing.T
+	own string // address
+}
+
+// startPrometheus returns when it has scraped each verb's target.
+func startPrometheus(t *testing.T, program, global string, targets map[string]string) prometheus {
+	t.Helper()
+	dir, p := t.TempDir(), prometheus{t, freePort(t)}
+	global += "scrape_configs:\n"
+	for verb, address := range targets {
+		global += fmt.Sprintf("  - job_name: congctl-%s\n    static_configs: [{targets: [%q]}]\n", verb, address)
+	}
+	check(t, os.WriteFile(dir+"/p.yml", []byte(global), 0o600))
+	cmd := exec.CommandContext(t.Context(), program, "--config.file="+dir+"/p.yml", "--storage.tsdb.path="+dir+"/data", "--web.listen-address="+p.own)
+	log := &lockedBuffer{}
+	cmd.Stderr = log
+	check(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	eventually(t, "a scrape of each", patience, func() bool {
+		if strings.Contains(log.String(), "level=error") {
+			t.Fatal(log.String())
+		}
+		return len(p.ask(`up == 1`)) == len(targets)
+	})
+	return p
+}
+
+// ask returns the values of a query by job or, without one, by name; none while it does not answer.
+func (p prometheus) ask(query string) map[string]float64 {
+	p.t.Helper()
+	var answer struct {
+		Data struct {
+			Result []struct {
+				Metric map[string]string
+				Value  [2]any
+			}
+		}
+	}
+	status, body, err := tryWeb(p.own, "/api/v1/query?query="+url.QueryEscape(query))
+	if err != nil || status != 200 {
+		return nil
+	}
+	check(p.t, json.Unmarshal(body, &answer))
+	got := map[string]float64{}
+	for _, r := range answer.Data.Result {
+		v, err := strconv.ParseFloat(fmt.Sprint(r.Value[1]), 64)
+		check(p.t, err)
+		got[cmp.Or(r.Metric["job"], r.Metric["__name__"])] += v
+	}
+	return got
+}
+
+// rules returns the rules that were evaluated without a fault, and the faults of others.
+func (p prometheus) rules() (well int, faults []string) {
+	p.t.Helper()
+	var answer struct {
+		Data struct {
+			Groups []struct {
+				Rules []struct{ Name, Health, LastError string }
+			}
+		}
+	}
+	_, body := webPage(p.t, p.own, "/api/v1/rules")
+	check(p.t, json.Unmarshal(body, &answer))
+	for _, g := range answer.Data.Groups {
+		for _, r := range g.Rules {
+			switch r.Health {
+			case "ok":
+				well++
+			case "err":
+				faults = append(faults, r.Name+": "+r.LastError)
+			}
+		}
+	}
+	return well, faults
 }

@@ -170,6 +170,7 @@ func TestUpTellsSystemd(t *testing.T) {
 	}
 	e.launch("NOTIFY_SOCKET="+name, "WATCHDOG_USEC=400000")
 	heard("READY=1")
+	heard("STATUS=")
 	heard("WATCHDOG=1")
 	e.awaitStatus("first poll", func(s control.Status) bool { return s.Agent.Polls > 0 })
 	e.signal(1)

@@ -77,7 +77,7 @@ func pageMakers() []pageMaker {
 	type parts = []func(*metrics.Page)
 	return []pageMaker{
 		{"up", parts{host, rounds}}, {"agent", parts{host, away}}, {"controller", parts{rounds, roll}},
-		{"ingest", parts{func(p *metrics.Page) { newIngestMeter().collect(p, fakeQueue{}) }}},
+		{"ingest", parts{func(p *metrics.Page) { newIngestMeter().collect(p) }}},
 	}
 }
 

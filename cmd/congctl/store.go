@@ -143,6 +143,8 @@ func (g *global) atStore(cmd *cobra.Command, address string, inClickHouse func(c
 func storeError(address string, err error) error {
 	shown, _ := clickhouse.Shown(address) // as it was shown already, or with its password
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, clickhouse.ErrBehind):
 		return &coded{exitRefused, "congctl store migrate " + shown, err}
 	case errors.Is(err, clickhouse.ErrNoSchema):

@@ -24,6 +24,9 @@ const (
 	Watchdog = "WATCHDOG=1"
 )
 
+// Status is the state that systemctl status shows as a line of text.
+func Status(text string) string { return "STATUS=" + strings.ReplaceAll(text, "\n", "; ") }
+
 // Reloading is the state of a reload that begins now; Ready ends it.
 func Reloading() string {
 	var t unix.Timespec

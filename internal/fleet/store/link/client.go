@@ -35,6 +35,10 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 // PoP. Each request ends within timeout; following has no end, but a controller that is silent for three times
 // timeout is asked whether it is there.
 func NewClient(bases []string, dial Dial, timeout time.Duration) *Client {
+	return newClient(bases, dial, timeout, packing())
+}
+
+func newClient(bases []string, dial Dial, timeout time.Duration, packing connect.ClientOption) *Client {
 	h := &http.Client{Transport: &http.Transport{
 		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			ctx, done := context.WithTimeout(ctx, timeout) // a process that is stopped takes connections
@@ -47,7 +51,7 @@ func NewClient(bases []string, dial Dial, timeout time.Duration) *Client {
 	c := &Client{timeout: timeout}
 	for _, base := range bases {
 		c.peers = append(c.peers, peer{base, fleetv1.NewFleetClient(h, base, connect.WithReadMaxBytes(maxOrder),
-			connect.WithAcceptCompression(zstdName, newDecoder, newEncoder), connect.WithSendCompression(zstdName), connect.WithCompressMinBytes(minPacked))})
+			packing, connect.WithCompressMinBytes(minPacked))})
 	}
 	return c
 }

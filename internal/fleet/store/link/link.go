@@ -8,11 +8,6 @@
 package link
 
 import (
-	"io"
-
-	"connectrpc.com/connect"
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/congctl/congctl/internal/fleet/store/link/fleetv1"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -78,26 +73,5 @@ func bootOf(b []byte) (id record.BootID) {
 	return id
 }
 
-// zstd (RFC 8878) takes a fifth of gzip's time on records and sends fewer bytes. Its window bounds
-// what a decoder holds for a hostile frame.
-const (
-	zstdName   = "zstd"
-	zstdWindow = 1 << 20
-	sentWindow = 256 << 10 // a batch is no longer, and an agent's encoder takes several times that
-	// minPacked: an answer of 100 bytes would cost an encoder of a megabyte, and 1,000 agents answer at once.
-	minPacked = 1 << 10
-)
-
-type decoder struct{ *zstd.Decoder }
-
-func (d decoder) Close() error { return d.Reset(nil) } // back to the pool: closed, it could not be used again
-
-func newDecoder() connect.Decompressor {
-	d, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow)) // its options are valid
-	return decoder{d}
-}
-
-func newEncoder() connect.Compressor {
-	e, _ := zstd.NewWriter(io.Discard, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(sentWindow), zstd.WithLowerEncoderMem(true)) // so are these
-	return e
-}
+// minPacked: an answer of 100 bytes would cost an encoder of a megabyte, and 1,000 agents answer at once.
+const minPacked = 1 << 10

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
@@ -155,6 +156,30 @@ func TestLink(t *testing.T) {
 	})
 	if err == nil {
 		t.Error("a stream that was ended has no error")
+	}
+}
+
+// TestGzip: an agent of the small build has no zstd.
+func TestGzip(t *testing.T) {
+	a, c := mtlstest.New(t), &controller{orders: make(chan Order, 1)}
+	agent := newClient([]string{serve(t, a, c, a.Issue(self))}, open(t, a.Issue(host)).Dial, patience, connect.WithSendGzip())
+	batch := bytes.Repeat([]byte("batch"), minPacked)
+	if err := agent.Send(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	if _, got := c.pushed(); !bytes.Equal(got, batch) {
+		t.Errorf("%d bytes came, want %d", len(got), len(batch))
+	}
+	c.orders <- Order{Plan: batch}
+	ctx, stop := context.WithCancel(t.Context())
+	_ = agent.Follow(ctx, Have{}, func(o Order) {
+		if !bytes.Equal(o.Plan, batch) {
+			t.Errorf("a plan of %d bytes came, want %d", len(o.Plan), len(batch))
+		}
+		stop()
+	})
+	if ctx.Err() == nil {
+		t.Error("no order came")
 	}
 }
 

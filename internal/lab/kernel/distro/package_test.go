@@ -6,9 +6,10 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 )
 
-// packages is an archive of two debs, old.deb and new.deb, and a store of schema 1.
+// packages is an archive of two debs, old.deb and new.deb, a store of schema 1, and a fleet's certificates.
 var packages = sync.OnceValues(makePackages)
 
 func makePackages() (string, error) {
@@ -21,8 +22,9 @@ func makePackages() (string, error) {
 			ARCHS=amd64 FORMATS=deb SMALL= VERSION=${v#*:} tools/release.sh "$0/${v%:*}"
 			mv "$0/${v%:*}"/*.deb "$0/${v%:*}.deb"
 		done
+		`+fleetCerts+`
 		{ cat internal/loop/store/sqlite/testdata/v1.sql; echo "DELETE FROM plans; DELETE FROM settings WHERE key = 'salt';"; } | sqlite3 "$0/congctl.db" # neither is one
-		tar -C "$0" -cf "$0/all.tar" old.deb new.deb congctl.db`, dir)
+		tar -C "$0" -cf "$0/all.tar" old.deb new.deb congctl.db fleet`, dir)
 	build.Dir = tree
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("make packages: %w: %s", err, out)
@@ -30,16 +32,20 @@ func makePackages() (string, error) {
 	return filepath.Join(dir, "all.tar"), nil
 }
 
-// installed installs the old package, which starts nothing; then a person writes the
+// installed installs the old package, which starts nothing, and returns how long that took; then a person writes the
 // configuration, and the new package leaves it alone.
-func installed(t *testing.T, r *Running) {
+func installed(t *testing.T, r *Running) (apt time.Duration) {
 	t.Helper()
-	must(t, r, "cd /tmp && tar -xf /dev/vda && dpkg -i old.deb")
+	must(t, r, "cd /tmp && tar -xf /dev/vda")
+	began := time.Now()
+	must(t, r, "apt-get -qq install /tmp/old.deb")
+	apt = time.Since(began)
 	idle := "systemctl is-enabled congctl congctl-agent congctl-controller congctl-ingest | sort -u; systemctl is-active congctl; congctl version | head -n 1"
 	wantWord(t, r, idle, "disabled\ninactive\nversion   0.0.1\n")
 	must(t, r, "congctl config check && cat >/etc/congctl/congctl.yml <<'END'\n"+unitConfig+"END\n")
 	must(t, r, "cp /etc/congctl/congctl.yml /tmp/mine && dpkg -i /tmp/new.deb && cmp /tmp/mine /etc/congctl/congctl.yml")
 	wantWord(t, r, idle, "disabled\ninactive\nversion   0.0.2\n")
+	return apt
 }
 
 // survived has the new version start on a store of schema 1, which remembers a stop, and then

@@ -3,6 +3,7 @@ package distro
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestDebianUnit: the package, and etc/congctl.service in it. Below its restrictions congctl
@@ -10,10 +11,12 @@ import (
 // systemd-analyze finds little to attack (3.0 of 10).
 func TestDebianUnit(t *testing.T) {
 	m, r := bare(t, func(image string) string { return image }, packages)
-	installed(t, r)
+	apt := installed(t, r)
 	must(t, r, "systemd-analyze verify --man=no congctl{,-agent,-controller,-ingest}.service && systemd-analyze security --offline=true --threshold=30 /usr/lib/systemd/system/congctl*.service >/tmp/security || { cat /tmp/security; false; }")
 
-	must(t, r, "systemctl enable --now congctl")
+	began := time.Now()
+	must(t, r, firstWindow)
+	t.Logf("apt install took %s, then the first window (5 s) was on the dashboard after %s", apt, time.Since(began))
 	wantWord(t, r, "congctl status --wait 60s", "good: ")
 	// CAP_BPF, CAP_NET_ADMIN.
 	wantWord(t, r, statusOfUnit, "CapPrm:\t0000008000001000\nCapEff:\t0000008000001000\nCapBnd:\t0000008000001000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n")
@@ -43,6 +46,7 @@ func TestDebianUnit(t *testing.T) {
 	if log := must(t, r, "journalctl -q -o cat -u congctl"); !strings.Contains(log, "down\n") || strings.Contains(log, "not permitted") || strings.Contains(log, "denied") {
 		t.Errorf("something is not permitted, or there was no orderly end")
 	}
+	fleetUnits(t, r)
 	removed(t, survived(t, m, r))
 }
 
@@ -56,6 +60,16 @@ treatment: {default_cong: cubic, always: [127.0.0.0/24 this machine], control: "
 plan: {max: 400, allow_prefixes: [127.0.0.0/8]}
 starved: {steal_share: 1, run_queue_per_cpu: 1000}
 `
+
+// firstWindow prints the seconds until the dashboard answers, and until it has a window that has ended.
+const firstWindow = `
+	ask() { exec 5<>/dev/tcp/127.0.0.1/9477 && printf 'POST /api/pop/%s/v1/status HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}' "$pop" >&5 && cat <&5; }
+	pop=$(uname -n)
+	systemctl enable --now congctl
+	until ask | grep -q '"running":true'; do sleep 0.2; done 2>/dev/null
+	echo "dashboard after $SECONDS s"
+	until ask | grep -q '"round_unix_s":[1-9]'; do sleep 0.2; done
+	echo "first window of 5 s on the dashboard after $SECONDS s"`
 
 const statusOfUnit = "grep -E '^(Cap(Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp):' /proc/$(systemctl show -P MainPID congctl)/status"
 

@@ -1,0 +1,9 @@
+# shellcheck shell=bash disable=SC2034 # sourced
+# What the small build (docs/install.md) has of go build: the tag, and no inlining but where a poll,
+# a window, a handshake or the store takes its time. Inlining elsewhere is a megabyte of code; in SQLite
+# it is what makes a commit four times faster.
+small=(-tags small -gcflags=all=-l)
+for package in runtime/... internal/... sync/... time sort slices maps cmp bytes strings math/... encoding/binary net/netip crypto/internal/... modernc.org/... \
+	github.com/congctl/congctl/internal/{tcp/...,linux/...,loop/ledger,loop/window,loop/policy,loop/kernel/...}; do
+	small+=("-gcflags=$package=")
+done
