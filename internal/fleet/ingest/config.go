@@ -32,7 +32,7 @@ const AnyAgent = "off"
 func Default() Config {
 	return Config{
 		Kafka: "kafka://127.0.0.1:9092/congctl.records", Group: "congctl-ingest", ClickHouse: "clickhouse://127.0.0.1:9000/congctl",
-		Retention: 30 * 24 * time.Hour, BatchRecords: 50_000, BatchWait: 5 * time.Second, AgentsCA: AnyAgent,
+		Retention: 30 * 24 * time.Hour, BatchRecords: 100_000, BatchWait: 5 * time.Second, AgentsCA: AnyAgent,
 		Metrics: "127.0.0.1:9479",
 	}
 }
