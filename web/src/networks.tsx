@@ -81,6 +81,11 @@ export function Networks({ pop, live, query }: PageOf) {
     move(old => old.from === first && old.to === to ? old : { from: first, to })
   }
   useEffect(() => { box.current?.scrollTo(0, 0); look() }, [sort, text, state])
+  useEffect(() => { // the box has a height only when the first answer has come, and another one in another window
+    const o = new ResizeObserver(look)
+    if (box.current) o.observe(box.current)
+    return () => o.disconnect()
+  }, [])
   const prefixes = useMemo(() => roomy.matches ? (seen?.rows ?? []).map(r => r.prefix) : [], [seen])
   const recent = useRecent(pop, live.epoch, prefixes)
   const pieces = useMemo(() => piecesOf(seen, recent, Math.floor((box.current?.scrollTop ?? 0) / height / spare)), [seen, recent])

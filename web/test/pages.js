@@ -22,6 +22,10 @@ for (const theme of ['light', 'dark']) {
       await page.waitForTimeout(400) // the answers, of which none is awaited: a stream leaves no network idle
       const title = `${name}-${theme}-${narrow ? 390 : 1280}`
       await run.shot(page, title)
+      if (name === 'networks') await page.waitForFunction(() => {
+        const box = document.querySelector('.grid-body').getBoundingClientRect()
+        return [...document.querySelectorAll('.grid-row')].some(r => r.getBoundingClientRect().bottom >= box.bottom) // no empty space below
+      })
       const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
       run.check(over <= 0, `${title}: ${over} px wider than the screen`)
       await run.axe(page, title)
