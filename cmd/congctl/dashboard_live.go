@@ -207,20 +207,20 @@ const (
 )
 
 type remembers interface {
-	Recent(prefixes []record.Prefix, n int) [][]float32
+	Recent(ctx context.Context, prefixes []record.Prefix, n int) ([][]float32, error)
 }
 
 func recentOf(v remembers) func(context.Context, recentRequest) (Recent, error) {
-	return func(_ context.Context, q recentRequest) (Recent, error) {
+	return func(ctx context.Context, q recentRequest) (Recent, error) {
 		if len(q.Prefixes) > mostRecent || q.Windows < 1 || q.Windows > mostRecentWindows {
 			return Recent{}, &control.Error{Code: control.BadRequest, Text: fmt.Sprintf("%d prefixes, %d windows", len(q.Prefixes), q.Windows), Hint: fmt.Sprintf("ask for at most %d prefixes, and for 1 to %d windows", mostRecent, mostRecentWindows)}
 		}
-		out := v.Recent(q.Prefixes, q.Windows)
+		out, err := v.Recent(ctx, q.Prefixes, q.Windows)
 		for i, list := range out {
 			if list == nil {
 				out[i] = []float32{}
 			}
 		}
-		return Recent{out}, nil
+		return Recent{out}, err
 	}
 }

@@ -99,7 +99,7 @@ func (p *pretended) EachPrefix(_ context.Context, each func(*control.PrefixRow) 
 	return nil
 }
 
-func (p *pretended) Recent(prefixes []record.Prefix, n int) (out [][]float32) {
+func (p *pretended) Recent(_ context.Context, prefixes []record.Prefix, n int) (out [][]float32, err error) {
 	for _, prefix := range prefixes {
 		r, rates := rand.New(rand.NewPCG(3, uint64(prefix))), make([]float32, n)
 		for i := range rates {
@@ -109,7 +109,7 @@ func (p *pretended) Recent(prefixes []record.Prefix, n int) (out [][]float32) {
 		}
 		out = append(out, rates)
 	}
-	return out
+	return out, nil
 }
 
 func (p *pretended) fleet() FleetStatus {

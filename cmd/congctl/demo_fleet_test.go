@@ -15,6 +15,7 @@ import (
 
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/fleet/store/mtls/mtlstest"
+	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/control"
 )
 
@@ -25,7 +26,7 @@ const demoWindow = 8 * time.Second
 const demoPart = `state_dir: %[1]s/state
 socket: %[1]s/sock
 window: 8s
-metrics: {listen: off}
+metrics: {listen: %[3]q}
 poll: 1s
 cgroup: "%[2]s"
 treatment: {cong: bbr, default_cong: cubic, min_bytes: 60000, expiry: 24s}
@@ -47,7 +48,8 @@ type demoFleet struct {
 	authority   *mtlstest.Authority
 	controllers []*edge
 	urls        []string
-	ann         *edge // an operator's
+	pages       []string // addresses of the controllers' dashboards
+	ann         *edge    // an operator's
 	world       *demoWorld
 	began       time.Time
 }
@@ -62,7 +64,7 @@ func (d *demoFleet) issue(id mtls.Identity) mtls.Files {
 }
 
 // part makes one process of the fleet with its configuration.
-func (d *demoFleet) part(as, cgroup, fleet, more string) *edge {
+func (d *demoFleet) part(as, cgroup, fleet, metrics string) *edge {
 	d.t.Helper()
 	dir, err := os.MkdirTemp("", "demo") // short: a unix socket's path is
 	check(d.t, err)
@@ -74,7 +76,7 @@ func (d *demoFleet) part(as, cgroup, fleet, more string) *edge {
 		}
 		os.RemoveAll(dir)
 	})
-	check(d.t, os.WriteFile(e.configPath(), []byte(fmt.Sprintf(demoPart, dir, cgroup)+fleet+"\n"+more), 0o600))
+	check(d.t, os.WriteFile(e.configPath(), []byte(fmt.Sprintf(demoPart, dir, cgroup, metrics)+fleet+"\n"), 0o600))
 	return e
 }
 
@@ -85,9 +87,10 @@ func (d *demoFleet) control(name string) {
 	check(d.t, err)
 	addr := l.Addr().String()
 	check(d.t, l.Close())
+	page := freePort(d.t)
 	c := d.part("controller", "", section(d.issue(mtls.Identity{Role: mtls.Controller, Name: name}), "4s",
-		fmt.Sprintf("listen: %q, pops: [chi, ams], kafka: %q, clickhouse: %q", addr, d.pipe.cfg.Kafka, d.pipe.cfg.ClickHouse)), "")
-	d.controllers, d.urls = append(d.controllers, c), append(d.urls, "https://"+addr)
+		fmt.Sprintf("listen: %q, pops: [chi, ams], kafka: %q, clickhouse: %q", addr, d.pipe.cfg.Kafka, d.pipe.cfg.ClickHouse)), page)
+	d.controllers, d.urls, d.pages = append(d.controllers, c), append(d.urls, "https://"+addr), append(d.pages, page)
 	c.launch()
 	eventually(d.t, "a controller that listens", wholeTime, func() bool {
 		select {
@@ -119,7 +122,7 @@ func (d *demoFleet) runAgents() {
 	keys := d.keys()
 	for _, h := range d.world.hosts {
 		h.agent = d.part("agent", h.cg.Path, section(d.issue(mtls.Identity{Role: mtls.Agent, PoP: h.pop, Name: h.name}), "4s",
-			fmt.Sprintf("controller: [%s], plan_keys: [%s], kafka: %q", strings.Join(d.urls, ", "), keys, d.pipe.cfg.Kafka)), "")
+			fmt.Sprintf("controller: [%s], plan_keys: [%s], kafka: %q", strings.Join(d.urls, ", "), keys, d.pipe.cfg.Kafka)), config.MetricsOff)
 		check(d.t, h.ns.Do(func() error { h.agent.launch(); return nil }))
 	}
 	for _, h := range d.world.hosts {
@@ -222,7 +225,7 @@ func TestDemoFleet(t *testing.T) {
 	for _, name := range demoNames {
 		d.control(name)
 	}
-	d.ann = d.part("", "", section(d.issue(mtls.Identity{Role: mtls.Operator, Name: "ann"}), "4s", ""), "")
+	d.ann = d.part("", "", section(d.issue(mtls.Identity{Role: mtls.Operator, Name: "ann"}), "4s", ""), config.MetricsOff)
 	for _, pop := range demoPops {
 		d.say("controller %s decides for %s", demoNames[d.decides(pop)], pop)
 	}
@@ -239,6 +242,9 @@ func TestDemoFleet(t *testing.T) {
 		d.shown(pop, demoLossy, until)
 	}
 	d.tell()
+	if os.Getenv("CONGCTL_BROWSER") != "" { // the README's picture
+		browse(t, "demo.js", "http://"+d.pages[d.decides("chi")])
+	}
 	stop()
 	done.Wait()
 }

@@ -60,6 +60,7 @@ type Controller struct {
 
 	mu       sync.Mutex     // guards all below
 	engine   *policy.Engine // awake returns it with its measurements
+	turns    int            // questions that let go of mu in between: engine stays awake until they end
 	toDecide int            // policy.Engine.WindowsToDecide when it was laid down
 	plan     *plan.Plan     // in force: the last that the host accepted
 	serial   record.PlanID  // highest ever written: the serial of a refused plan is not used again

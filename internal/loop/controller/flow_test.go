@@ -47,7 +47,10 @@ func TestRecent(t *testing.T) {
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
-	recent := live.Recent([]record.Prefix{rows[0].Prefix, 1}, 20)
+	recent, err := live.Recent(t.Context(), []record.Prefix{rows[0].Prefix, 1}, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, w := range x.Windows[len(x.Windows)-10:] {
 		if got := recent[0][10+i]; float64(got) != w.PerfBytesPerS || got == 0 {
 			t.Errorf("recent %d: %g, explained %g", i, got, w.PerfBytesPerS)

@@ -42,15 +42,30 @@ func (c *Controller) awake(ctx context.Context) (*policy.Engine, error) {
 	return again, err
 }
 
-// asked is awake for a question, which changes nothing: done lays down what was laid down before.
+// asked is awake for a question, which changes nothing: done lays down what was laid down before, but for a question that
+// has not ended.
 func (c *Controller) asked(ctx context.Context) (e *policy.Engine, done func(), err error) {
-	was := c.engine.Resting()
 	e, err = c.awake(ctx)
-	return e, func() {
-		if was {
-			e.Doze()
-		}
-	}, err
+	return e, c.doze, err
+}
+
+func (c *Controller) doze() {
+	if c.turns == 0 {
+		c.engine.Doze()
+	}
+}
+
+// inTurns begins a question that lets go of the lock in between, and returns what ends it.
+func (c *Controller) inTurns() (end func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.turns++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.turns--
+		c.doze()
+	}
 }
 
 // windowsToDecide is the engine's; while it rests, as it was then.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/journal"
 	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // shelf is a file in memory.
@@ -49,23 +51,34 @@ func TestRest(t *testing.T) {
 		if held.windowsToDecide() != rested.windowsToDecide() {
 			t.Fatalf("round %d: %d windows to decide, at rest %d", round, held.windowsToDecide(), rested.windowsToDecide())
 		}
-		var rows [2][]control.PrefixRow
+		var rows, listed [2][]control.PrefixRow
+		var recent [2][][]float32
 		var effects [2]Measured
 		var plans [2]any
 		for i, v := range views {
-			var err1, err2, err3 error
+			var err1, err2, err3, err4, err5 error
 			rows[i], err1 = v.Prefixes(t.Context(), control.PrefixesRequest{})
 			effects[i], err2 = v.Measure(t.Context())
 			_, err3 = v.Explain(t.Context(), rows[i][0].Prefix)
-			if err1 != nil || err2 != nil || err3 != nil {
-				t.Fatal(err1, err2, err3)
+			err4 = v.EachPrefix(t.Context(), func(r *control.PrefixRow) (err error) {
+				if listed[i] = append(listed[i], *r); len(listed[i]) == 1 { // a question, and a rest, in the middle
+					recent[i], err = v.Recent(t.Context(), []record.Prefix{r.Prefix}, 36)
+					err5 = v.Rest()
+				}
+				return err
+			})
+			if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+				t.Fatal(err)
 			}
 			plans[i] = pair[i].plan
 		}
-		if rested.engine.Resting() == (round == 40) {
-			t.Fatalf("round %d: after the questions at rest: %t", round, round != 40)
+		if !rested.engine.Resting() || rested.turns != 0 {
+			t.Fatalf("round %d: not at rest after the questions; %d go on", round, rested.turns)
 		}
 		effects[0].Plan, effects[1].Plan = journal.PlanFile{}, journal.PlanFile{} // signed with different keys
+		if len(listed[0]) < len(rows[0]) || !reflect.DeepEqual(listed[0], listed[1]) || !reflect.DeepEqual(recent[0], recent[1]) {
+			t.Fatalf("round %d: of %d networks, %s%s", round, len(rows[0]), cmp.Diff(listed[0], listed[1]), cmp.Diff(recent[0], recent[1]))
+		}
 		if !reflect.DeepEqual(effects[0], effects[1]) || !reflect.DeepEqual(rows[0], rows[1]) || !reflect.DeepEqual(plans[0], plans[1]) {
 			t.Fatalf("round %d:\n%s%s%s", round, cmp.Diff(rows[0], rows[1]), cmp.Diff(effects[0], effects[1]), cmp.Diff(plans[0], plans[1]))
 		}

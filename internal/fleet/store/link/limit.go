@@ -76,13 +76,14 @@ func Limited(h http.Handler, refused func(string)) http.Handler {
 	})
 }
 
-// Watched is h; refused takes a line for each request that was not answered.
+// Watched is h; refused takes a line for each request that was not answered. One that came to the wrong one of several
+// controllers goes to the right one, as each verb's may.
 func Watched(h http.Handler, refused func(string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked(r.Context())
 		a := &answer{ResponseWriter: w}
 		h.ServeHTTP(a, r)
-		if a.code >= http.StatusBadRequest {
+		if a.code >= http.StatusBadRequest && a.code != http.StatusMisdirectedRequest {
 			refused(fmt.Sprintf("request of %s for %.200q refused: %d %s", peerOf(r.TLS, r.RemoteAddr), r.URL.Path, a.code, http.StatusText(a.code)))
 		}
 	})
