@@ -97,7 +97,7 @@ function EffectCard({ effect, fault }: { effect: Effect | undefined; fault: stri
           <tr><th>Sent again</th><td>{percent(c.treatment_retrans_share, 2)}</td><td>{percent(c.control_retrans_share, 2)}</td></tr>
           <tr><th>Waiting in queues</th><td>{ms(c.treatment_queue_us)}</td><td>{ms(c.control_queue_us)}</td></tr>
         </tbody></table>}
-      <p class="quiet">{plural(o.pairs, 'pair')} of {plural(effect.networks, 'network')}. The bounds hold at any time with 95 %.</p>
+      <p class="quiet">{plural(o.pairs, 'pair')} of {plural(effect.networks, 'network')}.{o.low && o.high ? ' The bounds hold at any time with 95 %.' : ''}</p>
       {effect.findings?.map(f => <p key={f.text} class="note">{f.text}. Fix: <code>{f.fix}</code></p>)}
     </>
   )
