@@ -31,20 +31,13 @@ step_build() {
 }
 
 step_release() { step "release: same bytes, nothing runs" tools/release-test.sh; }
-step_small() { step "build small" tools/small.sh; }
+step_small() { step "build small" env ARCHS=amd64 tools/small.sh; } # the largest
 
-cross_build() { GOOS=linux GOARCH=$1 GOARM=7 go build ./...; }
+# Without the compiler's optimisations, which take a third of the time and whose result runs nowhere here.
+cross_build() { GOOS=linux GOARCH=$1 GOARM=7 go build -gcflags='all=-N -l' ./...; }
 step_cross() {
 	local arch
-	for arch in amd64 arm64 arm; do step "build linux/$arch" cross_build "$arch"; done
-	# Not promised: reported, so that a change that loses one is seen.
-	for arch in riscv64; do
-		if cross_build "$arch" >"$log" 2>&1; then
-			step "build linux/$arch" true
-		else
-			skip "build linux/$arch" "does not build: $(grep -v '^#' "$log" | head -n 1)"
-		fi
-	done
+	for arch in arm64 arm riscv64; do step "build linux/$arch" cross_build "$arch"; done
 }
 
 # The packages of the small build without a kernel, on 32 bits, as on the small devices: the

@@ -17,7 +17,8 @@ cd "$(dirname "$0")/.."
 # shellcheck disable=SC1091
 . tools/check-steps.sh
 
-export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath"
+# The step "go vet" sees all packages; go test need not see each of them again.
+export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath -vet=off"
 scratch=$(mktemp -d)
 counts=$scratch/counts
 log=$scratch/log # of what runs beside the lab, or alone
@@ -86,9 +87,9 @@ with_and_without_root() {
 # computes runs beside them, and what mostly waits. Their output comes when all has ended.
 lab_and_others() {
 	local others chaos
-	beside others small web release cross narrow kconfig generate fuzz bench
+	beside others small web release cross narrow kconfig generate fuzz
 	others=$!
-	beside chaos chaos
+	beside chaos chaos bench
 	chaos=$!
 	steps lab
 	ended others "$others"

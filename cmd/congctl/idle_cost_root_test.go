@@ -27,7 +27,6 @@ const (
 	costWindow   = 4 * time.Second // and poll: one of each in every sample
 	costRest     = costWindow/2 - 100*time.Millisecond
 	costWindows  = 3 // samples of a turn
-	costTurns    = 2
 )
 
 // costCase is one of the three.
@@ -47,12 +46,9 @@ type costCase struct {
 	bad       []string
 }
 
-// BenchmarkIdleCost needs 100,000 sockets for the figures of docs/metrics.md, which it takes by default.
+// BenchmarkIdleCost needs CONGCTL_BENCH_SOCKETS=100000 and two iterations for the figures of docs/metrics.md.
 func BenchmarkIdleCost(b *testing.B) {
-	n := 100_000
-	if os.Getenv("CONGCTL_BENCH_SOCKETS") != "" {
-		n = benchSockets()
-	}
+	n := benchSockets()
 	cfg := quickSettings()
 	cfg.Window, cfg.Poll, cfg.Expiry = costWindow.String(), costWindow.String(), "1m"
 	e := newEdge(b, cfg)
@@ -62,10 +58,8 @@ func BenchmarkIdleCost(b *testing.B) {
 	churn(b)
 	cases := []*costCase{{name: "off"}, {name: "quiet", on: true}, {name: "looked", on: true, look: true}}
 	for b.Loop() {
-		for range costTurns {
-			for _, c := range cases {
-				c.turn(b, e)
-			}
+		for _, c := range cases {
+			c.turn(b, e)
 		}
 	}
 	for _, c := range cases {
