@@ -40,6 +40,8 @@ func (r *records) open(ctx context.Context, address string) (*clickhouse.Store, 
 }
 
 func (r *records) shut() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.store == nil {
 		return nil
 	}

@@ -46,7 +46,7 @@ func TestSignedBatches(t *testing.T) {
 		want string
 	}{
 		"its agent":                       {signerOf(t, a, edge), mine, ""},
-		"nobody":                          {nil, mine, "no certificate"},
+		"without a signature":             {nil, mine, "no certificate"},
 		"another host":                    {signerOf(t, a, mtls.Identity{Role: mtls.Agent, PoP: "chi", Name: "eve"}), mine, "congctl://agent/chi/eve signed it"},
 		"another PoP's host of this name": {signerOf(t, a, mtls.Identity{Role: mtls.Agent, PoP: "ams", Name: "edge-1"}), mine, "congctl://agent/ams/edge-1 signed it"},
 		"an operator":                     {signerOf(t, a, mtls.Identity{Role: mtls.Operator, Name: "edge-1"}), mine, "congctl://operator/edge-1 signed it"},

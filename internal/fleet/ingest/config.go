@@ -20,7 +20,7 @@ type Config struct {
 	Retention    time.Duration
 	BatchRecords int
 	BatchWait    time.Duration
-	AgentsCA     string // a file; "off": whoever may write to the topic is believed
+	AgentsCA     string // a file; "off": each message in the topic is believed
 	Metrics      string // address and port; "off"
 	PProf        bool
 }

@@ -2,7 +2,7 @@ package kafka
 
 import "github.com/twmb/franz-go/pkg/kgo"
 
-// Whoever may write to the topic can write any key and any batch. So a batch bears its sender's signature, in headers: a
+// A client that may write to the topic can write any key and any batch. So a batch bears its sender's signature, in headers: a
 // reader that does not know them reads the batch as before.
 const (
 	headerSignature   = "signature"

@@ -7,9 +7,9 @@ const fleetCerts = `mkdir "$0/fleet"
 		(cd "$0/fleet"
 			new() { openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$1" -keyout "$1.key" "${@:2}"; }
 			new ca -x509 -days 2 -out ca.pem
-			for who in controller/one agent/lab/edge-1; do
-				name=${who%%/*}
-				new "$name" -addext "subjectAltName=URI:congctl://$who,IP:127.0.0.1" -out "$name.csr"
+			for part in controller/one agent/lab/edge-1; do
+				name=${part%%/*}
+				new "$name" -addext "subjectAltName=URI:congctl://$part,IP:127.0.0.1" -out "$name.csr"
 				openssl x509 -req -in "$name.csr" -CA ca.pem -CAkey ca.key -days 2 -copy_extensions copy -out "$name.pem"
 			done) 2>&1`
 
