@@ -93,7 +93,7 @@ func (u *usurper) order(t testing.TB, o link.Order) link.Report {
 func (e *edge) planned(edit func(*plan.Plan)) *plan.Plan {
 	p := e.planFor(prefixOf(e.t, client(0, 7)))
 	p.PoP, p.Serial = "chi", 10
-	p.Entries[0].State = plan.StateAlways
+	p.Entries[0].State = plan.StateUncontrolled // in every hour of the day
 	edit(p)
 	p.Sort()
 	return p

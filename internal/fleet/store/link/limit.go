@@ -179,6 +179,12 @@ func (c *held) Read(p []byte) (int, error) {
 	return n, err
 }
 
+func (c *held) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.talk.told.Add(int64(n))
+	return n, err
+}
+
 func (c *held) Close() error {
 	c.give()
 	return c.Conn.Close()

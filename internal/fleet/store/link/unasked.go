@@ -17,6 +17,7 @@ import (
 type talk struct {
 	began  atomic.Int64 // Unix nanoseconds of its first bytes; 0: none came
 	bytes  atomic.Int64 // as they came, in TLS
+	told   atomic.Int64 // bytes, in TLS, that went back
 	asked  atomic.Bool  // a handler saw it
 	active atomic.Bool  // net/http says that more than nothing came
 	rested atomic.Bool  // it was idle before
@@ -34,11 +35,11 @@ func (t *talk) heard(n int) {
 }
 
 // over forgets what was said and returns how much it was.
-func (t *talk) over() (bytes int64, took time.Duration) {
+func (t *talk) over() (bytes, told int64, took time.Duration) {
 	if began := t.began.Swap(0); began > 0 {
 		took = time.Since(time.Unix(0, began))
 	}
-	return t.bytes.Swap(0), took
+	return t.bytes.Swap(0), t.told.Swap(0), took
 }
 
 type talkKey struct{}
@@ -69,14 +70,14 @@ func Unasked(s *http.Server, refused func(string)) {
 			t.active.Store(true)
 			t.asked.Store(false)
 		case http.StateIdle, http.StateClosed:
-			if bytes, took := t.over(); t.wasNone(bytes, took >= s.ReadHeaderTimeout, state == http.StateClosed, in) {
+			if bytes, told, took := t.over(); t.wasNone(max(bytes, told), took >= s.ReadHeaderTimeout, state == http.StateClosed, in) {
 				refused(fmt.Sprintf("connection of %s refused: %s", peerOf(&in, c.RemoteAddr().String()), noRequest(bytes, took, s)))
 			}
 		}
 	}
 }
 
-// wasNone reports whether what was said was no request, and begins anew.
+// wasNone reports whether what was said, in bytes of the longer direction, was no request, and begins anew.
 func (t *talk) wasNone(bytes int64, late, closed bool, in tls.ConnectionState) bool {
 	second := in.NegotiatedProtocol == "h2"
 	if second && !t.met.Swap(true) && !closed {
@@ -86,7 +87,8 @@ func (t *talk) wasNone(bytes int64, late, closed bool, in tls.ConnectionState) b
 	if asked || !in.HandshakeComplete { // without a handshake, net/http logs it
 		return false
 	}
-	behind := rested && !second && bytes > goodbye // net/http does not call it active
+	// net/http does not call it active, and may have read it before the connection was idle; but then it answers.
+	behind := rested && !second && bytes > goodbye
 	return active || closed && (behind || late && !rested)
 }
 
@@ -98,7 +100,7 @@ func noRequest(bytes int64, took time.Duration, s *http.Server) string {
 	case took >= s.ReadHeaderTimeout:
 		return fmt.Sprintf("no whole header came in %s", s.ReadHeaderTimeout)
 	}
-	return fmt.Sprintf("what it sent in %d bytes is no request", bytes)
+	return "what it sent is no request"
 }
 
 // talkOf returns nil for a connection of another listener.

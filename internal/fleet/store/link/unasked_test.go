@@ -44,6 +44,7 @@ func TestUnasked(t *testing.T) {
 		"a header too long":                   {"http/1.1", []string{more + "X: " + strings.Repeat("x", 30<<10) + "\r\n\r\n"}, "its header is longer than 16384 bytes"},
 		"a header without an end":             {"http/1.1", []string{more}, "no whole header came in 1s"},
 		"a fault behind a request":            {"http/1.1", []string{good, "nonsense\r\n\r\n"}, "is no request"},
+		"a fault sent with a request":         {"http/1.1", []string{good + "nonsense\r\n\r\n"}, "is no request"},
 		"no word":                             {"http/1.1", nil, "no whole header came in 1s"},
 		"a header of HTTP/2 that is too long": {"h2", []string{longHeader()}, "its header is longer than 16384 bytes"},
 	} {
