@@ -133,6 +133,7 @@ func hostilePlans(t *testing.T, host *edge) []hostilePlan {
 		{"of another PoP", signed(func(p *plan.Plan) { p.PoP, p.Serial = "ams", 20 }), "pop"},
 		{"a path for a PoP", signed(func(p *plan.Plan) { p.PoP, p.Serial = "../../etc", 20 }), "pop"},
 		{"expired", signed(func(p *plan.Plan) { p.Serial, p.Created, p.Expires = 20, now-7200, now-3600 }), "expire"},
+		{"of a controller ten minutes ahead", signed(func(p *plan.Plan) { p.Serial, p.Created, p.Expires = 20, now+600, now+4200 }), "both clocks"},
 		{"for a year", signed(func(p *plan.Plan) { p.Serial, p.Expires = 20, now+365*86400 }), "expire"},
 		{"with more networks than plan.max", signed(entries(5)), "3"},
 		{"with a congestion control that this kernel lacks", signed(func(p *plan.Plan) { p.Serial, p.Entries[0].Cong = 20, "nosuch" }), "nosuch"},

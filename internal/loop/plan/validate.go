@@ -132,7 +132,7 @@ func checkSerial(p, prev *Plan) error {
 // future would claim rounds that never ran.
 func checkCreated(p *Plan, l Limits) error {
 	if ahead := p.Created - l.Now; ahead > max(l.RoundSeconds, 0) {
-		return fmt.Errorf("%s: %d s in the future, it is now %s; check the clock of the controller",
+		return fmt.Errorf("%s: %d s in the future, it is now %s; check both clocks, the controller's and this host's",
 			appendTime(nil, p.Created), ahead, appendTime(nil, l.Now))
 	}
 	return nil
