@@ -7,7 +7,7 @@ GO_IMPORT = "github.com/congctl/congctl"
 SRC_URI = "git://${GO_IMPORT};protocol=https;branch=main;destsuffix=${GO_SRCURI_DESTSUFFIX}"
 SRCREV ?= "${AUTOREV}"
 # Before Styhead no class sets it.
-GO_SRCURI_DESTSUFFIX ?= "git/src/${GO_IMPORT}"
+GO_SRCURI_DESTSUFFIX ?= "${@os.path.join(os.path.basename(d.getVar('S')), 'src', d.getVar('GO_IMPORT'))}"
 PV = "0.0+git"
 
 inherit go-mod systemd
@@ -19,7 +19,10 @@ GO_INSTALL = "${GO_IMPORT}/cmd/congctl"
 # The build without laboratory, Kafka, ClickHouse and controller. For all of it: CONGCTL_TAGS = ""
 CONGCTL_TAGS ?= "small"
 GOBUILDFLAGS:append = " -tags '${CONGCTL_TAGS}'"
+# Static, as all builds of congctl. Without cgo Go refuses the class's -linkshared, and -buildmode=pie on arm and riscv64.
 CGO_ENABLED = "0"
+GO_LINKSHARED = ""
+GOBUILDFLAGS:remove = "-buildmode=pie"
 
 do_install:append() {
 	install -d ${D}${sysconfdir}/congctl ${D}${systemd_system_unitdir}
