@@ -50,7 +50,6 @@ func bootable(image []byte, sha256 string) []byte {
 	return unpacked.kernel
 }
 
-// unpackKernel returns the kernel inside a bzImage.
 func unpackKernel(image []byte) ([]byte, error) {
 	if len(image) < payloadLengthAt+4 || binary.LittleEndian.Uint16(image[protocolAt:]) < protocolPayload {
 		return nil, fmt.Errorf("unpack kernel: no payload in the header")
