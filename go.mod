@@ -6,7 +6,7 @@ go 1.26.0
 // and namespaces; sqlite is the store (pure Go, so the binary stays static); cobra and
 // pflag the command line; yaml the configuration; protobuf the wire contract; maxminddb
 // reads databases of autonomous systems; connect is the service between agents and their
-// controller (gRPC's clients can use it, too) and compress its zstd; clickhouse-go speaks ClickHouse's
+// controller (gRPC's clients can use it, too) and compress its zstd; lz4 unpacks a guest's kernel; clickhouse-go speaks ClickHouse's
 // own protocol, also that of 2018, to keep a fleet's records; franz-go Kafka's, in Go alone, with
 // kadm for topics and kmsg for its messages; bubbletea draws the screen of top; x/sys the system calls; psx those that must be made on
 // all threads at once, which Go itself cannot in a build with cgo. For tests: datadriven golden
@@ -20,6 +20,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3
 	github.com/oschwald/maxminddb-golang/v2 v2.9.0
+	github.com/pierrec/lz4/v4 v4.1.33
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	github.com/twmb/franz-go v1.22.2
@@ -62,7 +63,6 @@ require (
 	github.com/muesli/cancelreader v0.2.2 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/paulmach/orb v0.13.0 // indirect
-	github.com/pierrec/lz4/v4 v4.1.33 // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect

@@ -58,8 +58,7 @@ func (g *global) reaches(c *config.Config) error {
 // is a warning, and what the file sets without one holds.
 func (g *global) partConfig(stderr io.Writer) (c config.Config, whole bool, err error) {
 	c, err = g.readConfig(config.ReadPartly)
-	var faults strict.Faults
-	if errors.As(err, &faults) {
+	if _, ok := errors.AsType[strict.Faults](err); ok {
 		fmt.Fprintf(stderr, "congctl: %v\ncongctl: warning: the configuration is wrong; stop uses socket %s and state_dir %s\n", err, c.Socket, c.StateDir)
 		return c, false, g.reaches(&c)
 	}

@@ -11,8 +11,7 @@ import (
 // TestDisabledBelowALimit: the message names the command that goes first.
 func TestDisabledBelowALimit(t *testing.T) {
 	err := disabled(carry.Report{}, bbr.LimitedError{"eth0", "eth1"}, "sudo congctl host disable")
-	var c *coded
-	if !errors.As(err, &c) || c.code != exitRefused || c.hint != "sudo congctl shape clear eth0, then run this again" {
+	if c, ok := errors.AsType[*coded](err); !ok || c.code != exitRefused || c.hint != "sudo congctl shape clear eth0, then run this again" {
 		t.Errorf("got %+v", c)
 	}
 }

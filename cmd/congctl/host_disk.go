@@ -15,7 +15,6 @@ const (
 	exitPowerCut = 99
 )
 
-// hostDisk returns this host's disk.
 func hostDisk() carry.Disk {
 	disk := carry.Disk(carry.HostDisk{Root: "/"})
 	n, err := strconv.Atoi(os.Getenv(powerCut))

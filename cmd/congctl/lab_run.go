@@ -92,7 +92,6 @@ func (l *labRun) flags(f *pflag.FlagSet) {
 	f.IntVar(&l.place.jobs, "jobs", 0, "machines at once (default and maximum: one for each CPU; netns: 1)")
 }
 
-// kernelFlags adds the flags for the kernel that machines boot.
 func (p *labPlace) kernelFlags(f *pflag.FlagSet) {
 	pathVar(f, &p.image, "kernel", "", "", "bzImage to boot (default this host's, else one from the distribution)")
 	pathVar(f, &p.modules, "modules", "", "", "folder with that kernel's modules, lib/modules/RELEASE")

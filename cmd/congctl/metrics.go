@@ -47,12 +47,10 @@ func (u *edgeHost) openMetrics(ctx context.Context) (err error) {
 	return err
 }
 
-// source is what a host's metrics and health are made of.
 func (u *edgeHost) source() listener.Source {
 	return listener.Source{Collect: u.owner.collect, Alive: u.alive, Ready: u.owner.ready}
 }
 
-// serveMetrics answers from now on.
 func (u *edgeHost) serveMetrics(ctx context.Context) error {
 	if u.web != nil {
 		u.beside(ctx, func(ctx context.Context) error { return u.web.Serve(ctx, u.source()) })

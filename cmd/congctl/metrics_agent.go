@@ -21,7 +21,6 @@ func (c *contact) order() {
 	c.ordered.Store(time.Now().Unix())
 }
 
-// collect is all metrics of an agent.
 func (u *fleetAgent) collect(_ context.Context, p *metrics.Page) {
 	processMetrics(p)
 	hostMetrics(p, u.agent.Status(), u.probe.Tier, present())

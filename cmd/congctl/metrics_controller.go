@@ -16,7 +16,6 @@ import (
 	"github.com/congctl/congctl/internal/metrics/listener"
 )
 
-// source is what a controller's metrics and health are made of.
 func (o *office) source() listener.Source {
 	return listener.Source{Collect: o.collect, Alive: o.alive, Ready: o.ready}
 }
@@ -37,7 +36,6 @@ func (o *office) here() (pops []*popOffice, leave func()) {
 	}
 }
 
-// collect is all metrics of a controller.
 func (o *office) collect(ctx context.Context, p *metrics.Page) {
 	processMetrics(p)
 	var views []popView

@@ -102,7 +102,6 @@ type queue interface {
 	Unread() uint64 // messages that were too large to read
 }
 
-// source is what an ingest's metrics and health are made of.
 func (m *ingestMeter) source() listener.Source {
 	return listener.Source{Alive: m.alive, Ready: m.ready, Collect: func(_ context.Context, p *metrics.Page) {
 		processMetrics(p)
@@ -110,7 +109,6 @@ func (m *ingestMeter) source() listener.Source {
 	}}
 }
 
-// reads says where the messages come from.
 func (m *ingestMeter) reads(q queue) { m.do(func() { m.queue = q }) }
 
 // side keeps what try says of one side.

@@ -102,7 +102,6 @@ func oneIf(yes bool) float64 {
 	return 0
 }
 
-// roundMetrics are of each PoP's decisions.
 func roundMetrics(p *metrics.Page, all []popView) {
 	for _, g := range popGauges {
 		f := p.Gauge(g.name, g.help)

@@ -11,13 +11,11 @@ import (
 	"github.com/congctl/congctl/internal/metrics"
 )
 
-// present reads both clocks.
 func present() (m instant) {
 	m.unix, m.boot = clock.Now()
 	return m
 }
 
-// collect is all metrics of up.
 func (u *up) collect(ctx context.Context, p *metrics.Page) {
 	s, _ := u.live.Status(ctx) // an error is an alarm of it
 	processMetrics(p)

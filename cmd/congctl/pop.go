@@ -114,7 +114,6 @@ func (p *popRun) run(cmd *cobra.Command, args []string) error {
 	return p.global.print(cmd, r, func(w io.Writer) error { return sayDay(w, p.out, r) })
 }
 
-// runs returns the runs that the flags ask for.
 func (p *popRun) runs() ([]lab.DayRun, error) {
 	switch {
 	case p.seed == 0:

@@ -166,7 +166,6 @@ func (t *topSource) answer(ctx context.Context, v control.View) (s top.State, ne
 	return s, networks, nil
 }
 
-// dump reads the connections of this host.
 func (t *topSource) dump() (conns []top.Conn, err error) {
 	from, done, err := topSockets(t.netns, nil, inetdiag.ExtInfo|inetdiag.ExtCong)
 	if err != nil {

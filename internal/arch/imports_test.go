@@ -30,7 +30,7 @@ var kinds = []kind{
 	{
 		name: "kernel", folders: []string{"internal/linux/...", "internal/*/kernel/..."}, house: []string{"kernel", "pure"},
 		modules: []string{"github.com/cilium/ebpf", "github.com/vishvananda/netlink", "github.com/vishvananda/netns",
-			"golang.org/x/sys", "golang.org/x/net", "golang.org/x/sync", "kernel.org/pub/linux/libs/security/libcap/psx"},
+			"github.com/pierrec/lz4/v4", "golang.org/x/sys", "golang.org/x/net", "golang.org/x/sync", "kernel.org/pub/linux/libs/security/libcap/psx"},
 		why: "what touches this host knows neither stores nor runners",
 	},
 	{

@@ -107,7 +107,6 @@ func (m *Meter) picture(at time.Time) string {
 	return text
 }
 
-// words returns a run's cost.
 func (f Facts) words() string {
 	text := fmt.Sprintf("%s virtual in %s (%s real time)", short(f.Virtual), short(f.Wall), times(f.Virtual, f.Wall))
 	if f.CPU > 0 {

@@ -27,7 +27,6 @@ func newTally(maxNets int, minBytes uint64) *tally {
 	return &tally{maxNets: maxNets, minBytes: minBytes, hosts: map[string]*sent{}}
 }
 
-// add counts one record.
 func (t *tally) add(host string, c *record.Conn) {
 	if !counted(c) {
 		return

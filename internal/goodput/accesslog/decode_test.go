@@ -47,8 +47,7 @@ func TestParseFormatNamesTheKnownOnes(t *testing.T) {
 
 func TestLongLine(t *testing.T) {
 	_, err := Lines.Decode(7, make([]byte, MaxLine+1))
-	var f *strict.Fault
-	if !errors.As(err, &f) || f.Line != 7 || len(err.Error()) > 300 {
+	if f, ok := errors.AsType[*strict.Fault](err); !ok || f.Line != 7 || len(err.Error()) > 300 {
 		t.Errorf("%v", err)
 	}
 }

@@ -109,7 +109,6 @@ func step(v float64, steps []bound) string {
 	return steps[max(i, 0)].name
 }
 
-// sorted returns all networks that were followed, in order.
 func (b *Builder) sorted() []record.Prefix {
 	list := make([]record.Prefix, 0, len(b.means))
 	for p := range b.means {

@@ -138,7 +138,6 @@ func (v *View) Fill(r comparison.Report, by string) {
 	}
 }
 
-// overallOf returns nil without pairs.
 func overallOf(f effect.Fleet) *Overall {
 	if f.Pairs == 0 {
 		return nil

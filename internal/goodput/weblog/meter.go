@@ -143,8 +143,7 @@ func (m *Meter) line(path string, number int64, line []byte) {
 		return
 	}
 	m.bad++
-	var f *strict.Fault
-	if errors.As(err, &f) && !m.opt.ShowLines {
+	if f, ok := errors.AsType[*strict.Fault](err); ok && !m.opt.ShowLines {
 		// The value holds a client's address and its request, which must not get into another log.
 		f.Value, err = "", f
 	}

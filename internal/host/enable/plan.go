@@ -103,7 +103,6 @@ func (p *planner) modules() {
 	}
 }
 
-// wantsFq reports whether any link needs fq.
 func (p *planner) wantsFq() bool {
 	if p.ownsDefaultQdisc() && p.f.Sysctl[advise.KeyQdisc].Value != "fq" {
 		return true

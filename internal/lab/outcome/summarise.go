@@ -32,7 +32,6 @@ func Summarise(s *scenario.Scenario, results []Result, paired bool) Summary {
 	return sum
 }
 
-// byCell returns each cell's results by ascending seed.
 func byCell(results []Result) map[string][]Result {
 	cells := map[string][]Result{}
 	for _, r := range results {

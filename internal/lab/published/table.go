@@ -97,7 +97,6 @@ func read(name string) (about string, records [][]string) {
 	return strings.Join(comments, " "), records
 }
 
-// read fills in the table's file.
 func (t *Table) read() {
 	source, records := read(t.Name)
 	t.Source = source

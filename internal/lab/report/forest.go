@@ -69,7 +69,6 @@ func (m *measure) predicted(l line) (low, high, bound float64) {
 	return 0, 0, 0
 }
 
-// lane draws one row.
 func (m *measure) lane(l line, y float64, scale plot.Scale) []plot.Mark {
 	marks := m.theoryMarks(l, y)
 	x := m.of(l)

@@ -230,8 +230,7 @@ func TestReadNamesTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Read(name)
-	var fs strict.Faults
-	if !errors.As(err, &fs) || len(fs) != 1 || !strings.Contains(err.Error(), name) {
+	if fs, ok := errors.AsType[strict.Faults](err); !ok || len(fs) != 1 || !strings.Contains(err.Error(), name) {
 		t.Errorf("got %v", err)
 	}
 	if _, err = Read(name + ".absent"); !errors.Is(err, os.ErrNotExist) {

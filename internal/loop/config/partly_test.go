@@ -30,8 +30,7 @@ func TestReadPartly(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, err := ReadPartly(name)
-		var faults strict.Faults
-		if !errors.As(err, &faults) {
+		if _, ok := errors.AsType[strict.Faults](err); !ok {
 			t.Errorf("%q: %v", text, err)
 		}
 		if c.Socket != want.socket || c.StateDir != want.dir || c.Treatment.Expiry != want.expiry {

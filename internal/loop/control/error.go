@@ -41,8 +41,7 @@ var statuses = map[Code]int{
 
 // asError makes any error fit for the socket.
 func asError(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		whole := *e
 		whole.Text = err.Error() // with what wraps it
 		if statuses[whole.Code] == 0 {

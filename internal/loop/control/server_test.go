@@ -49,8 +49,7 @@ func TestAsk(t *testing.T) {
 		"nothing": {"no such query: /v1/nothing", "congctl and the running process may be of different versions", NotFound},
 	} {
 		_, err := Ask(t.Context(), c, Query[ask, ask]{Name: name}, ask{})
-		var e *Error
-		if !errors.As(err, &e) || *e != want {
+		if e, ok := errors.AsType[*Error](err); !ok || *e != want {
 			t.Errorf("%s: got %#v, want %+v", name, err, want)
 		}
 	}

@@ -143,8 +143,7 @@ func TestPermissionDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Ask(t.Context(), NewClient(path), echo, ask{})
-	var e *Error
-	if !errors.As(err, &e) || !strings.Contains(e.Hint, "sudo") {
+	if e, ok := errors.AsType[*Error](err); !ok || !strings.Contains(e.Hint, "sudo") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -143,8 +143,7 @@ func TestViewOverTheSocket(t *testing.T) {
 	}
 	other, _ := record.ParsePrefix("198.51.100.0/24")
 	_, err := far.Explain(ctx, other)
-	var e *Error
-	if !errors.As(err, &e) || e.Code != NotFound {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Code != NotFound {
 		t.Errorf("unknown prefix: %v", err)
 	}
 }

@@ -125,14 +125,4 @@ func TestExpanded(t *testing.T) {
 }
 
 // effective returns how many equal observations weights are worth (Kish).
-func effective(w []float64) float64 {
-	var sum, squares float64
-	for _, v := range w {
-		sum += v
-		squares += v * v
-	}
-	if squares == 0 {
-		return 0
-	}
-	return sum * sum / squares
-}
+func effective(w []float64) float64 { return float64(len(w)) * stat.Jain(w) }

@@ -100,8 +100,7 @@ func (r *reader) header(p *Plan) bool {
 		r.value(p, f, v)
 	}
 	if len(r.bad.errs) == 0 {
-		var e *LineError
-		if errors.As(checkHeader(p), &e) {
+		if e, ok := errors.AsType[*LineError](checkHeader(p)); ok {
 			r.bad.add(e.Line, e.Field, e.Err)
 		}
 	}

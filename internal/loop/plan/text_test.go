@@ -193,8 +193,7 @@ func TestRefusalsAreLines(t *testing.T) {
 	if !slices.Equal(lines, []int{2, 3, 16}) {
 		t.Errorf("lines %v", lines)
 	}
-	var le *LineError
-	if !errors.As(err, &le) || le.Line != 2 {
+	if le, ok := errors.AsType[*LineError](err); !ok || le.Line != 2 {
 		t.Errorf("errors.As gives %v", le)
 	}
 }
@@ -254,8 +253,7 @@ func flatten(err error) []*LineError {
 		}
 		return out
 	}
-	var e *LineError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*LineError](err); ok {
 		return []*LineError{e}
 	}
 	return nil

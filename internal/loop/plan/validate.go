@@ -85,8 +85,7 @@ func validateHeader(p, prev *Plan, l Limits, bad *refusals) {
 			bad.add(line, f.name, checkAvailable(p.Treatment, l.Congs))
 		}
 	}
-	var e *LineError
-	if errors.As(checkHeader(p), &e) {
+	if e, ok := errors.AsType[*LineError](checkHeader(p)); ok {
 		bad.add(e.Line, e.Field, e.Err)
 	}
 }

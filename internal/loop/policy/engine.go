@@ -219,7 +219,6 @@ func (e *Engine) setBack(number uint32) {
 	e.weighed = math.MinInt64
 }
 
-// take stores the rows.
 func (e *Engine) take(in Input, d *Decision) {
 	all, unsound := e.sightings(in.Rows, in.Start)
 	if unsound > 0 {

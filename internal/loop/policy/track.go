@@ -89,7 +89,6 @@ func (t *track) at(window uint32) *slot {
 	return nil
 }
 
-// put stores a window's slot.
 func (t *track) put(s slot, lookback int64) {
 	if len(t.recent) == 0 {
 		t.recent = make([]slot, lookback)

@@ -71,15 +71,5 @@ func TestWeightedNothing(t *testing.T) {
 	}
 }
 
-// effective returns n of the weights, 0 for none.
-func effective(w []float64) float64 {
-	var sum, squares float64
-	for _, v := range w {
-		sum += v
-		squares += v * v
-	}
-	if squares == 0 {
-		return 0
-	}
-	return sum * sum / squares
-}
+// effective returns how many equal observations weights are worth (Kish).
+func effective(w []float64) float64 { return float64(len(w)) * Jain(w) }

@@ -150,7 +150,6 @@ func (e *Engine) takeBack(j *change.Journal, i int, force bool, r *Report) error
 	return e.add(j, event)
 }
 
-// restore writes the old value.
 func (e *Engine) restore(j *change.Journal, i int, why string, r *Report) (change.Line, error) {
 	s := j.Steps[i]
 	m := j.Marks[i]
@@ -190,7 +189,6 @@ func (n Notes) String() string {
 	return strings.Join(list, ", ")
 }
 
-// have reports whether a step's target is among them.
 func (n Notes) have(s change.Step) bool {
 	return slices.ContainsFunc(n, func(x Note) bool { return x.Step.String() == s.String() })
 }

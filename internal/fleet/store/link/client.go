@@ -113,8 +113,7 @@ func said(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var e *connect.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*connect.Error](err); ok {
 		if e.Code() == connect.CodeInvalidArgument || e.Code() == connect.CodeResourceExhausted {
 			return fmt.Errorf("%s: %w: %s", doing, ErrRefused, e.Message())
 		}

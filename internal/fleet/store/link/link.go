@@ -16,7 +16,6 @@ import (
 const (
 	maxPush  = 2 << 20 // bytes: eight batches of the usual 256 KiB
 	maxOrder = 9 << 20 // bytes: the largest plan file is 8 MiB
-	maxSmall = 64 << 10
 )
 
 // Have is what an agent has when it begins to follow.

@@ -60,8 +60,7 @@ func disableBelowALimit(t *testing.T, root string) error {
 	limited := picture(root, live)
 	for _, force := range []bool{false, true} {
 		r, err := h.Disable(force)
-		var below LimitedError
-		if !errors.As(err, &below) || !slices.Equal(below, LimitedError{"one"}) || len(r.Restored) > 0 {
+		if below, ok := errors.AsType[LimitedError](err); !ok || !slices.Equal(below, LimitedError{"one"}) || len(r.Restored) > 0 {
 			t.Errorf("force %t: %+v, %v", force, r, err)
 		}
 		if got := picture(root, live); got != limited {

@@ -15,8 +15,7 @@ import (
 // planText is a plan as people check it: each write in its order, files in full.
 func planText(r Result, err error) string {
 	var b strings.Builder
-	var missing MissingError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[MissingError](err); ok {
 		for _, m := range missing {
 			fmt.Fprintf(&b, "missing: %s\n    %s\n", m.What, m.Fix)
 		}

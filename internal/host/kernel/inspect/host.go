@@ -97,13 +97,11 @@ func why(err error) string {
 	return err.Error()
 }
 
-// has reports whether a file can be seen.
 func (h Host) has(path string) bool {
 	_, err := h.Files.Read(path)
 	return err == nil || !errors.Is(err, fs.ErrNotExist)
 }
 
-// link is where a symbolic link points.
 func (h Host) link(path string) string {
 	to, _ := h.Files.Look(path)
 	return to

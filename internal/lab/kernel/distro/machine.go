@@ -98,7 +98,6 @@ func (r *Running) start() error {
 	return <-started
 }
 
-// line reads one line from the guest.
 func (r *Running) line() (string, error) {
 	line, err := r.in.ReadString('\n')
 	if err == nil {

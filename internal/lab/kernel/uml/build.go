@@ -256,7 +256,6 @@ func environment() []string {
 // shownBytes of a tool's output are enough for a compiler's last errors.
 const shownBytes = 2000
 
-// run runs a tool in dir and returns its output.
 func run(ctx context.Context, dir string, stdin []byte, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Stdin, cmd.Env = dir, bytes.NewReader(stdin), environment()

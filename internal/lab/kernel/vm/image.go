@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/pierrec/lz4/v4"
 )
 
 // A bzImage is a small program that unpacks the kernel proper. In a guest that takes
@@ -48,7 +50,6 @@ func bootable(image []byte, sha256 string) []byte {
 	return unpacked.kernel
 }
 
-// unpackKernel returns the kernel inside a bzImage.
 func unpackKernel(image []byte) ([]byte, error) {
 	if len(image) < payloadLengthAt+4 || binary.LittleEndian.Uint16(image[protocolAt:]) < protocolPayload {
 		return nil, fmt.Errorf("unpack kernel: no payload in the header")
@@ -60,22 +61,22 @@ func unpackKernel(image []byte) ([]byte, error) {
 	}
 	// The build appends the unpacked size to the compressor's output.
 	payload, size := image[start:end-4], binary.LittleEndian.Uint32(image[end-4:end])
+	packed := bytes.NewReader(payload)
+	var r io.Reader
 	switch {
 	case bytes.HasPrefix(payload, []byte{0x1f, 0x8b}):
-		return gunzip(payload, int64(size))
-	case bytes.HasPrefix(payload, lz4Magic):
-		return unLZ4(payload, int(size))
+		z, err := gzip.NewReader(packed)
+		if err != nil {
+			return nil, fmt.Errorf("unpack kernel: %w", err)
+		}
+		z.Multistream(false)
+		r = z
+	case bytes.HasPrefix(payload, []byte{0x02, 0x21, 0x4c, 0x18}): // the "legacy" frame
+		r = lz4.NewReader(packed)
+	default:
+		return nil, fmt.Errorf("unpack kernel: neither gzip nor lz4: starts with % x", payload[:4])
 	}
-	return nil, fmt.Errorf("unpack kernel: neither gzip nor lz4: starts with % x", payload[:4])
-}
-
-func gunzip(payload []byte, size int64) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(payload))
-	if err != nil {
-		return nil, fmt.Errorf("unpack kernel: %w", err)
-	}
-	r.Multistream(false)
-	kernel, err := io.ReadAll(io.LimitReader(r, size))
+	kernel, err := io.ReadAll(io.LimitReader(r, int64(size)))
 	if err != nil {
 		return nil, fmt.Errorf("unpack kernel: %w", err)
 	}

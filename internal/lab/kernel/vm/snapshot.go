@@ -87,7 +87,6 @@ func (b *boot) give(s snapshot) {
 	booted <- s
 }
 
-// args are QEMU's options for it.
 func (b *boot) args() []string {
 	switch {
 	case b.load:

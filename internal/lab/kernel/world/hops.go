@@ -7,7 +7,6 @@ import (
 	"github.com/congctl/congctl/internal/linux/qdisc"
 )
 
-// counters reads a place's counters.
 func (n *node) counters(at *place) (qdisc.Counters, error) {
 	if at.major == 0 {
 		return n.TC.PoliceStat(n.link(at.link))
@@ -66,7 +65,6 @@ func (r *runner) below(at *place) *place {
 	return nil
 }
 
-// readLinks reads the devices' counters.
 func (r *runner) readLinks() error {
 	for _, n := range r.net.nodes {
 		for _, l := range n.links {

@@ -205,7 +205,6 @@ func (n *node) limitSegments(p *plan) error {
 	return nil
 }
 
-// put adds one qdisc.
 func (w *network) put(at *place) error {
 	n := w.node(at.node)
 	if err := n.TC.Replace(n.tcAt(at), at.spec); err != nil {

@@ -253,7 +253,6 @@ func (w *network) queued() (packets uint32, err error) {
 	return packets, err
 }
 
-// qdiscs are those of all links.
 func (w *network) qdiscs() (all []qdisc.Stat, err error) {
 	for _, n := range w.nodes {
 		for _, l := range n.links {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,7 @@ import (
 )
 
 // ErrTorn is a batch that was not written to its end, or zeros to the end of the file.
-var ErrTorn = errTorn
+var ErrTorn = errors.New("torn")
 
 // FrameReader reads the batches of a records file one by one, not decoded. Its memory is the longest of them.
 // The zero value has nothing to read. Not for concurrent use.
@@ -37,10 +38,8 @@ func (f *FrameReader) Next() (batch []byte, end int64, err error) {
 	}
 	start := f.in.n
 	b, err := readBatch(&f.in, f.batch)
-	if errors.Is(err, errTorn) {
-		if _, terr := tornTail(&f.in, start); terr != nil {
-			err = terr
-		}
+	if errors.Is(err, ErrTorn) {
+		err = cmp.Or(skipTorn(&f.in), err)
 	}
 	if err != nil {
 		return nil, start, err

@@ -35,31 +35,27 @@ func Read(r io.Reader, row func(*Header, *record.Conn) error) (Report, error) {
 
 // Frames calls each for every batch of a records file, not decoded, with the rules of Read. The
 // bytes are used again for the next one; the report counts no records.
-func Frames(r io.Reader, each func(batch []byte) error) (Report, error) {
-	in := &counted{r: bufio.NewReaderSize(r, 64<<10)}
-	var rep Report
-	var batch []byte
+func Frames(r io.Reader, each func(batch []byte) error) (rep Report, err error) {
+	var f FrameReader
+	f.Reset(r)
 	for {
-		start := in.n
-		b, err := readBatch(in, batch)
+		start := f.in.n
+		batch, _, err := f.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return rep, nil
-		case errors.Is(err, errTorn):
-			rep.TornBytes, err = tornTail(in, start)
-			return rep, err
-		case err != nil:
-			return rep, fmt.Errorf("read batch at byte %d: %w", start, err)
+		case errors.Is(err, ErrTorn):
+			rep.TornBytes = f.in.n - start
+			return rep, nil
+		case err == nil:
+			err = each(batch)
 		}
-		batch = b
-		if err := each(batch); err != nil {
+		if err != nil {
 			return rep, fmt.Errorf("read batch at byte %d: %w", start, err)
 		}
 		rep.Batches++
 	}
 }
-
-var errTorn = errors.New("torn")
 
 // readBatch returns the next batch in buf, made longer when needed; io.EOF when
 // the file ends between two. A length of zero is a torn tail: no batch is empty,
@@ -68,37 +64,36 @@ func readBatch(in *counted, buf []byte) ([]byte, error) {
 	size, err := binary.ReadUvarint(in)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, errTorn
+		return nil, ErrTorn
 	case errors.Is(err, io.EOF), err != nil && in.err != nil:
 		return nil, err
 	case err != nil || size > maxBatchBytes:
 		return nil, fmt.Errorf("%w: its length is no length of a batch", ErrDamaged)
 	case size == 0:
-		return nil, errTorn
+		return nil, ErrTorn
 	}
 	// A copy grows with the actual content, so a wrong length costs no memory.
 	body := bytes.NewBuffer(buf[:0])
 	n, err := io.CopyN(body, in, int64(size))
 	if errors.Is(err, io.EOF) && n < int64(size) {
-		return nil, errTorn
+		return nil, ErrTorn
 	}
 	return body.Bytes(), err
 }
 
-// tornTail counts the bytes from start to the end. Zeros must go on to the end:
-// data behind a gap is not torn but damaged.
-func tornTail(in *counted, start int64) (int64, error) {
+// skipTorn reads to the end. Zeros must go on to there: data behind a gap is not torn but damaged.
+func skipTorn(in *counted) error {
 	buf := make([]byte, 4096)
 	for {
 		n, err := in.Read(buf)
 		if len(bytes.Trim(buf[:n], "\x00")) > 0 {
-			return 0, fmt.Errorf("read batch at byte %d: %w: an empty batch with data behind it", start, ErrDamaged)
+			return fmt.Errorf("%w: an empty batch with data behind it", ErrDamaged)
 		}
 		if errors.Is(err, io.EOF) {
-			return in.n - start, nil
+			return nil
 		}
 		if err != nil {
-			return 0, fmt.Errorf("read batch at byte %d: %w", start, err)
+			return err
 		}
 	}
 }
