@@ -28,7 +28,7 @@ chown "$uid:$uid" "$dir"/{home,cache,tmp}
 bind='mount --bind "$1" "$4/src" && mount --bind "$2" "$4/mod" && mount --bind "$3" "$4/cache"'
 inner='cd "$0/src" && exec setpriv --reuid='$uid' --regid='$uid' --clear-groups --inh-caps=-all "$@"'
 run=(env -i "PATH=$goroot/bin:/usr/sbin:/usr/bin:/sbin:/bin" "HOME=$dir/home" "TMPDIR=$dir/tmp"
-	"GOCACHE=$dir/cache" "GOMODCACHE=$dir/mod" GOPROXY=off "GOFLAGS=-buildvcs=false -trimpath" GOTOOLCHAIN=local
+	"GOCACHE=$dir/cache" "GOMODCACHE=$dir/mod" GOPROXY=off "GOFLAGS=${GOFLAGS:--buildvcs=false -trimpath}" GOTOOLCHAIN=local
 	"CGO_ENABLED=${CGO_ENABLED:-0}" "$@")
 
 # shellcheck disable=SC2016

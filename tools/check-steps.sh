@@ -33,10 +33,17 @@ step_build() {
 step_release() { step "release: same bytes, nothing runs" tools/release-test.sh; }
 step_small() { step "build small" tools/small.sh; }
 
-# Without the compiler's optimisations, which take a third of the time and whose result runs nowhere here.
-cross_build() { GOOS=linux GOARCH=$1 GOARM=7 go build -gcflags='all=-N -l' ./...; }
+# Without optimisations, which take a third of the time, and what debuggers want: the result runs nowhere here;
+# for arm64 as the small build, which has compiled most of it.
+cross_build() {
+	local flags=(-gcflags='all=-N -l -dwarf=false')
+	[ "$1" != arm64 ] || flags=("${small[@]:2}")
+	GOOS=linux GOARCH=$1 GOARM=7 go build -ldflags=-w "${flags[@]}" ./...
+}
 step_cross() {
-	local arch
+	local arch small
+	# shellcheck disable=SC1091
+	. tools/small-flags.sh
 	for arch in arm64 arm riscv64; do step "build linux/$arch" cross_build "$arch"; done
 }
 
@@ -99,6 +106,9 @@ concurrent_packages() {
 		! grep -qE "$starts_goroutine" "$dir"/*.go || echo "$pkg"
 	done
 }
+# Not for SQLite and its libc, C turned into Go: watching them doubles the time of the store's tests.
+# The driver is watched, and what synchronises is in package sync, whoever calls it.
+not_watched=(-gcflags=modernc.org/{sqlite/lib,libc/...}=-race=false)
 # Each test runs once, with the race detector or without. testsum has the last word.
 test_noroot() {
 	local concurrent others
@@ -108,7 +118,7 @@ test_noroot() {
 		# shellcheck disable=SC2086 # lists of packages
 		unprivileged go test -json -shuffle=on $others || true
 		# shellcheck disable=SC2086
-		CGO_ENABLED=1 unprivileged go test -json -race -shuffle=on $concurrent || true
+		CGO_ENABLED=1 unprivileged go test -json -race "${not_watched[@]}" -shuffle=on $concurrent || true
 	} | go run ./tools/testsum -tier "no root" -counts "$counts"
 }
 step_short() { step "go test -short" gotest short -short ./...; }
@@ -342,7 +352,12 @@ step_fuzz() {
 	if [ -z "$(fuzz_targets)" ]; then skip "fuzz smoke" "no fuzz targets"; else step "fuzz smoke, $fuzz_time each" fuzz_all; fi
 }
 
-bench_once() { gotest "bench smoke, one iteration" -run '^$' -bench . -benchtime 1x -p 1 ./...; }
+# bench_packages lists those with benchmarks: the tests of each other one take a second to link.
+bench_packages() { grep -rlE --include='*_test.go' '^func Benchmark' cmd internal tools | xargs -n 1 dirname | sort -u | sed 's,^,./,'; }
+bench_once() {
+	# shellcheck disable=SC2046 # a list of packages
+	gotest "bench smoke, one iteration" -run '^$' -bench . -benchtime 1x -p 1 $(bench_packages)
+}
 step_bench() { step "bench smoke" bench_once; }
 
 # ---- a newcomer's machine

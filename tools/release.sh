@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 out=$(realpath -m "${1:-dist}")
 commit=$(git rev-parse HEAD)
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-export SOURCE_DATE_EPOCH CGO_ENABLED=0 GOOS=linux GOARM=7 GOFLAGS=-buildvcs=false TZ=UTC LC_ALL=C
+export SOURCE_DATE_EPOCH CGO_ENABLED=0 GOOS=linux GOARM=7 GOFLAGS="-buildvcs=false -trimpath -vet=off" TZ=UTC LC_ALL=C
 version=${VERSION:-$(git describe --exact-match --match 'v[0-9]*' 2>/dev/null || date -d "@$SOURCE_DATE_EPOCH" "+0.0.0~git%Y%m%d.%H%M%S.${commit:0:7}")}
 version=${version#v}
 work=$(mktemp -d)
@@ -22,7 +22,7 @@ stage=$work/stage
 mkdir -p "$out" "$stage/units" "$stage/doc"
 
 binary() { # ARCH OUT ARGS...
-	GOARCH=$1 go build -trimpath -ldflags "-s -w -X main.version=$version -X main.commit=$commit" -o "$2" "${@:3}" ./cmd/congctl
+	GOARCH=$1 go build -ldflags "-s -w -X main.version=$version -X main.commit=$commit" -o "$2" "${@:3}" ./cmd/congctl
 }
 
 # What is the same for all architectures.

@@ -30,7 +30,7 @@ type edge struct {
 	dir  string
 	cfg  settings
 	cmd  *exec.Cmd
-	log  *lockedBuffer
+	log  fmt.Stringer
 	done chan error
 	as   string // the verb that runs; "" is up
 	// program makes the process of `up`.
@@ -114,8 +114,11 @@ func program(args ...string) *exec.Cmd {
 // launch starts `up` and does not wait for anything.
 func (e *edge) launch(env ...string) {
 	e.t.Helper()
-	e.log = &lockedBuffer{}
-	e.launchTo(e.log, env...)
+	out, err := os.CreateTemp(e.dir, "log")
+	check(e.t, err)
+	defer out.Close()
+	e.log = &logFile{out.Name()}
+	e.launchTo(out, env...)
 }
 
 func (e *edge) launchTo(stderr io.Writer, env ...string) {
@@ -293,6 +296,15 @@ func (e *edge) rowsOf(store string) (rows []record.Window) {
 		return nil
 	}))
 	return rows
+}
+
+// logFile is a process's output. A file and no pipe: what it wrote before it answered is there
+// when the answer is.
+type logFile struct{ name string }
+
+func (l *logFile) String() string {
+	b, _ := os.ReadFile(l.name)
+	return string(b)
 }
 
 // lockedBuffer takes a process's output while a test reads it.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestUsed: what this process takes shows, in files and in memory.
@@ -12,7 +14,12 @@ func TestUsed(t *testing.T) {
 	if err != nil || before.CPUSeconds <= 0 || before.MaxFiles < before.OpenFiles || before.OpenFiles < 3 {
 		t.Fatalf("%+v, %v", before, err)
 	}
-	memory := make([]byte, 64<<20)
+	// Of the kernel's, since the heap may have pages left that it touched before.
+	memory, err := unix.Mmap(-1, 0, 64<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(memory) }()
 	for i := range memory {
 		memory[i] = 1
 	}
@@ -24,9 +31,6 @@ func TestUsed(t *testing.T) {
 	after, err := Used()
 	if grown := after.ResidentBytes - before.ResidentBytes; err != nil || grown < 32<<20 || after.OpenFiles <= before.OpenFiles {
 		t.Errorf("%+v, before %+v, %v", after, before, err)
-	}
-	if memory[len(memory)/2] != 1 {
-		t.Error("the memory is gone")
 	}
 }
 

@@ -53,7 +53,7 @@ func buildTestGuest() (string, error) {
 	}
 	guest := filepath.Join(guestDir, "testguest")
 	build := exec.Command("go", "build", "-o", guest, "./testguest")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-buildvcs=false")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-buildvcs=false -trimpath")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build testguest: %w: %s", err, out)
 	}

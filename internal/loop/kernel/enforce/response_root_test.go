@@ -215,8 +215,9 @@ func TestSlowSenderStays(t *testing.T) {
 			t.Errorf("after piece %d: %s", i, k.cong())
 		}
 	}
-	if a, _ := k.counted(); a < 1_200_000-400_000 || a > 1_200_000-100_000 {
-		t.Errorf("%d bytes count", a)
+	m, now := k.state()
+	if a := m.Counted(m.CountedAcked, now.Bytes_acked); a < 1_200_000-400_000 || a != now.Bytes_acked-m.BaseAcked {
+		t.Errorf("%d bytes count, of %d since the crossing at %d", a, now.Bytes_acked, m.BaseAcked)
 	}
 	if s, err := r.Stats(); err != nil || s.Switched != 1 || s.Returned != 0 {
 		t.Errorf("%+v, %v", s, err)
