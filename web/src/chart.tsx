@@ -15,11 +15,11 @@ function optionsOf(c: Chart, width: number, at: { current: number | undefined })
   const grid = { stroke: variable('--line'), width: 1 }
   const font = '12px system-ui, sans-serif'
   return {
-    width, height: c.height ?? 220,
+    width, height: c.height ?? 220, padding: [null, 30, null, null], // half a label of the last tick
     cursor: { y: false, points: { size: 6 } },
     scales: { x: { time: true, ...(c.span ? { range: c.span } : {}) }, y: { range: (_u, lo, hi) => [Math.min(0, lo) * 1.1, (hi > 0 ? hi : 1) * 1.05] } },
     axes: [
-      { stroke: ink, grid, ticks: grid, font, space: 64, ...(c.plain ? { incrs: hours } : {}), values: (_u, all, _a, _s, step) => all.map(t => c.plain ? dayWords(t) : timeWords(t, step)) },
+      { stroke: ink, grid, ticks: grid, font, space: 64, incrs: c.plain ? minutes : seconds, values: (_u, all, _a, _s, step) => all.map(t => c.plain ? dayWords(t) : timeWords(t, step)) },
       { stroke: ink, grid, ticks: grid, font, ...(c.whole ? { incrs: wholes } : c.words === rate ? { incrs: rates } : {}), size: (_u, all) => 22 + 7 * Math.max(c.span ? 8 : 2, ...(all ?? []).map(s => s.length)), values: (_u, all) => all.map(v => v ? short(c.words(v)) : '0') },
     ],
     legend: { live: true },
@@ -45,7 +45,8 @@ function rest(u: uPlot, at: number | undefined) {
   if (u.data[0].length) u.setLegend({ idx: at === undefined ? u.data[0].length - 1 : u.valToIdx(at) }, false)
 }
 
-const hours = [300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400]
+const minutes = [300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800]
+const seconds = [1, 2, 5, 10, 15, 30, 60, 120, ...minutes]
 
 // dayWords is the time of a day that began at 0, as 3:05.
 export const dayWords = (t: number) => `${Math.floor(t / 3600)}:${String(Math.floor(t / 60) % 60).padStart(2, '0')}`
