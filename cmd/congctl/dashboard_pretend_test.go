@@ -186,7 +186,8 @@ func (p *pretended) Compare(context.Context, string) (plan.Diff, error) {
 
 func (p *pretended) History(context.Context, int) (out []control.PlanLine, err error) {
 	for i := range min(p.networks/10, 30) {
-		out = append(out, control.PlanLine{Serial: record.PlanID(41 - i), CreatedUnixS: p.now - int64(i)*3000, By: "round", Networks: 118 - i, Added: 3 + i%3, Removed: i % 2, State: "in force", Why: "on this host", Hash: fmt.Sprint(i)})
+		state := []string{"share", "settled", "replaced", "taken back"}[min(i, 2+i%2)]
+		out = append(out, control.PlanLine{Serial: record.PlanID(41 - i), CreatedUnixS: p.now - int64(i)*3000, By: "round", Networks: 118 - i, Added: 3 + i%3, Removed: i % 2, State: state, Why: "on 1 of 2 hosts", Hash: fmt.Sprint(i)})
 	}
 	return out, nil
 }

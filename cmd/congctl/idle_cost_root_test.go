@@ -31,19 +31,16 @@ const (
 
 // costCase is one of the three.
 type costCase struct {
-	name      string
-	on, look  bool
-	cpu       []float64 // % of a core, of each window
-	rest      []float64 // the same without its dump and its round: what runs by itself
-	lateMs    []float64 // how long after its end each window had been decided
-	scanMs    []float64 // a dump, the mean of each turn
-	missed    float64   // dumps, windows and close records
-	rss, pss  float64   // MB, the most of its turns
-	heap      float64
-	slowestMs map[string]float64 // answers
-	asked     int
-	scrapes   int
-	bad       []string
+	name     string
+	on, look bool
+	cpu      []float64 // % of a core, of each window
+	rest     []float64 // the same without its dump and its round: what runs by itself
+	lateMs   []float64 // how long after its end each window had been decided
+	scanMs   []float64 // a dump, the mean of each turn
+	missed   float64   // dumps, windows and close records
+	rss, pss float64   // MB, the most of its turns
+	heap     float64
+	looker   *looker // of the last turn
 }
 
 // BenchmarkIdleCost needs CONGCTL_BENCH_SOCKETS=100000 and two iterations for the figures of docs/metrics.md.
@@ -103,9 +100,8 @@ func (c *costCase) turn(b *testing.B, e *edge) {
 	e.log = rounds.to
 	e.launchTo(rounds, "GODEBUG=gctrace=1")
 	e.awaitStatus("a window", func(s control.Status) bool { return s.Agent.Polls > 1 && rounds.count() > 0 })
-	var l *looker
 	if c.look {
-		l = lookAtDashboard(b, e.cfg.Metrics)
+		c.looker = lookAtDashboard(b, e.cfg.Metrics)
 	}
 	time.Sleep(time.Until(time.Now().Truncate(costWindow).Add(costWindow + costWindow/2))) // a sample has whole windows
 	before, err := e.status()
@@ -130,8 +126,8 @@ func (c *costCase) turn(b *testing.B, e *edge) {
 	c.missed += max(0, costWindows-float64(len(late))) + max(0, costWindows-float64(polls)) + float64(lost(after)-lost(before))
 	rss, pss := e.resident()
 	c.rss, c.pss, c.heap = max(c.rss, rss), max(c.pss, pss), max(c.heap, e.liveHeap())
-	if l != nil {
-		c.slowestMs, c.asked, c.scrapes, c.bad = l.end()
+	if c.look {
+		c.looker.end()
 	}
 	e.stop()
 }
@@ -145,8 +141,8 @@ func (c *costCase) report(b *testing.B) {
 	}
 	b.Logf("%s: a dump in ms %.0f", c.name, c.scanMs)
 	b.Logf("%s: %% of a core in each window %.2f, between dumps %.2f; ms after a window's end until it is decided %.0f", c.name, c.cpu, c.rest, c.lateMs)
-	if c.look {
-		b.Logf("%d questions and %d scrapes, without an answer %q; slowest in ms %v", c.asked, c.scrapes, c.bad, c.slowestMs)
+	if l := c.looker; l != nil {
+		b.Logf("%d messages, %d questions and %d scrapes, without an answer %q; slowest in ms %v", l.messages, l.asked, l.scrapes, l.bad, l.slowestMs)
 	}
 }
 

@@ -2,11 +2,11 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { useTheme } from './theme'
-import { clock } from './words'
+import { clock, rate } from './words'
 
 export interface Curve { name: string; values: (number | null)[]; colour: string; bars?: boolean; dash?: boolean; scale?: string }
-// A Chart may have marks, a line at a time, and plain times: seconds of a day that has no date.
-export interface Chart { label: string; times: number[]; curves: Curve[]; height?: number; words: (v: number) => string; whole?: boolean; marks?: { at: number }[]; at?: number; plain?: boolean }
+// A Chart may have marks, a line at a time, a span that others share, and plain times: seconds of a day that has no date.
+export interface Chart { label: string; times: number[]; curves: Curve[]; height?: number; words: (v: number) => string; whole?: boolean; marks?: { at: number }[]; at?: number; span?: [from: number, to: number]; plain?: boolean }
 
 const variable = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
@@ -15,12 +15,12 @@ function optionsOf(c: Chart, width: number, at: { current: number | undefined })
   const grid = { stroke: variable('--line'), width: 1 }
   const font = '12px system-ui, sans-serif'
   return {
-    width, height: c.height ?? 220,
+    width, height: c.height ?? 220, padding: [null, 30, null, null], // half a label of the last tick
     cursor: { y: false, points: { size: 6 } },
-    scales: { x: { time: true }, y: { range: (_u, lo, hi) => [Math.min(0, lo) * 1.1, (hi > 0 ? hi : 1) * 1.05] } },
+    scales: { x: { time: true, ...(c.span ? { range: c.span } : {}) }, y: { range: (_u, lo, hi) => [Math.min(0, lo) * 1.1, (hi > 0 ? hi : 1) * 1.05] } },
     axes: [
-      { stroke: ink, grid, ticks: grid, font, space: 64, ...(c.plain ? { incrs: hours } : {}), values: (_u, all, _a, _s, step) => all.map(t => c.plain ? dayWords(t) : timeWords(t, step)) },
-      { stroke: ink, grid, ticks: grid, font, ...(c.whole ? { incrs: wholes } : {}), size: (_u, all) => 22 + 7 * Math.max(2, ...(all ?? []).map(s => s.length)), values: (_u, all) => all.map(v => v ? c.words(v) : '0') },
+      { stroke: ink, grid, ticks: grid, font, space: 64, incrs: c.plain ? minutes : seconds, values: (_u, all, _a, _s, step) => all.map(t => c.plain ? dayWords(t) : timeWords(t, step)) },
+      { stroke: ink, grid, ticks: grid, font, ...(c.whole ? { incrs: wholes } : c.words === rate ? { incrs: rates } : {}), size: (_u, all) => 22 + 7 * Math.max(c.span ? 8 : 2, ...(all ?? []).map(s => s.length)), values: (_u, all) => all.map(v => v ? short(c.words(v)) : '0') },
     ],
     legend: { live: true },
     series: [
@@ -32,11 +32,21 @@ function optionsOf(c: Chart, width: number, at: { current: number | undefined })
         value: (_u, v) => v === null || v === undefined ? '–' : c.words(v),
       })),
     ],
-    hooks: { draw: [u => { if (c.marks) drawMarks(u, c.marks); if (at.current !== undefined) drawLine(u, at.current) }] },
+    hooks: {
+      ready: [u => rest(u, at.current)],
+      setCursor: [u => { if (u.cursor.idx == null) rest(u, at.current) }],
+      draw: [u => { if (c.marks) drawMarks(u, c.marks); if (at.current !== undefined) drawLine(u, at.current) }],
+    },
   }
 }
 
-const hours = [300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400]
+// rest is what the legend says without a pointer: the values at a time, or the last ones.
+function rest(u: uPlot, at: number | undefined) {
+  if (u.data[0].length) u.setLegend({ idx: at === undefined ? u.data[0].length - 1 : u.valToIdx(at) }, false)
+}
+
+const minutes = [300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800]
+const seconds = [1, 2, 5, 10, 15, 30, 60, 120, ...minutes]
 
 // dayWords is the time of a day that began at 0, as 3:05.
 export const dayWords = (t: number) => `${Math.floor(t / 3600)}:${String(Math.floor(t / 60) % 60).padStart(2, '0')}`
@@ -54,7 +64,11 @@ function drawLine(u: uPlot, at: number) {
   ctx.restore()
 }
 
+// short is a rate without the zeros that a tick does not need.
+const short = (words: string) => words.replace(/(\.\d*?)0+ /, '$1 ').replace('. ', ' ')
+
 const wholes = [1, 10, 100, 1000, 10000, 100000].flatMap(n => [n, 2 * n, 5 * n])
+const rates = [1, 1e3, 1e6].flatMap(n => wholes.map(w => n * w / 8)) // bytes/s, whole in bit/s
 
 // timeWords names a tick: the day where one begins, and seconds where ticks are that close.
 function timeWords(t: number, step: number): string {
@@ -101,7 +115,7 @@ export function Plot(c: Chart) {
   useEffect(() => {
     const u = drawn.current
     if (!u || c.at === undefined) return
-    u.setLegend({ idx: u.valToIdx(c.at) }, false)
+    rest(u, c.at)
     u.redraw(false)
   }, [c.at, key, theme])
   return <div ref={box} class="plot" role="img" aria-label={c.label} />

@@ -98,7 +98,7 @@ export function TokenDialog({ desk, close, known }: { desk: Desk; close: () => v
   const [me, meet] = useState(desk)
   const forget = async () => meet(await known(''))
   return (
-    <Dialog title="Who you are" close={close}>
+    <Dialog title="Token" close={close}>
       {me.name
         ? <p>You use token <b>{me.name}</b>, {me.role === 'operator' ? 'which may act' : 'which may look'}{me.pop ? `, of PoP ${me.pop}` : ''}. This tab forgets it when it closes.</p>
         : null}

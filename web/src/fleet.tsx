@@ -2,7 +2,7 @@
 import { useAsk } from './live'
 import { Card, Empty, Events, Fact, Scroll } from './parts'
 import { Fault, deeds } from './dialog'
-import { percent, rate } from './words'
+import { count, percent, rate } from './words'
 import type { Fleet, Happening, Host } from './answers'
 import type { PageOf } from './page'
 
@@ -29,11 +29,11 @@ export function FleetPage({ pop, live, desk, intend }: PageOf) {
   if (!f) return fault ? <Fault fault={fault} /> : <p class="quiet">Asking for the hosts…</p>
   return (
     <>
-      <div class="row tools"><h1>Fleet</h1>{f.stage && <button onClick={() => intend(deeds.abort)}>Take roll-out back…</button>}</div>
+      <div class="row tools"><h1>Fleet</h1>{f.stage && f.stage !== 'back' && <button onClick={() => intend(deeds.abort)}>Take roll-out back…</button>}</div>
       {fault && <Fault fault={fault} />}
       <dl class="figures">
-        <Fact name="Hosts connected">{f.hosts.filter(h => h.connected).length} of {f.hosts.length}</Fact>
-        <Fact name="Roll-out">{f.stage ? `plan ${f.next} at ${f.stage}` : 'none'}</Fact>
+        <Fact name="Hosts connected">{count(f.hosts.filter(h => h.connected).length)} of {count(f.hosts.length)}</Fact>
+        <Fact name="Roll-out">{f.stage === 'back' ? `plan ${f.next} taken back` : f.stage === 'direct' ? `plan ${f.next} to all` : f.stage ? `plan ${f.next} at ${f.stage}` : 'none'}</Fact>
         <Fact name="Settled plan">{f.plan || '–'}</Fact>
         <Fact name="Kill switch">{f.stopped ? 'on' : 'off'}</Fact>
       </dl>
@@ -43,7 +43,7 @@ export function FleetPage({ pop, live, desk, intend }: PageOf) {
           <thead><tr><th>Host</th><th>State</th><th class="num">Plan</th><th class="num">In force</th><th class="num">Share</th><th class="num">Rate</th><th class="num">To the PoP</th><th>Version</th></tr></thead>
           <tbody>{f.hosts.map(h => (
             <tr key={h.host}>
-              <td>{h.host}</td><td><span class={'pill ' + how(h)}>{word(h)}</span></td><td class="num">{h.plan || '–'}</td><td class="num">{h.prefixes_in_force}</td>
+              <td>{h.host}</td><td><span class={'pill ' + how(h)}>{word(h)}</span></td><td class="num">{h.plan || '–'}</td><td class="num">{count(h.prefixes_in_force)}</td>
               <td class="num">{h.share ? percent(h.share) : '–'}{h.capped ? ` (${percent(h.counted, 0)} counts)` : ''}</td><td class="num">{rate(h.rate_bytes_per_s)}</td><td class="num">{h.rate_to_pop ? h.rate_to_pop.toFixed(2) + '×' : '–'}</td><td>{h.version || '–'}</td>
             </tr>))}</tbody></table></Scroll>}
       <Card title="What happened to roll-outs and hosts" wide>{events.data?.length ? <Events pop={pop} events={events.data} /> : <Empty>Nothing yet.</Empty>}</Card>

@@ -5,9 +5,10 @@ import { Refusal } from './ask'
 import { asRefusal } from './live'
 import { Card, Empty, Scroll } from './parts'
 import { Fault } from './dialog'
+import { dayWords } from './chart'
 import { Replay, timelinesOf } from './replay'
 import { type Report, readReport } from './labfile'
-import { change, percent, rate } from './words'
+import { change, count, percent, plural, rate } from './words'
 
 let opened: Report[] = [] // outlives the page, not the tab
 
@@ -37,7 +38,7 @@ export function LabPage() {
       </div>
       {faults.map(f => <Fault key={f.message} fault={f} />)}
       {!reports.length && <Blank />}
-      {reports.length > 0 && <ul class="files" aria-label="Open reports">{reports.map(r => <li key={r.name}><b>{r.name}</b> <span class="quiet">{kinds[r.kind]}{titleOf(r)}</span> <button class="icon" aria-label={`Close ${r.name}`} title="Close" onClick={() => close(r)}>✕</button></li>)}</ul>}
+      {reports.length > 0 && <ul class="files" aria-label="Open reports">{reports.map(r => <li key={r.name}><span><b>{r.name}</b> <span class="quiet">{kinds[r.kind]}{titleOf(r)}</span></span> <button class="icon" aria-label={`Close ${r.name}`} title="Close" onClick={() => close(r)}>✕</button></li>)}</ul>}
       {timelines.length > 0 && <Card title="Replay" wide><Replay lines={timelines} /></Card>}
       <Beside reports={reports} />
     </>
@@ -53,7 +54,9 @@ export function LabPage() {
 
 const kinds: Record<Report['kind'], string> = { scenario: 'a scenario of the lab', day: 'a day of a point of presence', city: 'an imagined city', replay: 'recorded windows under other rules' }
 
-const titleOf = (r: Report) => r.kind === 'scenario' ? `, ${r.of.scenario.name}` : r.kind === 'day' ? `, ${r.of.day}` : ''
+// titleOf tells two files of one name apart.
+const titleOf = (r: Report) => r.kind === 'scenario' ? `, ${r.of.scenario.name} from seed ${r.of.scenario.seeds.first}`
+  : r.kind === 'day' ? `, ${r.of.day} of ${dayWords(r.of.length_s)} h from seed ${r.of.runs[0]?.seed ?? '–'}` : ''
 
 function Blank() {
   return (
@@ -139,16 +142,16 @@ function measures(reports: Extract<Report, { kind: 'city' }>[]): Line[] {
   const gain = (v: number) => change(1 + v)
   const line = (name: string, of: (c: Extract<Report, { kind: 'city' }>['of']) => ComponentChildren | undefined): Line => [name, reports.map(r => of(r.of))]
   return [
-    line('City', c => `${c.prefixes} networks, ${c.hours} h, seed ${c.seed}`),
+    line('City', c => `${plural(c.prefixes, 'network')}, ${c.hours} h, seed ${c.seed}`),
     line('Rules', c => `${c.select}, experiment ${c.experiment ? 'on' : 'off'}`),
     line('World', c => c.world?.join(', ') ?? 'no nuisance'),
-    line('Networks that treatment helps', c => c.helped),
+    line('Networks that treatment helps', c => count(c.helped)),
     line('Of them in force at the end', c => c.helped_in_force === undefined ? undefined : percent(c.helped_in_force, 0)),
     line('From selection to promotion', c => c.selection_to_promotion_hours_p50 === undefined ? undefined : `${c.selection_to_promotion_hours_p50.toFixed(1)} h`),
     line('Gain at the 10th percentile', c => <b>{gain(c.p10_gain)}</b>),
     line('The same with just the helped treated', c => gain(c.p10_gain_oracle)),
     line('The same with all treated', c => gain(c.p10_gain_all)),
-    line('Networks tried', c => c.tried),
+    line('Networks tried', c => count(c.tried)),
     line('Promoted without use', c => c.promoted_useless),
     line('Promoted though harmed', c => c.promoted_harmed),
     line('Connections treated in vain', c => percent(c.vain_traffic)),
@@ -158,7 +161,7 @@ function measures(reports: Extract<Report, { kind: 'city' }>[]): Line[] {
 
 function tallies(reports: Extract<Report, { kind: 'replay' }>[]): Line[] {
   const sum = (list: number[]) => list.reduce((a, b) => a + b, 0)
-  const line = (name: string, of: (r: Extract<Report, { kind: 'replay' }>['of']) => number): Line => [name, reports.map(r => of(r.of))]
+  const line = (name: string, of: (r: Extract<Report, { kind: 'replay' }>['of']) => number): Line => [name, reports.map(r => count(of(r.of)))]
   return [
     line('Rounds', r => r.length),
     line('Selected at the end', r => r.at(-1)!.selected.length),

@@ -11,13 +11,14 @@ type Fits<S> = S extends May<infer T> ? Fits<T> | undefined : S extends readonly
 
 const interval = { median: 0, low: 0, high: 0 }
 const summary = {
-  scenario: { name: '' },
+  scenario: { name: '', seeds: { first: 0 } },
   rows: [{ cell: '', group: '', arm: '', runs: 0, invalid: 0, reasons: may(['']), goodput_bit_per_s: may(interval), retrans_share: may(interval), queue_p95_us: may(interval), ratio: may(interval), theory: may({ verdict: '' }) }],
 }
 const estimate = may({ value: 0, low: 0, high: 0 })
 const level = { bytes_per_s: 0, ratio: estimate }
 const day = {
   day: '', about: '', length_s: 0, leading_loop: '',
+  runs: [{ seed: 0 }],
   experiment: { window_s: 0, block_s: 0 },
   networks: [{ number: 0, class: '', prefix: '' }],
   comparison: { policies: [{ policy: '', large: { responses: 0, p10: level, p50: level }, cost: { retrans_share: 0 }, networks_helped: 0, networks_harmed: 0, networks: 0 }] },

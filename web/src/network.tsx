@@ -1,6 +1,6 @@
 // One network: what congctl explain says, as a picture.
 import { useAsk } from './live'
-import { Card, Empty, Events, Fact, Interval, Scroll, State, reachOf } from './parts'
+import { Card, Empty, Events, Fact, Ratio, Scroll, State, reachOf } from './parts'
 import { Fault } from './dialog'
 import { Plot } from './chart'
 import { Strip } from './strip'
@@ -15,6 +15,7 @@ export function Detail({ pop, live, what }: PageOf) {
   const plan = useAsk<PlanFile>(pop, 'plan', { serial: 0 }, live.epoch)
   const back = <p><a href={backTo(hrefTo(pop, 'networks'))}>← All networks</a></p>
   if (!x) return <>{back}{fault ? <Fault fault={fault} /> : <p class="quiet">Asking about {what}…</p>}</>
+  const last = x.windows?.filter(w => w.known).at(-1)
   return (
     <>
       {back}
@@ -26,6 +27,7 @@ export function Detail({ pop, live, what }: PageOf) {
       </section>
       <dl class="figures">
         <Fact name="Rate, untreated">{rate(x.performance_bytes_per_s)}</Fact>
+        <Fact name="Rank, slowest first">{last?.rank ? `${count(last.rank)} of ${count(last.ranked ?? 0)}` : '–'}</Fact>
         <Fact name="In the slow group">{x.in_group_windows} of {x.known_windows}</Fact>
         <Fact name="Share of time slow">{x.duty.toFixed(2)}</Fact>
         <Fact name="Back and forth">{x.flap.toFixed(2)}</Fact>
@@ -82,9 +84,9 @@ function Experiment({ x }: { x: Explanation }) {
       {e.cooling_until ? <p>Tried before. It is not tried again before {stamp(e.cooling_until)}.</p> : null}
       {e.role && e.role !== 'none' ? <p>Its arm is {e.role}: {states[e.role]}.</p> : null}
       {e.rate_ratio
-        ? <div class="ratio"><span>Delivery rate</span><Interval of={rates} reach={reach} /><span class="num">{change(e.rate_ratio)}</span></div>
+        ? <Ratio name="Delivery rate" of={rates} reach={reach} />
         : <p class="quiet">Fewer than two pairs of blocks: no ratio yet.</p>}
-      {e.goodput_ratio ? <div class="ratio"><span>Goodput</span><Interval of={goodput} reach={reach} /><span class="num">{change(e.goodput_ratio)}</span></div> : null}
+      {e.goodput_ratio ? <Ratio name="Goodput" of={goodput} reach={reach} /> : null}
       {e.log10_evidence_needed && e.log10_evidence_of_benefit !== undefined
         ? <p>Evidence of benefit 10<sup>{e.log10_evidence_of_benefit.toFixed(1)}</sup>; 10<sup>{e.log10_evidence_needed.toFixed(1)}</sup> is needed.</p> : null}
       {e.trial_until ? <p class="quiet">The trial ends at {stamp(e.trial_until)} at the latest.</p> : null}

@@ -179,7 +179,7 @@ function rowOf({ pop, n, at, rates }: OfRow) {
       <div role="cell" title={n.why ?? states[n.state] ?? ''}><State state={n.state} /></div>
       <div role="cell" class="num">{rate(n.performance_bytes_per_s)}</div>
       <div role="cell" class="wide-only"><Spark rates={rates} /></div>
-      <div role="cell" class="num wide-only">{n.performance_connections || '–'}</div>
+      <div role="cell" class="num wide-only">{n.performance_connections ? count(n.performance_connections) : '–'}</div>
       <div role="cell" class="num wide-only"><span class="duty" aria-hidden="true"><i style={{ width: `${100 * n.duty}%` }} /></span> {n.duty.toFixed(2)}</div>
       <div role="cell" class="num wide-only">{ms(n.min_rtt_us)}</div>
       <div role="cell" class="num wide-only">{n.retrans_share ? percent(n.retrans_share) : '–'}</div>

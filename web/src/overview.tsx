@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { deeds } from './dialog'
 import { useAsk } from './live'
 import { headline, parts, uptime } from './health'
-import { Card, Empty, Events, Fact, Interval, reachOf } from './parts'
+import { Card, Empty, Events, Fact, Ratio, reachOf } from './parts'
 import { Plot } from './chart'
 import { ago, change, count, ms, percent, plural, rate, stamp } from './words'
 import { hrefTo } from './route'
@@ -32,7 +32,7 @@ export function Overview({ pop, live, intend }: PageOf) {
       <dl class="figures">
         <Fact name="Connections">{s.tier === 'fleet' ? '–' : count(s.agent?.ledger.live ?? 0)}</Fact>
         <Fact name="Networks ranked">{count(s.ranked)}</Fact>
-        <Fact name="In force">{count(s.agent?.prefixes_in_force ?? 0)}</Fact>
+        <Fact name="In force">{s.stopped ? 'stopped' : count(s.agent?.prefixes_in_force ?? 0)}</Fact>
         <Fact name="Plan">{s.plan ? <a href={hrefTo(pop, 'plans', String(s.plan))}>{s.plan}</a> : '–'}</Fact>
         <Fact name="Last round"><span title={stamp(s.round_unix_s)}>{ago(s.round_unix_s, live.now)}</span></Fact>
         <Fact name="Up for">{uptime(s, live.now)}</Fact>
@@ -110,15 +110,6 @@ function verdict(o: Bounds): string {
   return `Not shown yet: ${change(o.ratio)}, and the interval includes no change.`
 }
 
-function Ratio({ name, of, reach }: { name: string; of: Bounds; reach: number }) {
-  return (
-    <div class="ratio">
-      <span>{name}</span><Interval {...{ of, reach }} />
-      <span class="num">{change(of.ratio)}{of.low && of.high ? <small> {change(of.low)} to {change(of.high)}</small> : null}</span>
-    </div>
-  )
-}
-
 // marksOf are the plans that changed something.
 export const marksOf = (plans: PlanLine[] | undefined) => (plans ?? []).filter(p => p.added + p.removed + p.changed > 0).map(p => ({ at: p.created_unix_s }))
 
@@ -130,11 +121,11 @@ export function RoundsPlot({ rounds, plans }: { rounds: Round[] | undefined; pla
   const marks = marksOf(plans)
   return (
     <>
-      <Plot label="Networks selected, new and released in each round" times={of(r => r.round_start_unix_s)} whole words={v => String(Math.round(v))} marks={marks} curves={[
+      <Plot label="Networks selected, new and released in each round" times={of(r => r.round_start_unix_s)} whole words={v => count(Math.round(v))} marks={marks} curves={[
         { name: 'selected', values: of(r => r.selected), colour: '--c-blue' },
         { name: 'in the slow group', values: of(r => r.in_group), colour: '--c-orange', dash: true },
       ]} />
-      <Plot label="Networks that entered and left the plan in each round" height={120} times={of(r => r.round_start_unix_s)} whole words={v => String(Math.abs(Math.round(v)))} curves={[
+      <Plot label="Networks that entered and left the plan in each round" height={120} times={of(r => r.round_start_unix_s)} whole words={v => count(Math.abs(Math.round(v)))} curves={[
         { name: 'new', values: of(r => r.new), colour: '--c-green', bars: true },
         { name: 'released (below)', values: of(r => -r.released), colour: '--c-purple', bars: true },
       ]} />

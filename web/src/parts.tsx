@@ -36,7 +36,7 @@ export const reachOf = (...all: (Bounds | undefined)[]) =>
   1.15 * Math.max(0.05, ...all.flatMap(b => b ? [b.ratio, b.low ?? 1, b.high ?? 1] : []).map(v => Math.abs(Math.log(v))))
 
 // Interval draws a ratio with its bounds around 1.
-export function Interval({ of, reach }: { of: Bounds; reach: number }) {
+function Interval({ of, reach }: { of: Bounds; reach: number }) {
   const at = (v: number) => 150 + 145 * Math.log(v) / reach
   const better = of.low ? of.low > 1 : false
   const worse = of.high ? of.high < 1 : false
@@ -49,6 +49,15 @@ export function Interval({ of, reach }: { of: Bounds; reach: number }) {
       {known && <line x1={at(of.low!)} x2={at(of.high!)} y1="12" y2="12" class="bar" />}
       <circle cx={at(of.ratio)} cy="12" r="5" />
     </svg>
+  )
+}
+
+export function Ratio({ name, of, reach }: { name: string; of: Bounds; reach: number }) {
+  return (
+    <div class="ratio">
+      <span>{name}</span><Interval {...{ of, reach }} />
+      <span class="num">{change(of.ratio)}{of.low && of.high ? <small> {change(of.low)} to {change(of.high)}</small> : null}</span>
+    </div>
   )
 }
 

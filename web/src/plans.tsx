@@ -4,7 +4,7 @@ import { ask, Refusal } from './ask'
 import { asRefusal, useAsk } from './live'
 import { Card, Empty, Scroll } from './parts'
 import { Deed, Fault, deeds } from './dialog'
-import { plural, rate, stamp } from './words'
+import { count, plural, rate, stamp } from './words'
 import { hrefTo } from './route'
 import type { Diff, PlanFile, PlanLine } from './answers'
 import type { PageOf } from './page'
@@ -38,8 +38,8 @@ function History({ pop, plans, inForce }: { pop: string; plans: PlanLine[]; inFo
         <tbody>{plans.map(l => (
           <tr key={l.serial} aria-current={l.serial === inForce ? 'true' : undefined}>
             <td class="num"><a href={hrefTo(pop, 'plans', String(l.serial))}>{l.serial}</a></td>
-            <td>{stamp(l.created_unix_s)}</td><td>{l.by}</td><td class="num">{l.networks}</td>
-            <td class="num">{l.added ? <span class="up">+{l.added}</span> : '–'}</td><td class="num">{l.removed ? <span class="down">−{l.removed}</span> : '–'}</td><td class="num">{l.changed || '–'}</td>
+            <td>{stamp(l.created_unix_s)}</td><td>{l.by}</td><td class="num">{count(l.networks)}</td>
+            <td class="num">{l.added ? <span class="up">+{count(l.added)}</span> : '–'}</td><td class="num">{l.removed ? <span class="down">−{count(l.removed)}</span> : '–'}</td><td class="num">{l.changed ? count(l.changed) : '–'}</td>
             <td>{l.state}{l.why && <small class="quiet"> {l.why}</small>}</td>
           </tr>))}</tbody>
       </table>

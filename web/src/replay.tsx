@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Plot, dayWords } from './chart'
 import { Fact, State } from './parts'
-import { rate, stamp } from './words'
+import { count, rate, stamp } from './words'
 import type { Day, Loop, Replay as Rounds, Report } from './labfile'
 
 interface Moment { at: number; known: number; selected: number; added: number; released: number; inPlan: { name: string; state: string }[]; told: string[] }
@@ -62,6 +62,7 @@ function One({ line }: { line: Timeline }) {
   }, [plays])
   useEffect(() => { if (at === last) play(false) }, [at])
   const m = line.moments[at]!
+  const span: [number, number] = [line.moments[0]!.at, line.moments[last]!.at]
   const time = line.day ? dayWords(m.at) : stamp(m.at)
   return (
     <>
@@ -72,16 +73,16 @@ function One({ line }: { line: Timeline }) {
       </div>
       <dl class="figures">
         <Fact name="Round">{at + 1} of {last + 1}</Fact>
-        <Fact name="Networks known">{m.known}</Fact>
-        <Fact name="In the plan">{m.selected}</Fact>
-        <Fact name="New"><span class={m.added ? 'up' : ''}>{m.added}</span></Fact>
-        <Fact name="Released"><span class={m.released ? 'down' : ''}>{m.released}</span></Fact>
+        <Fact name="Networks known">{count(m.known)}</Fact>
+        <Fact name="In the plan">{count(m.selected)}</Fact>
+        <Fact name="New"><span class={m.added ? 'up' : ''}>{count(m.added)}</span></Fact>
+        <Fact name="Released"><span class={m.released ? 'down' : ''}>{count(m.released)}</span></Fact>
       </dl>
       <h2>Networks in the plan</h2>
-      <Plot label="Networks in the plan, for each round" height={130} whole at={m.at} plain={line.day} words={v => String(Math.round(v))} times={line.moments.map(x => x.at)}
+      <Plot label="Networks in the plan, for each round" height={130} whole at={m.at} span={span} plain={line.day} words={v => count(Math.round(v))} times={line.moments.map(x => x.at)}
         curves={[{ name: 'in the plan', values: line.moments.map(x => x.selected), colour: '--c-blue' }]} />
       {line.rates?.length ? <h2>Goodput of large responses, 10th percentile</h2> : null}
-      {line.rates?.length ? <Goodput rates={line.rates} at={m.at} /> : null}
+      {line.rates?.length ? <Goodput rates={line.rates} at={m.at} span={span} /> : null}
       <div class="cards">
         <section><h2>In the plan</h2>{m.inPlan.length ? <ul class="chips">{m.inPlan.slice(0, most).map(n => <li key={n.name}>{n.name} <State state={n.state} /></li>)}{m.inPlan.length > most && <li class="quiet">and {m.inPlan.length - most} more</li>}</ul> : <p class="quiet">No network.</p>}</section>
         <section><h2>What happened</h2>{m.told.length ? <ul class="told">{m.told.slice(0, most).map(t => <li key={t}>{t}</li>)}</ul> : <p class="quiet">Nothing in this round.</p>}</section>
@@ -92,11 +93,11 @@ function One({ line }: { line: Timeline }) {
 
 const colours = ['--c-orange', '--c-green', '--c-blue', '--c-purple']
 
-function Goodput({ rates, at }: { rates: NonNullable<Timeline['rates']>; at: number }) {
+function Goodput({ rates, at, span }: { rates: NonNullable<Timeline['rates']>; at: number; span: [number, number] }) {
   const times = [...new Set(rates.flatMap(r => r.points.map(p => p.at)))].sort((a, b) => a - b)
   const curves = rates.slice(0, colours.length).map((r, i) => {
     const known = new Map(r.points.map(p => [p.at, p.p10]))
     return { name: r.policy, values: times.map(t => known.get(t) || null), colour: colours[i]!, dash: i === 0 }
   })
-  return <Plot label="Goodput of large responses at the 10th percentile under each policy" height={170} at={at} plain words={rate} times={times} curves={curves} />
+  return <Plot label="Goodput of large responses at the 10th percentile under each policy" height={170} at={at} span={span} plain words={rate} times={times} curves={curves} />
 }

@@ -3,7 +3,7 @@ import { useAsk } from './live'
 import { Card, Empty, Scroll } from './parts'
 import { RoundsPlot, marksOf } from './overview'
 import { Plot } from './chart'
-import { rate, stamp } from './words'
+import { count, rate, stamp } from './words'
 import type { PlanLine, Round } from './answers'
 import type { PageOf } from './page'
 
@@ -28,12 +28,12 @@ export function Rounds({ pop, live }: PageOf) {
           <thead><tr><th>Round</th><th class="num">Known</th><th class="num">Ranked</th><th class="num">Slow group</th><th class="num">Boundary</th><th class="num">Selected</th><th class="num">New</th><th class="num">Released</th><th class="num">Kept out</th><th>Note</th></tr></thead>
           <tbody>{rounds.slice(0, 200).map(r => (
             <tr key={r.round_start_unix_s}>
-              <td>{stamp(r.round_start_unix_s)}</td><td class="num">{r.known}</td><td class="num">{r.ranked}</td><td class="num">{r.in_group}</td><td class="num">{rate(r.boundary_bytes_per_s)}</td>
-              <td class="num">{r.selected}</td><td class="num">{r.new || '–'}</td><td class="num">{r.released || '–'}</td><td class="num">{r.refused || '–'}</td><td>{r.note ?? ''}</td>
+              <td>{stamp(r.round_start_unix_s)}</td><td class="num">{count(r.known)}</td><td class="num">{count(r.ranked)}</td><td class="num">{count(r.in_group)}</td><td class="num">{rate(r.boundary_bytes_per_s)}</td>
+              <td class="num">{count(r.selected)}</td><td class="num">{r.new ? count(r.new) : '–'}</td><td class="num">{r.released ? count(r.released) : '–'}</td><td class="num">{r.refused ? count(r.refused) : '–'}</td><td>{r.note ?? ''}</td>
             </tr>))}</tbody>
         </table>
       </Scroll>
-      {rounds.length > 200 && <p class="quiet">The newest 200 of {rounds.length}. All: <code>congctl rounds -n {most}</code></p>}
+      {rounds.length > 200 && <p class="quiet">The newest 200 of {count(rounds.length)}. All: <code>congctl rounds -n {most}</code></p>}
     </>
   )
 }

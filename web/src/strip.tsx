@@ -1,6 +1,6 @@
 // A network's windows in a row: slow, not slow, or not known and why. Height tells them apart as colour does.
 import type { WindowLine } from './answers'
-import { clock, rate, stamp } from './words'
+import { clock, count, rate, stamp } from './words'
 
 const most = 288 // a day of 5 minutes
 
@@ -10,7 +10,7 @@ function cellsOf(lines: WindowLine[], seconds: number): Cell[] {
   const cells: Cell[] = []
   for (const w of lines) {
     if (w.known) {
-      const text = `${rate(w.performance_bytes_per_s)}, rank ${w.rank ?? '–'} of ${w.ranked ?? '–'}${w.in_group ? ': in the slow group' : ''}`
+      const text = `${rate(w.performance_bytes_per_s)}, rank ${w.rank ? count(w.rank) : '–'} of ${w.ranked ? count(w.ranked) : '–'}${w.in_group ? ': in the slow group' : ''}`
       cells.push({ start: w.window_start, how: w.in_group ? 'slow' : 'fine', text })
       continue
     }

@@ -1,4 +1,4 @@
-// lab.js URL FOLDER [SHOTS]: FOLDER has summary.json, report.json, replay.json, city.json and other.json, a city, too. They are opened, laid side by side and replayed; damaged ones are refused.
+// lab.js URL FOLDER [SHOTS]: FOLDER has summary.json and summary-9.json, report.json, replay.json, city.json and other.json, a city, too. They are opened, laid side by side and replayed; damaged ones are refused.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Run } from './browser.js'
@@ -8,7 +8,7 @@ const run = new Run(url, shots)
 await run.start()
 const file = name => join(folder, name)
 const pick = page => page.getByLabel('Open reports').first()
-const all = ['summary.json', 'report.json', 'replay.json', 'city.json', 'other.json'].map(file)
+const all = ['summary.json', 'summary-9.json', 'report.json', 'replay.json', 'city.json', 'other.json'].map(file)
 
 for (const theme of ['light', 'dark']) {
   for (const narrow of [false, true]) {
@@ -19,9 +19,9 @@ for (const theme of ['light', 'dark']) {
     await run.axe(page, `${title}, empty`)
     await run.shot(page, `empty-${title}`)
     await pick(page).setInputFiles(all)
-    await page.waitForSelector('.files li:nth-child(5)')
+    await page.waitForSelector('.files li:nth-child(6)')
     await page.waitForSelector('.u-over')
-    await page.getByRole('slider').fill('60')
+    await page.getByRole('slider').fill('20')
     await page.waitForTimeout(200)
     const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
     run.check(over <= 0, `${title}: ${over} px wider than the screen`)
@@ -37,12 +37,14 @@ await page.goto(`${url}/#/chi/lab`)
 const uploads = []
 page.on('request', r => { if (r.method() !== 'GET' && !/v1\/status$/.test(r.url())) uploads.push(r.url()) })
 await pick(page).setInputFiles(all)
-await page.waitForSelector('.files li:nth-child(5)')
+await page.waitForSelector('.files li:nth-child(6)')
 const cities = page.getByRole('region', { name: /Cities/ })
 run.check(await cities.locator('thead th').count() === 3, 'two cities stand not side by side')
 run.check((await cities.locator('tbody tr').first().innerText()).includes('300 networks'), 'the cities have no size')
-run.check(/[\d.]+ Mbit\/s/.test(await page.getByRole('region', { name: /Cells/ }).innerText()), 'no rate in the cells')
-run.check(/loop[^]*helped/.test(await page.getByRole('region', { name: /Days/ }).innerText()), 'no policy in the day')
+const cell = await page.getByRole('region', { name: /Cells/ }).locator('tr', { hasText: 'loss=4%/bbr' }).innerText()
+run.check(/8\.84 Mbit\/s 7\.68×[^]*as predicted[^]*8\.65 Mbit\/s 6\.65×/.test(cell), `the cells of two runs: ${cell}`)
+run.check(/quick from seed 1\b[^]*quick from seed 9/.test(await page.locator('.files').innerText()), 'two files of one scenario cannot be told apart')
+run.check(/loop[^]*1\.67 Mbit\/s \+53 %[^]*1 helped, 0 harmed/.test(await page.getByRole('region', { name: /Days/ }).innerText()), 'no policy in the day')
 
 // The slider, by keyboard: the time, the plan and what happened follow.
 const slider = page.getByRole('slider')
@@ -53,7 +55,7 @@ await page.keyboard.press('ArrowRight')
 run.check(await when() !== start, 'the right arrow moves nothing')
 await page.keyboard.press('End')
 const end = await when()
-run.check(/^4:00$/.test(end), `the day ends at ${end}`)
+run.check(/^1:00$/.test(end), `the day ends at ${end}`)
 run.check(await page.locator('.chips li').count() > 0, 'nothing is in the plan at the end')
 await page.keyboard.press('Home')
 run.check(await when() === start && await page.locator('.chips li').count() === 0, 'the day does not begin without a plan')
@@ -69,18 +71,18 @@ run.check(uploads.length === 0, `sent: ${uploads}`)
 
 // Drop, and close.
 await page.getByRole('button', { name: 'Close summary.json' }).click()
-await page.waitForSelector('.files li:nth-child(5)', { state: 'detached' })
+await page.waitForSelector('.files li:nth-child(6)', { state: 'detached' })
 const dropped = await page.evaluateHandle(([name, text]) => {
   const d = new DataTransfer()
   d.items.add(new File([text], name, { type: 'application/json' }))
   return d
 }, ['summary.json', readFileSync(file('summary.json'), 'utf8')])
 await page.dispatchEvent('main', 'drop', { dataTransfer: dropped })
-await page.waitForSelector('.files li:nth-child(5)')
+await page.waitForSelector('.files li:nth-child(6)')
 await page.keyboard.press('1')
 await page.waitForSelector('.parts')
 await page.goBack()
-await page.waitForSelector('.files li:nth-child(5)')
+await page.waitForSelector('.files li:nth-child(6)')
 
 // What is no report is refused, with the field and what to do.
 const report = JSON.parse(readFileSync(file('report.json'), 'utf8'))
@@ -101,5 +103,5 @@ for (const [name, text, want] of [
 await run.axe(page, 'refused')
 await run.shot(page, 'lab-refused')
 await pick(page).setInputFiles({ name: 'lines.jsonl', mimeType: 'application/json', buffer: Buffer.from(lines) })
-await page.waitForSelector('.files li:nth-child(6)')
+await page.waitForSelector('.files li:nth-child(7)')
 await run.end()

@@ -154,7 +154,7 @@ func (x Explanation) windowsText(b *strings.Builder) {
 		return
 	}
 	fmt.Fprintf(b, "\nWindows (UTC; connections: eligible control connections; kB/s: 1000 bytes per second)\n")
-	fmt.Fprintf(b, "  %-14s %11s %9s %10s %10s %11s  %s\n", "start", "connections", "borrowed", "kB/s", "boundary", "rank", "in group")
+	fmt.Fprintf(b, "  %-14s %11s %9s %10s %10s %11s  %s\n", "start", "connections", "borrowed", "kB/s", "boundary", "rank", "slow")
 	for i := 0; i < len(x.Windows); {
 		l := x.Windows[i]
 		n, last := 1, max(l.Start, l.Last)
