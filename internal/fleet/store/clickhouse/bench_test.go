@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/congctl/congctl/internal/fleet/store/batchtest"
 	"github.com/congctl/congctl/internal/fleet/store/clickhouse/clickhousetest"
@@ -133,6 +134,35 @@ func BenchmarkConns(b *testing.B) {
 				check(b, get(b.Context(), "fra", windowStart, func(string, *record.Conn) error { rows++; return nil }))
 			}
 			b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "records/s")
+		})
+	}
+}
+
+// BenchmarkWindows is a query of a window's rows from the view: of a PoP without records, which is planning alone, and of
+// one with 10,000. Each is also given as so many times the same query of sums over records.
+func BenchmarkWindows(b *testing.B) {
+	b.Run("18.16", func(b *testing.B) { benchWindows(b, newStore(b)) })
+	b.Run("current", func(b *testing.B) { benchWindows(b, initialised(b, clickhousetest.StartEngine(b))) })
+}
+
+func benchWindows(b *testing.B, s *Store) {
+	insert(b, s, batchtest.Clients(b, rand.New(rand.NewPCG(1, 1)), "fra", windowStart, 10, 1, 1000)...)
+	const plain = `SELECT prefix, assigned, sum(weight), sum(win_bytes_acked), quantileExact(0.5)(rate_bytes_per_s) FROM records FINAL WHERE pop = '%s' AND window >= %d GROUP BY prefix, assigned`
+	for _, of := range []struct{ name, pop, columns string }{
+		{"plan few columns", "none", "prefix, arm, conns, bytes, rate_p50_bytes_per_s"}, {"plan all columns", "none", "*"}, {"read all columns", "fra", "*"},
+	} {
+		b.Run(of.name, func(b *testing.B) {
+			var view, sums time.Duration
+			for b.Loop() {
+				start := time.Now()
+				check(b, s.do(b.Context(), "aggregate", fmt.Sprintf(plain, of.pop, windowStart)))
+				sums += time.Since(start)
+				start = time.Now()
+				check(b, s.do(b.Context(), "read view", fmt.Sprintf("SELECT %s FROM windows WHERE pop = '%s' AND start >= %d", of.columns, of.pop, windowStart)))
+				view += time.Since(start)
+			}
+			b.ReportMetric(view.Seconds()*1000/float64(b.N), "view_ms/op")
+			b.ReportMetric(view.Seconds()/sums.Seconds(), "view/sums")
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -338,14 +339,16 @@ func schemaBefore(t *testing.T, s *Store) {
 		*before.next() = row{batchName{h.PoP, h.Host, string(h.Boot[:]), h.Sequence}, uint32(i), c}
 	}
 	check(t, before.insert(ctx, s.conn))
-	for _, sql := range append(steps[2].sql(s.can), "ALTER TABLE conns DROP COLUMN capped") {
+	views, err := os.ReadFile("testdata/windows_v4.sql") // of a schema of version 4
+	check(t, err)
+	for _, sql := range slices.Concat(steps[2].sql(s.can), []string{"ALTER TABLE conns DROP COLUMN capped"}, strings.Split(string(views), ";\n\n")) {
 		check(t, s.do(ctx, "die", sql))
 	}
 	if err := before.insert(ctx, s.conn); err == nil {
 		t.Error("an older ingest still inserts")
 	}
 	did, err := s.Migrate(ctx)
-	if err != nil || !slices.Equal(did, []string{"column capped", steps[2].what, steps[3].what}) {
+	if err != nil || !slices.Equal(did, []string{"column capped", steps[2].what, steps[3].what, steps[4].what}) {
 		t.Fatalf("migrate did %v, %v", did, err)
 	}
 	check(t, s.Check(ctx))
@@ -355,6 +358,12 @@ func schemaBefore(t *testing.T, s *Store) {
 	if err := s.do(ctx, "look", "SELECT 1 FROM conns"); err == nil {
 		t.Error("the table before is still there")
 	}
+	var levels uint64
+	check(t, s.conn.QueryRow(ctx, "SELECT count() FROM system.tables WHERE database = ? AND name LIKE 'windows%'", s.database).Scan(&levels))
+	if want := len(createWindows()); levels != uint64(want) {
+		t.Errorf("%d views, want %d", levels, want)
+	}
+	check(t, s.do(ctx, "read", "SELECT rate_p50_bytes_per_s FROM windows"))
 }
 
 // TestRetain drops whole days, of both tables, and leaves the border's.

@@ -24,38 +24,41 @@ import (
 const viewEligible = 100_000
 
 // createWindows returns the statements, from the inside out. A level names what the next one uses, and uses no
-// name of its own; each is a view, windows_1 and on, and the last windows. Servers look into each name and each
-// nested statement twice, so that the time to understand one statement of them all grows beyond bounds.
-func createWindows(table string) (list []string) {
-	all := "*"
-	if table != "conns" { // * has no derived columns
-		all += ", win_bytes_acked, win_counted_bytes_acked"
-	}
-	q := "SELECT " + all + ", " + viewRecords + " FROM " + table + " FINAL WHERE client_facing = 1 AND assigned != 5 AND applied != 11 AND " +
+// name of its own; each is a view, windows_1 and on, and the last windows. Names and nested statements would be put into each
+// other, and servers would look into each of them again and again. What a current server takes to plan a query grows with
+// the levels times all their columns, since it merges the levels one by one: so the figures of all clients, shares,
+// metrics and quantiles are arrays, a dozen levels of a few columns.
+func createWindows() (list []string) {
+	q := "SELECT " + viewColumns + ", " + viewRecords + " FROM " + records + " FINAL WHERE client_facing = 1 AND assigned != 5 AND applied != 11 AND " +
 		"bitAnd(prefix, 255) = if(prefix < 4294967296, 24, 56)"
-	q = "SELECT *, " + viewRecord + " FROM (" + q + ")"
+	q = "SELECT " + viewKey + ", number, n, big, counts, mean, late, " + viewRecord + " FROM (" + q + ")"
 	q = "SELECT " + viewKey + ", number, " + viewClients + " FROM (" + q + ") GROUP BY " + viewKey + ", number"
 	q = "SELECT *, arrayMap((s, own, late) -> (s.1, s.2, s.3, s.4, s.5, s.6, own, late), list, " + same("own", "list") + ", " + same("own_late", "list") + ") AS owned FROM (" + q + ")"
 	q = "SELECT " + viewKey + ", " + viewRows + " FROM (" + q + ") GROUP BY " + viewKey
-	for _, level := range slices.Concat(mostLevels(), shareLevels(), metricLevels(), quantileLevels(), worthLevels()) {
+	for _, level := range viewLevels() {
 		name := fmt.Sprint("windows_", len(list)+1)
 		list = append(list, "CREATE VIEW IF NOT EXISTS "+name+" AS "+q)
 		q = "SELECT *, " + level + " FROM " + name
 	}
 	name := fmt.Sprint("windows_", len(list)+1)
-	return append(list, "CREATE VIEW IF NOT EXISTS "+name+" AS "+q, "CREATE VIEW IF NOT EXISTS windows AS SELECT "+viewFigures()+" FROM "+name)
+	return append(list, "CREATE VIEW IF NOT EXISTS "+name+" AS "+q, "CREATE VIEW IF NOT EXISTS windows AS SELECT "+viewFigures+" FROM "+name)
 }
 
-// dropWindows drops what createWindows has made, from the outside in.
+// dropWindows drops the view and its levels, of which version 4 of the schema had 29.
 func dropWindows() []string {
 	list := []string{"DROP TABLE IF EXISTS windows"}
-	for i := len(createWindows("conns")) - 1; i > 0; i-- {
+	for i := 29; i > 0; i-- {
 		list = append(list, fmt.Sprint("DROP TABLE IF EXISTS windows_", i))
 	}
 	return list
 }
 
 const viewKey = "pop, start, net, arm, cong, carryover, control, capped"
+
+// viewColumns are those of a record that count here, also those that * leaves out.
+const viewColumns = `pop, cong, carryover, capped, rate_bytes_per_s, info_min_rtt_us, info_rtt_us, win_bytes_acked, win_bytes_sent, win_bytes_retrans,
+win_busy_us, win_rwnd_limited_us, win_elapsed_us, win_limited_samples, win_rate_samples, win_episodes,
+win_counted_bytes_acked, win_counted_bytes_sent, win_counted_bytes_retrans, win_counted_busy_us`
 
 // A record: n is what it stands for, number its client's in its network.
 var viewRecords = fmt.Sprintf(`window AS start, prefix AS net, assigned AS arm,
@@ -74,13 +77,11 @@ n * win_rwnd_limited_us AS rwnd, n * win_elapsed_us AS elapsed, n * win_limited_
 n * win_limited_samples + n * win_rate_samples AS sampled, n * win_episodes AS loss,
 n * if(mean, win_counted_bytes_sent, win_bytes_sent) AS esent, n * if(mean, win_counted_bytes_retrans, win_bytes_retrans) AS eretrans`
 
-// viewShares are shares: part, whole.
-var viewShares = []struct{ name, part, whole string }{
-	{"retrans", "retrans", "sent"}, {"rwnd", "rwnd", "busy"}, {"busy", "busy", "elapsed"}, {"limited", "limited", "sampled"},
-}
-
 // viewCounters are what shares are of.
 var viewCounters = []string{"sent", "retrans", "busy", "rwnd", "elapsed", "limited", "sampled"}
+
+// viewShares are shares: part, whole. They are numbered from 1 in arrays.
+var viewShares = [][2]string{{"retrans", "sent"}, {"rwnd", "busy"}, {"busy", "elapsed"}, {"limited", "sampled"}}
 
 // viewClients are a client's sums in a row: over those that reached the threshold, and over all.
 var viewClients = func() string {
@@ -111,149 +112,98 @@ var viewRows = func() string {
 	return strings.Join(append(list, "arraySort(groupArray((number, "+strings.Join(sums, ", ")+"))) AS clients"), ",\n")
 }()
 
-// viewMetrics are places in a sample, with the place of its client's own number there, and that client's most.
-var viewMetrics = []struct {
-	name      string
-	at, owner int
-	most      string
-}{{"rate", 1, 7, "most_own"}, {"goodput", 2, 7, "most_own"}, {"rtt", 3, 7, "most_own"}, {"srtt", 4, 7, "most_own"}, {"late", 5, 8, "most_late"}}
-
-// each writes a text for each name, which stands for %[1]s.
-func each(text string, names ...string) string {
-	var list []string
-	for _, n := range names {
-		list = append(list, fmt.Sprintf(text, n))
-	}
-	return strings.Join(list, ",\n")
-}
-
-func metrics() (names []string) {
-	for _, m := range viewMetrics {
-		names = append(names, m.name)
-	}
-	return names
-}
-
 // same is a value as often as a list has elements. Versions that do not look into functions for the columns
 // that they need would not find it there by itself.
 func same(value, list string) string {
 	return fmt.Sprintf("arrayResize([%[1]s], length(%[2]s), %[1]s)", value, list)
 }
 
-// mostLevels compute stat.MostOf of each list of sizes: most_.
-func mostLevels() []string {
-	var lists []string
-	bounds := []string{"own", "late"}
+// shareLists are of each share the clients' parts, or their wholes.
+func shareLists(which int) string {
+	var list []string
 	for _, s := range viewShares {
-		for _, which := range []string{s.part, s.whole} {
-			at := slices.Index(viewCounters, which) + 2
-			lists = append(lists, fmt.Sprintf("if(has_big, arrayMap(c -> toFloat64(c.%d), clients), [toFloat64(row_%s)]) AS list_%s_%s", at, which, s.name, which))
-		}
-		bounds = append(bounds, s.name)
+		at := slices.Index(viewCounters, s[which]) + 2
+		list = append(list, fmt.Sprintf("if(has_big, arrayMap(c -> toFloat64(c.%d), clients), [toFloat64(row_%s)])", at, s[which]))
 	}
-	sizes := []string{"arrayReverseSort(arrayFilter(v -> v > 0, owns)) AS sizes_own", "arrayReverseSort(arrayFilter(v -> v > 0, owns_late)) AS sizes_late"}
-	for _, s := range viewShares {
-		sizes = append(sizes, fmt.Sprintf("arrayReverseSort(arrayFilter(v -> v > 0, list_%[1]s_%[2]s)) AS sizes_%[1]s", s.name, s.whole))
-	}
-	return []string{
-		strings.Join(lists, ",\n"),
-		strings.Join(sizes, ",\n"),
-		each("greatest(1. / 3., 1. / length(sizes_%[1]s)) AS c_%[1]s, arrayCumSum(sizes_%[1]s) AS run_%[1]s, arraySum(sizes_%[1]s) AS total_%[1]s", bounds...),
-		each("arrayMap((s, run, i, c, total) -> c * (total - (run - s)) / (1. - toFloat64(i - 1) * c), sizes_%[1]s, run_%[1]s, arrayEnumerate(sizes_%[1]s), "+
-			same("c_%[1]s", "sizes_%[1]s")+", "+same("total_%[1]s", "sizes_%[1]s")+") AS cuts_%[1]s", bounds...),
-		each("arrayFirstIndex((s, cut) -> s <= cut, sizes_%[1]s, cuts_%[1]s) AS first_%[1]s", bounds...),
-		each("if(first_%[1]s = 0, sizes_%[1]s[-1], cuts_%[1]s[first_%[1]s]) AS most_%[1]s", bounds...),
-	}
+	return "[" + strings.Join(list, ",\n") + "]"
 }
 
-// shareLevels bound the clients' parts of each share and add them up, in order: a sum of floats depends on it.
-func shareLevels() []string {
-	var parts, names []string
-	for _, s := range viewShares {
-		names = append(names, s.name)
-		part, whole := fmt.Sprintf("list_%s_%s", s.name, s.part), fmt.Sprintf("list_%s_%s", s.name, s.whole)
-		parts = append(parts, fmt.Sprintf("arrayMap((p, w, most) -> (if(w > most, p * (most / w), p), least(w, most)), %s, %s, %s) AS all_parts_%s",
-			part, whole, same("most_"+s.name, part), s.name))
+// sampleLists are of each metric its known values, their weights and what they stand for, sorted: rate, goodput, RTT,
+// smoothed RTT, late rate. A metric is a place in a sample, with the place of its client's own number there, and which number is
+// the most that a client may weigh.
+func sampleLists() string {
+	var list []string
+	for _, m := range []struct{ at, own, most int }{{1, 7, 1}, {2, 7, 1}, {3, 7, 1}, {4, 7, 1}, {5, 8, 2}} {
+		list = append(list, fmt.Sprintf("arraySort(arrayFilter(c -> c.1 > 0 AND c.1 != 4294967295, "+
+			"arrayMap((s, most) -> (s.%[1]d, s.6 * if(s.%[2]d > 1, least(1., most / s.%[2]d), 1.), s.6), samples, %[3]s)))",
+			m.at, m.own, same(fmt.Sprintf("most[%d]", m.most), "samples")))
 	}
-	return []string{
-		strings.Join(parts, ",\n"),
-		each("arraySort(p -> (p.2, p.1), arrayFilter(p -> p.2 > 0, all_parts_%[1]s)) AS parts_%[1]s", names...),
-		each("arrayCumSum(arrayMap(p -> p.1, parts_%[1]s))[-1] AS part_%[1]s, arrayCumSum(arrayMap(p -> p.2, parts_%[1]s))[-1] AS whole_%[1]s", names...),
-		each("if(whole_%[1]s > 0, least(part_%[1]s / whole_%[1]s, 1.), 0.) AS share_%[1]s, arrayMap((p, part, whole) -> (greatest(0., part - p.1), whole - p.2), parts_%[1]s, "+
-			same("part_%[1]s", "parts_%[1]s")+", "+same("whole_%[1]s", "parts_%[1]s")+") AS rests_%[1]s", names...),
-		each("arrayMap(p -> if(p.2 > 0, least(p.1 / p.2, 1.), 0.), rests_%[1]s) AS without_%[1]s", names...),
-	}
+	return "[" + strings.Join(list, ",\n") + "]"
 }
 
-// metricLevels sort each metric's known values with their weights, and add them up.
-func metricLevels() []string {
-	var cols []string
-	for _, m := range viewMetrics {
-		cols = append(cols, fmt.Sprintf("arrayMap((s, most) -> (s.%[2]d, s.6 * if(s.%[3]d > 1, least(1., most / s.%[3]d), 1.), s.6), samples, %[4]s) AS any_%[1]s",
-			m.name, m.at, m.owner, same(m.most, "samples")))
-	}
-	return []string{
-		strings.Join(cols, ",\n"),
-		each("arraySort(arrayFilter(c -> c.1 > 0 AND c.1 != 4294967295, any_%[1]s)) AS col_%[1]s", metrics()...),
-		each("arrayMap(c -> c.1, col_%[1]s) AS v_%[1]s, arrayMap(c -> c.3, col_%[1]s) AS t_%[1]s, arrayCumSum(arrayMap(c -> c.2, col_%[1]s)) AS sums_%[1]s, "+
-			"arrayCumSum(arrayMap(c -> c.2 * c.2, col_%[1]s))[-1] AS squares_%[1]s", metrics()...),
-		each("sums_%[1]s[-1] AS all_%[1]s, arraySum(t_%[1]s) AS times_%[1]s, toFloat64(length(v_%[1]s)) AS len_%[1]s, "+
-			"length(arrayFilter((t, first) -> t != first, t_%[1]s, "+same("t_%[1]s[1]", "t_%[1]s")+")) > 0 AS mixed_%[1]s", metrics()...),
-		each("greatest(all_%[1]s * all_%[1]s / squares_%[1]s, 1.) AS worth_%[1]s, mixed_%[1]s OR all_%[1]s < times_%[1]s AS uneven_%[1]s", metrics()...),
-		each("arrayMap(v -> log(v), v_%[1]s) AS ln_%[1]s, arrayMap((t, times, len, mixed) -> if(mixed, t / times, 1. / len), t_%[1]s, "+
-			same("times_%[1]s", "t_%[1]s")+", "+same("len_%[1]s", "t_%[1]s")+", "+same("mixed_%[1]s", "t_%[1]s")+") AS equal_%[1]s", "rate", "goodput"),
-		each("arraySum(arrayMap((v, w) -> v * w, ln_%[1]s, equal_%[1]s)) AS log_%[1]s_mean", "rate", "goodput"),
-		each("arraySum(arrayMap((v, w, mean) -> (v - mean) * (v - mean) * w, ln_%[1]s, equal_%[1]s, "+same("log_%[1]s_mean", "ln_%[1]s")+")) AS log_%[1]s_var", "rate", "goodput"),
-	}
-}
+// viewQuantiles are what to take of each metric.
+const viewQuantiles = "[[0.05, 0.1, 0.2, 0.5, 0.8], [], [0.5], [0.5], [0.5, 0.95]]"
 
-// viewQuantiles are of a metric.
-var viewQuantiles = []struct{ name, metric, q string }{
-	{"rate_p05_bytes_per_s", "rate", "0.05"}, {"rate_p10_bytes_per_s", "rate", "0.1"}, {"rate_p20_bytes_per_s", "rate", "0.2"},
-	{"rate_p50_bytes_per_s", "rate", "0.5"}, {"rate_p80_bytes_per_s", "rate", "0.8"}, {"min_rtt_us", "rtt", "0.5"}, {"srtt_us", "srtt", "0.5"},
-	{"late_p50_bytes_per_s", "late", "0.5"}, {"late_p95_bytes_per_s", "late", "0.95"},
-}
-
-// quantileLevels compute stat.Sorted, or of uneven weights stat.Weighted.
-func quantileLevels() []string {
-	text := func(text string) string {
-		var list []string
-		for i, q := range viewQuantiles {
-			list = append(list, strings.NewReplacer("#", fmt.Sprint("q", i), "@", q.metric, "$", q.q, "&", q.name).Replace(text))
-		}
-		return strings.Join(list, ",\n")
-	}
+// viewLevels compute the figures of a row. Each is an array: of sizes to bound (own, late, and each share's wholes), of shares, of metrics, or
+// of their quantiles.
+func viewLevels() []string {
 	return []string{
-		text("$ * (len_@ - 1.) AS at_#, $ * (worth_@ - 1.) / worth_@ * all_@ AS low_#"),
-		text("toUInt64(floor(at_#)) AS i_#, at_# - floor(at_#) AS t_#, low_# + all_@ / worth_@ AS high_#"),
-		text("v_@[i_# + 1] AS x_#, v_@[i_# + 2] AS y_#, arrayMap((s, was, v, low, high) -> (least(high, s) - greatest(low, was), v), sums_@, arrayPopBack(arrayPushFront(sums_@, 0.)), v_@, " +
-			same("low_#", "v_@") + ", " + same("high_#", "v_@") + ") AS steps_#"),
-		text("arrayFilter((p, all) -> p.1 > 1e-12 * all, steps_#, " + same("all_@", "steps_#") + ") AS taken_#"),
-		text("arrayCumSum(arrayMap(p -> p.1 * p.2, taken_#))[-1] / arrayCumSum(arrayMap(p -> p.1, taken_#))[-1] AS w_#, arrayMap(p -> p.2, taken_#) AS vs_#"),
-		text("multiIf(len_@ = 0, 0., uneven_@, least(greatest(w_#, vs_#[1]), vs_#[-1]), t_# = 0 OR x_# = y_#, x_#, t_# < 0.5, x_# + (y_# - x_#) * t_#, y_# - (y_# - x_#) * (1. - t_#)) AS &"),
-	}
-}
+		shareLists(0) + " AS parts, " + shareLists(1) + " AS wholes, " + `[n_eligible, n_means, n_lates] AS counts,
+[arrayMap(s -> s.6, samples), arrayMap(s -> s.6, arrayFilter(s -> s.2 > 0, samples)), arrayMap(s -> s.6, arrayFilter(s -> s.5 > 0, samples))] AS known`,
 
-// worthLevels compute row.worth of loop/window.
-func worthLevels() []string {
-	names := []string{"eligible", "means", "lates"}
-	return []string{
-		"samples AS of_eligible, arrayFilter(s -> s.2 > 0, samples) AS of_means, arrayFilter(s -> s.5 > 0, samples) AS of_lates",
-		each("arraySum(arrayMap(s -> s.6, of_%[1]s)) AS stand_%[1]s, arraySum(arrayMap(s -> s.6 * s.6, of_%[1]s)) AS square_%[1]s, toFloat64(length(of_%[1]s)) AS known_%[1]s", names...),
-		each("toUInt32(if(known_%[1]s * square_%[1]s = stand_%[1]s * stand_%[1]s, toFloat64(n_%[1]s), "+
-			"greatest(1., floor(toFloat64(n_%[1]s) * stand_%[1]s * stand_%[1]s / (known_%[1]s * square_%[1]s) + 0.5)))) AS worth_of_%[1]s", names...),
+		`arrayMap(l -> arrayReverseSort(arrayFilter(v -> v > 0, l)), arrayConcat([owns, owns_late], wholes)) AS sizes,
+arrayMap(l -> arraySum(l), known) AS stand, arrayMap(l -> arraySum(arrayMap(w -> w * w, l)), known) AS square`,
+
+		// stat.MostOf; row.worth of loop/window
+		`arrayMap((l, c, total) -> arrayMap((s, run, i) -> c * (total - (run - s)) / (1. - toFloat64(i - 1) * c), l, arrayCumSum(l), arrayEnumerate(l)),
+sizes, arrayMap(l -> greatest(1. / 3., 1. / length(l)), sizes), arrayMap(l -> arraySum(l), sizes)) AS cuts,
+arrayMap((n, len, sum, square) -> toUInt32(if(len * square = sum * sum, toFloat64(n), greatest(1., floor(toFloat64(n) * sum * sum / (len * square) + 0.5)))),
+counts, arrayMap(l -> toFloat64(length(l)), known), stand, square) AS worth`,
+
+		`arrayMap((l, c, first) -> if(first = 0, l[-1], c[first]), sizes, cuts, arrayMap((l, c) -> arrayFirstIndex((s, cut) -> s <= cut, l, c), sizes, cuts)) AS most`,
+
+		// Parts are added up in order: a sum of floats depends on it.
+		`arrayMap((part, whole, most) -> arraySort(p -> (p.2, p.1), arrayFilter(p -> p.2 > 0, arrayMap((p, w) -> (if(w > most, p * (most / w), p), least(w, most)), part, whole))),
+parts, wholes, arraySlice(most, 3)) AS bounded,
+` + sampleLists() + ` AS cols`,
+
+		`arrayMap(b -> arrayCumSum(arrayMap(p -> p.1, b))[-1], bounded) AS part, arrayMap(b -> arrayCumSum(arrayMap(p -> p.2, b))[-1], bounded) AS whole,
+arrayMap(c -> arrayMap(x -> x.1, c), cols) AS vals, arrayMap(c -> arrayMap(x -> x.3, c), cols) AS times,
+arrayMap(c -> arrayCumSum(arrayMap(x -> x.2, c)), cols) AS running, arrayMap(c -> arrayCumSum(arrayMap(x -> x.2 * x.2, c))[-1], cols) AS squares`,
+
+		`arrayMap((p, w) -> if(w > 0, least(p / w, 1.), 0.), part, whole) AS shares,
+arrayMap((b, part, whole) -> arrayMap(p -> if(whole - p.2 > 0, least(greatest(0., part - p.1) / (whole - p.2), 1.), 0.), b), bounded, part, whole) AS without,
+arrayMap(r -> r[-1], running) AS total, arrayMap(t -> arraySum(t), times) AS stands, arrayMap(v -> toFloat64(length(v)), vals) AS len, arrayMap(t -> arrayUniq(t) > 1, times) AS mixed`,
+
+		`arrayMap((total, squares) -> greatest(total * total / squares, 1.), total, squares) AS equals,
+arrayMap((mixed, total, stands) -> mixed OR total < stands, mixed, total, stands) AS uneven,
+arrayMap(l -> arrayMap(v -> log(v), l), arraySlice(vals, 1, 2)) AS logs,
+arrayMap((t, stands, len, mixed) -> arrayMap(x -> if(mixed, x / stands, 1. / len), t), arraySlice(times, 1, 2), arraySlice(stands, 1, 2), arraySlice(len, 1, 2), arraySlice(mixed, 1, 2)) AS evenly`,
+
+		`arrayMap((l, w) -> arraySum(arrayMap((v, w) -> v * w, l, w)), logs, evenly) AS means,
+arrayMap((list, total, equals) -> arrayMap(q -> q * (equals - 1.) / equals * total, list), ` + viewQuantiles + `, total, equals) AS lows`,
+
+		`arrayMap((l, w, mean) -> arraySum(arrayMap((v, w) -> (v - mean) * (v - mean) * w, l, w)), logs, evenly, means) AS vars,
+arrayMap((lows, vals, running, total, equals) -> arrayMap(low -> arrayFilter(p -> p.1 > 1e-12 * total,
+arrayMap((s, was, v) -> (least(low + total / equals, s) - greatest(low, was), v), running, arrayPopBack(arrayPushFront(running, 0.)), vals)), lows), lows, vals, running, total, equals) AS taken`,
+
+		// stat.Sorted, or of uneven weights stat.Weighted
+		`arrayMap((list, taken, vals, len, uneven) -> arrayMap((at, i, p) -> multiIf(len = 0, 0.,
+uneven, least(greatest(arrayCumSum(arrayMap(x -> x.1 * x.2, p))[-1] / arrayCumSum(arrayMap(x -> x.1, p))[-1], arrayMap(x -> x.2, p)[1]), arrayMap(x -> x.2, p)[-1]),
+at = i - 1 OR vals[i] = vals[i + 1], vals[i],
+at - (i - 1) < 0.5, vals[i] + (vals[i + 1] - vals[i]) * (at - (i - 1)), vals[i + 1] - (vals[i + 1] - vals[i]) * (1. - (at - (i - 1)))),
+arrayMap(q -> q * (len - 1.), list), arrayMap(q -> toInt64(floor(q * (len - 1.))) + 1, list), taken), ` + viewQuantiles + `, taken, vals, len, uneven) AS quantiles`,
 	}
 }
 
 // viewFigures are the columns of the view, in the order of SQLite's.
-func viewFigures() string {
-	return `pop, start, toInt64(net) AS prefix, arm, cong, carryover, control, conns, worth_of_eligible AS eligible,
-least(worth_of_means, worth_of_eligible) AS rate_means, bytes,
-rate_p05_bytes_per_s, rate_p10_bytes_per_s, rate_p20_bytes_per_s, rate_p50_bytes_per_s, rate_p80_bytes_per_s, min_rtt_us, srtt_us,
-share_retrans AS retrans_share,
-if(length(parts_rwnd) < 3, share_rwnd, arrayReduce('min', arrayPushBack(without_rwnd, share_rwnd))) AS rwnd_share,
-if(length(parts_busy) < 3, share_busy, arrayReduce('max', arrayPushBack(without_busy, share_busy))) AS busy_share,
-share_limited AS app_limited_share, log_rate_mean, log_rate_var, eligible_sent_bytes, eligible_retrans_bytes, capped,
-log_goodput_mean, log_goodput_var, episodes, if(len_late = 0, toUInt32(0), least(worth_of_lates, worth_of_eligible)) AS late_conns,
-late_p50_bytes_per_s, late_p95_bytes_per_s`
-}
+const viewFigures = `pop, start, toInt64(net) AS prefix, arm, cong, carryover, control, conns, worth[1] AS eligible,
+least(worth[2], worth[1]) AS rate_means, bytes,
+quantiles[1][1] AS rate_p05_bytes_per_s, quantiles[1][2] AS rate_p10_bytes_per_s, quantiles[1][3] AS rate_p20_bytes_per_s,
+quantiles[1][4] AS rate_p50_bytes_per_s, quantiles[1][5] AS rate_p80_bytes_per_s, quantiles[3][1] AS min_rtt_us, quantiles[4][1] AS srtt_us,
+shares[1] AS retrans_share,
+if(length(bounded[2]) < 3, shares[2], arrayReduce('min', arrayPushBack(without[2], shares[2]))) AS rwnd_share,
+if(length(bounded[3]) < 3, shares[3], arrayReduce('max', arrayPushBack(without[3], shares[3]))) AS busy_share,
+shares[4] AS app_limited_share, means[1] AS log_rate_mean, vars[1] AS log_rate_var, eligible_sent_bytes, eligible_retrans_bytes, capped,
+means[2] AS log_goodput_mean, vars[2] AS log_goodput_var, episodes, if(len[5] = 0, toUInt32(0), least(worth[3], worth[1])) AS late_conns,
+quantiles[5][1] AS late_p50_bytes_per_s, quantiles[5][2] AS late_p95_bytes_per_s`

@@ -15,8 +15,8 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// viewColumns are those of SQLite's table windows, but for washout and sum, and where a Window has them.
-func viewColumns(w *record.Window) (names []string, into []any, take func()) {
+// figureColumns are those of SQLite's table windows, but for washout and sum, and where a Window has them.
+func figureColumns(w *record.Window) (names []string, into []any, take func()) {
 	var prefix, start int64
 	var arm, carryover, control, capped uint8
 	add := func(name string, at any) { names, into = append(names, name), append(into, at) }
@@ -59,7 +59,7 @@ func viewColumns(w *record.Window) (names []string, into []any, take func()) {
 func readView(t *testing.T, s *Store, pop string, start int64) (rows []record.Window) {
 	t.Helper()
 	var w record.Window
-	names, into, take := viewColumns(&w)
+	names, into, take := figureColumns(&w)
 	r, err := s.conn.Query(t.Context(), "SELECT "+strings.Join(names, ", ")+" FROM windows WHERE pop = ? AND start = ? ORDER BY toUInt64(prefix), arm, cong, carryover, control, capped", pop, start)
 	check(t, err)
 	defer r.Close()
