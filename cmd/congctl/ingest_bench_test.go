@@ -102,7 +102,7 @@ func (p *pipeline) direct(batches []batchtest.Batch) time.Duration {
 		check(p.tb, w.Add(b.Body))
 	}
 	check(p.tb, w.Insert(p.tb.Context()))
-	return server.Direct("records", "boot_id, sequence, in_batch", p.cfg.BatchRecords)
+	return server.Direct("conn_records", "boot_id, sequence, in_batch", p.cfg.BatchRecords)
 }
 
 // wireBytes are the batches' bytes, and what they are in Kafka: compressed one by one, as agents send them.

@@ -57,7 +57,7 @@ func BenchmarkDisk(b *testing.B) {
 	b.Run("18.16", func(b *testing.B) { disk(b, newStore(b), files) })
 	b.Run("current", func(b *testing.B) {
 		s := initialised(b, clickhousetest.StartEngine(b))
-		check(b, s.do(b.Context(), "set", "ALTER TABLE records MODIFY SETTING min_bytes_for_wide_part = 0")) // as of a part of 10 MB
+		check(b, s.do(b.Context(), "set", "ALTER TABLE conn_records MODIFY SETTING min_bytes_for_wide_part = 0")) // as of a part of 10 MB
 		disk(b, s, files)
 	})
 }
@@ -82,6 +82,7 @@ func batchesOf(b *testing.B, file string, h wire.Header) (list []batchtest.Batch
 	check(b, err)
 	defer f.Close()
 	var conns []record.Conn
+	numbers := record.NewClientNumbers([]byte("salt"))
 	end := func() {
 		h.Sequence++
 		list = append(list, batchtest.New(b, h, conns...))
@@ -91,7 +92,9 @@ func batchesOf(b *testing.B, file string, h wire.Header) (list []batchtest.Batch
 		if len(conns) == 1000 || len(conns) > 0 && conns[0].Window != c.Window {
 			end()
 		}
-		conns = append(conns, *c)
+		kept := *c // as an agent sends it
+		kept.Client, kept.Remote = numbers.Of(c), record.AddressesPrefix.Redact(c.Remote)
+		conns = append(conns, kept)
 		return nil
 	})
 	check(b, err)
@@ -102,12 +105,12 @@ func batchesOf(b *testing.B, file string, h wire.Header) (list []batchtest.Batch
 // onDisk reports what a record takes when all is merged, and logs the largest columns. Per part a current engine
 // also has statistics of each column, 1 MB whatever its rows, which of a real part are nothing.
 func onDisk(b *testing.B, s *Store) {
-	check(b, s.do(b.Context(), "merge", "OPTIMIZE TABLE records FINAL"))
+	check(b, s.do(b.Context(), "merge", "OPTIMIZE TABLE conn_records FINAL"))
 	var bytes, records uint64
-	check(b, s.conn.QueryRow(b.Context(), "SELECT sum(data_compressed_bytes + marks_bytes), sum(rows) FROM system.parts WHERE table = 'records' AND active").Scan(&bytes, &records))
+	check(b, s.conn.QueryRow(b.Context(), "SELECT sum(data_compressed_bytes + marks_bytes), sum(rows) FROM system.parts WHERE table = 'conn_records' AND active").Scan(&bytes, &records))
 	b.ReportMetric(float64(bytes)/float64(records), "B/record")
 	b.ReportMetric(float64(records), "rows_kept")
-	rows, err := s.conn.Query(b.Context(), "SELECT name, toFloat64(data_compressed_bytes) AS bytes FROM system.columns WHERE database = ? AND table = 'records' ORDER BY bytes DESC LIMIT 45", s.database)
+	rows, err := s.conn.Query(b.Context(), "SELECT name, toFloat64(data_compressed_bytes) AS bytes FROM system.columns WHERE database = ? AND table = 'conn_records' ORDER BY bytes DESC LIMIT 45", s.database)
 	check(b, err)
 	defer rows.Close()
 	for rows.Next() {

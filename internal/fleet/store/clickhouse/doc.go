@@ -12,5 +12,5 @@
 // where an inserter died, how many insert the same at once, or which part of a batch arrived before:
 // the next delivery completes it.
 //
-// Its trap: SQL of your own sees repeats until they are merged: write FROM records FINAL.
+// Its trap: SQL of your own sees repeats until they are merged: write FROM conn_records FINAL.
 package clickhouse

@@ -65,11 +65,14 @@ func (s *Store) Migrate(ctx context.Context) (did []string, err error) {
 const stepTime = 12 * time.Hour
 
 func (s *Store) addColumns(ctx context.Context, at int) (did []string, err error) {
-	table, want := records, recordColumns(s.can)
-	if at < inRecords {
-		table, want = "conns", connColumns(s.can)
+	table := connRecords
+	switch {
+	case at < inRecords:
+		table = "conns"
+	case at < inConnRecords:
+		table = records
 	}
-	missing, err := s.missing(ctx, table, want)
+	missing, err := s.missing(ctx, table, columnsOf(table, s.can))
 	for _, c := range missing {
 		if err := s.do(ctx, "add column "+c.name, "ALTER TABLE "+table+" ADD COLUMN "+c.sql); err != nil {
 			return did, err
@@ -88,7 +91,7 @@ func (s *Store) Check(ctx context.Context) error {
 	if at < len(steps) {
 		return fmt.Errorf("check schema: %w: version %d, this build has %d", ErrBehind, at, len(steps))
 	}
-	missing, err := s.missing(ctx, records, recordColumns(s.can))
+	missing, err := s.missing(ctx, connRecords, columnsOf(connRecords, s.can))
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -96,7 +99,7 @@ func (s *Store) Check(ctx context.Context) error {
 	for _, c := range missing {
 		names = append(names, c.name)
 	}
-	return fmt.Errorf("check schema: %w: records has no column %s", ErrBehind, strings.Join(names, ", "))
+	return fmt.Errorf("check schema: %w: %s has no column %s", ErrBehind, connRecords, strings.Join(names, ", "))
 }
 
 // ErrBehind is a schema that Migrate would change; ErrNoSchema a database that Init has not made.

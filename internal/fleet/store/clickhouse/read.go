@@ -37,7 +37,7 @@ var counted = strings.Fields(`host boot_id sequence in_batch netns cookie window
 
 func (s *Store) conns(ctx context.Context, r *row, columns []column, pop string, window int64, fn func(host string, c *record.Conn) error) error {
 	var last recordName
-	return s.read(ctx, records, "pop = ? AND window = ? ORDER BY boot_id, sequence, in_batch", columns, func() error {
+	return s.read(ctx, connRecords, "pop = ? AND window = ? ORDER BY boot_id, sequence, in_batch", columns, func() error {
 		name := recordName{r.name.boot, r.name.sequence, r.inBatch}
 		if name == last {
 			return nil // a repeat that is not merged yet; see the package's comment

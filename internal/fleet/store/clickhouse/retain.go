@@ -11,7 +11,7 @@ const daySeconds = 86400
 // Retain drops the days that end before Unix second from, and returns how many. A day goes as a
 // whole: dropping a partition removes its files and rewrites nothing.
 func (s *Store) Retain(ctx context.Context, from int64) (days int, err error) {
-	for _, table := range []string{records, "window_ends"} {
+	for _, table := range []string{connRecords, "window_ends"} {
 		old, err := s.days(ctx, table, from/daySeconds)
 		if err != nil {
 			return days, err

@@ -24,74 +24,82 @@ type step struct {
 
 // steps lead from nothing to this build's schema; the version of a schema is how many it has. A
 // step that was released never changes. A new field of a record needs none: Migrate adds the
-// columns that conns lacks.
+// columns that the table lacks.
 var steps = []step{
 	{"tables of connection records and of the ends of windows", func(can features) []string {
 		return []string{createConns(can), createEnds(can)}
 	}},
 	{"view of windows", func(features) []string { return createWindows("conns") }},
 	{"table of records that is half as large", func(can features) []string {
-		return []string{refuseConns, createRecords(can), copyConns(can)}
+		return []string{refuse("conns"), createRecords(records, can), copyRecords("conns", records, can)}
 	}},
 	{"view of windows of that table", func(features) []string {
 		return append(append(dropWindows(), createWindows(records)...), "DROP TABLE IF EXISTS conns")
 	}},
+	{"table of records that is a sixth smaller", func(can features) []string {
+		return []string{refuse(records), createRecords(connRecords, can), copyRecords(records, connRecords, can)}
+	}},
+	{"view of windows of the smaller table", func(features) []string {
+		return append(append(dropWindows(), createWindows(connRecords)...), "DROP TABLE IF EXISTS "+records)
+	}},
 }
 
-// records is the table of connection records, since version inRecords; before, conns was.
-const records, inRecords = "records", 3
+// connRecords is the table of connection records, since version inConnRecords; before, records was, since inRecords, and
+// before that conns.
+const (
+	connRecords, inConnRecords = "conn_records", 5
+	records, inRecords         = "records", 3
+)
 
-// createRecords has the key of conns. With the network in it a record takes four bytes less, and a server half as much
-// time again: rows that come in another order are sorted, and merged one by one.
-func createRecords(can features) string {
+// createRecords has the key of conns. With the network in it a server takes half as much time again: rows that come in
+// another order are sorted, and merged one by one.
+func createRecords(table string, can features) string {
 	var defs []string
-	for _, d := range recordColumns(can) {
+	for _, d := range columnsOf(table, can) {
 		defs = append(defs, d.sql)
 	}
-	return createTable(records, defs, "intDiv(window, 86400)", "pop, window, boot_id, sequence, in_batch")
+	return createTable(table, defs, "intDiv(window, 86400)", "pop, window, boot_id, sequence, in_batch")
 }
 
 // definition is a column's part of a statement.
 type definition struct{ name, sql string }
 
-// recordColumns are those stored, then those that follow from them.
-func recordColumns(can features) (list []definition) {
-	for _, c := range new(row).stored() {
+// columnsOf a table are those stored, then those that follow from them.
+func columnsOf(table string, can features) (list []definition) {
+	columns := new(row).columns()
+	stored := columns
+	if table != "conns" {
+		stored = new(row).storedIn(table)
+	}
+	for _, c := range stored {
 		list = append(list, definition{c.name(), define(c, can)})
 	}
-	for _, c := range new(row).columns() {
-		if d := derivationOf(c.name()); d != nil {
-			list = append(list, definition{c.name(), d.alias(c)})
+	for _, c := range columns {
+		if d := derivationOf(c.name(), table); table != "conns" && d != nil {
+			list = append(list, definition{c.name(), d.alias(c, table)})
 		}
 	}
 	return list
 }
 
-// refuseConns has a server refuse what an ingest of an older build inserts, which then waits: after the copy it would be
+// refuse has a server refuse what an ingest of an older build inserts, which then waits: after the copy it would be
 // lost. What is there stays.
-const refuseConns = "ALTER TABLE conns MODIFY COLUMN cookie UInt64 MATERIALIZED 0"
-
-// connColumns are those of conns.
-func connColumns(can features) (list []definition) {
-	for _, c := range new(row).columns() {
-		list = append(list, definition{c.name(), define(c, can)})
-	}
-	return list
+func refuse(table string) string {
+	return "ALTER TABLE " + table + " MODIFY COLUMN cookie UInt64 MATERIALIZED 0"
 }
 
-// copyConns may run twice, since a record counts once. The columns of conns are those of a record. Current servers refuse
+// copyRecords may run twice, since a record counts once. Both tables have the columns of a record. Current servers refuse
 // a block of more than a hundred days unless told otherwise.
-func copyConns(can features) string {
-	var from []string
-	for _, c := range new(row).stored() {
-		name := strings.TrimSuffix(c.name(), restOf)
-		if d := derivationOf(name); d != nil {
-			from = append(from, d.rest(c))
+func copyRecords(from, to string, can features) string {
+	var list []string
+	for _, c := range new(row).columns() {
+		if d := derivationOf(c.name(), to); d != nil {
+			list = append(list, d.parts(c)...)
 			continue
 		}
-		from = append(from, "`"+name+"`")
+		list = append(list, "`"+c.name()+"`")
 	}
-	sql := "INSERT INTO " + records + " (" + names(new(row).stored()) + ") SELECT " + strings.Join(from, ", ") + " FROM conns"
+	sql := "INSERT INTO " + to + " (" + names(new(row).storedIn(to)) + ") SELECT " + strings.Join(list, ", ") + " FROM " + from
 	if can.codecs {
 		sql += " SETTINGS max_partitions_per_insert_block = 0"
 	}
@@ -139,6 +147,8 @@ func define(c column, can features) string {
 // have nothing else in common, except in the key, and figures of the same path, which repeat.
 func codec(c column) string {
 	switch kind := c.kind(); {
+	case c.name() == "at_ns":
+		return "Delta, T64, ZSTD(1)" // rows come in the order of time
 	case c.name() == "in_batch" || c.name() == "sequence":
 		return "Delta, ZSTD(1)"
 	case slices.Contains(repeated, c.name()):
@@ -150,4 +160,4 @@ func codec(c column) string {
 }
 
 // repeated are integers whose values come again: T64 would take them apart.
-var repeated = []string{"prefix", "info_min_rtt_us", "info_snd_ssthresh_segs", "info_delivery_rate_bytes_per_s", "win_bytes_retrans"}
+var repeated = []string{"prefix", "info_snd_ssthresh_segs", "win_bytes_retrans"}

@@ -299,7 +299,7 @@ func TestSchema(t *testing.T) {
 	if did, err := Init(ctx, server.Address()); err != nil || len(did) > 0 {
 		t.Errorf("the second init did %v, %v", did, err)
 	}
-	check(t, s.do(ctx, "drop", "ALTER TABLE records DROP COLUMN capped"))
+	check(t, s.do(ctx, "drop", "ALTER TABLE conn_records DROP COLUMN capped"))
 	if err := s.Check(ctx); !errors.Is(err, ErrBehind) {
 		t.Errorf("a column is missing: %v", err)
 	}
@@ -317,42 +317,57 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaBefore brings a schema of version 2, of a build that had a column less, to this one's: its records are there,
-// each once, though a migration died before, and meanwhile an older ingest inserts none that would be lost.
+// TestSchemaBefore brings schemas of builds that had a column less to this one's: their records are there, each once, though
+// a migration died before, and meanwhile an older ingest inserts none that would be lost.
 func TestSchemaBefore(t *testing.T) { schemaBefore(t, newStore(t)) }
 
 func schemaBefore(t *testing.T, s *Store) {
+	t.Run("2", func(t *testing.T) { schemaOf(t, s, "conns", 2, (*row).columns) })
+	t.Run("4", func(t *testing.T) {
+		schemaOf(t, s, records, 4, func(r *row) []column { return r.storedIn(records) })
+	})
+}
+
+func schemaOf(t *testing.T, s *Store, table string, version int, columns func(*row) []column) {
 	ctx := t.Context()
-	for _, sql := range slices.Concat(dropWindows(), []string{"DROP TABLE records"}, steps[0].sql(s.can), steps[1].sql(s.can),
-		[]string{"DROP TABLE schema_versions", "CREATE TABLE schema_versions (version UInt32, at DateTime) ENGINE = MergeTree ORDER BY version",
-			"INSERT INTO schema_versions SELECT 2, now()"}) {
+	back := append(dropWindows(), "DROP TABLE conn_records", "DROP TABLE window_ends")
+	for _, step := range steps[:version] {
+		back = append(back, step.sql(s.can)...)
+	}
+	for _, sql := range append(back, "DROP TABLE schema_versions", "CREATE TABLE schema_versions (version UInt32, at DateTime) ENGINE = MergeTree ORDER BY version",
+		fmt.Sprintf("INSERT INTO schema_versions SELECT %d, now()", version)) {
 		check(t, s.do(ctx, "go back", sql))
 	}
 	rng, h := rand.New(rand.NewPCG(3, 4)), header(1, 1)
-	before := newWaiting("conns", (*row).columns)
-	var want []record.Conn
-	for i := range 500 {
-		c := batchtest.Random(rng, windowStart)
-		c.Capped = false
-		want = append(want, c)
-		*before.next() = row{batchName{h.PoP, h.Host, string(h.Boot[:]), h.Sequence}, uint32(i), c}
+	before := newWaiting(table, columns)
+	want := oddConns()
+	for range 500 {
+		want = append(want, batchtest.Random(rng, windowStart))
+	}
+	for i := range want {
+		want[i].Capped = false
+		*before.next() = row{batchName{h.PoP, h.Host, string(h.Boot[:]), h.Sequence}, uint32(i), want[i]}
 	}
 	check(t, before.insert(ctx, s.conn))
-	for _, sql := range append(steps[2].sql(s.can), "ALTER TABLE conns DROP COLUMN capped") {
+	for _, sql := range append(steps[version].sql(s.can), "ALTER TABLE "+table+" DROP COLUMN capped") {
 		check(t, s.do(ctx, "die", sql))
 	}
 	if err := before.insert(ctx, s.conn); err == nil {
 		t.Error("an older ingest still inserts")
 	}
 	did, err := s.Migrate(ctx)
-	if err != nil || !slices.Equal(did, []string{"column capped", steps[2].what, steps[3].what}) {
+	whats := []string{"column capped"}
+	for _, step := range steps[version:] {
+		whats = append(whats, step.what)
+	}
+	if err != nil || !slices.Equal(did, whats) {
 		t.Fatalf("migrate did %v, %v", did, err)
 	}
 	check(t, s.Check(ctx))
 	if d := cmp.Diff(want, read(t, s, oddPoP, windowStart), sameAddr); d != "" {
 		t.Errorf("records (-want +got):\n%.2000s", d)
 	}
-	if err := s.do(ctx, "look", "SELECT 1 FROM conns"); err == nil {
+	if err := s.do(ctx, "look", "SELECT 1 FROM "+table); err == nil {
 		t.Error("the table before is still there")
 	}
 }

@@ -29,7 +29,7 @@ const aheadTime = time.Hour
 // future: each day is a partition, and one host with a wrong clock could make thousands. With
 // keep 0 it takes all.
 func (s *Store) NewWriter(keep time.Duration) *Writer {
-	return &Writer{s, newWaiting(records, (*row).stored), newWaiting("window_ends", (*endRow).columns), keep, time.Now}
+	return &Writer{s, newWaiting(connRecords, (*row).stored), newWaiting("window_ends", (*endRow).columns), keep, time.Now}
 }
 
 // Add decodes one message Batch and keeps its records, and the ends of windows that it has, for the
