@@ -83,6 +83,7 @@ func batchesOf(b *testing.B, file string, h wire.Header) (list []batchtest.Batch
 	check(b, err)
 	defer f.Close()
 	var conns []record.Conn
+	numbers := record.NewClientNumbers([]byte("salt"))
 	end := func() {
 		h.Sequence++
 		list = append(list, batchtest.New(b, h, conns...))
@@ -92,7 +93,9 @@ func batchesOf(b *testing.B, file string, h wire.Header) (list []batchtest.Batch
 		if len(conns) == 1000 || len(conns) > 0 && conns[0].Window != c.Window {
 			end()
 		}
-		conns = append(conns, *c)
+		kept := *c // as an agent sends it
+		kept.Client, kept.Remote = numbers.Of(c), record.AddressesPrefix.Redact(c.Remote)
+		conns = append(conns, kept)
 		return nil
 	})
 	check(b, err)

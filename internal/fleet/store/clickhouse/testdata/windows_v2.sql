@@ -24,12 +24,12 @@ toFloat64(info_min_rtt_us), toFloat64(info_rtt_us), toFloat64(toFloat32(late)), 
 n * win_bytes_acked AS acked, n * win_bytes_sent AS sent, n * win_bytes_retrans AS retrans, n * win_busy_us AS busy,
 n * win_rwnd_limited_us AS rwnd, n * win_elapsed_us AS elapsed, n * win_limited_samples AS limited,
 n * win_limited_samples + n * win_rate_samples AS sampled, n * win_episodes AS loss,
-n * if(mean, win_counted_bytes_sent, win_bytes_sent) AS esent, n * if(mean, win_counted_bytes_retrans, win_bytes_retrans) AS eretrans FROM (SELECT *, win_bytes_acked, win_counted_bytes_acked, window AS start, prefix AS net, assigned AS arm,
+n * if(mean, win_counted_bytes_sent, win_bytes_sent) AS esent, n * if(mean, win_counted_bytes_retrans, win_bytes_retrans) AS eretrans FROM (SELECT *, window AS start, prefix AS net, assigned AS arm,
 toUInt8(default_cong = 1 AND carryover = 0 AND assigned != 1) AS control,
 toUInt64(if(weight > 1, least(weight, 1024.) + 0.5, 1.)) AS n,
 toUInt8(if(client > 0, client - 1, reinterpretAsUInt8(substring(remote, if(prefix < 4294967296, length(remote), 8), 1)))) AS number,
 win_bytes_acked >= 100000 AS big, win_bytes_acked >= 100000 AND passive = 1 AND rate_source != 0 AS counts, rate_source = 1 AS mean,
-if(win_late_samples >= 3 AND late_bytes_per_s > 0, late_bytes_per_s, 0.) AS late FROM records FINAL WHERE client_facing = 1 AND assigned != 5 AND applied != 11 AND bitAnd(prefix, 255) = if(prefix < 4294967296, 24, 56))) GROUP BY pop, start, net, arm, cong, carryover, control, capped, number)) GROUP BY pop, start, net, arm, cong, carryover, control, capped;
+if(win_late_samples >= 3 AND late_bytes_per_s > 0, late_bytes_per_s, 0.) AS late FROM conns FINAL WHERE client_facing = 1 AND assigned != 5 AND applied != 11 AND bitAnd(prefix, 255) = if(prefix < 4294967296, 24, 56))) GROUP BY pop, start, net, arm, cong, carryover, control, capped, number)) GROUP BY pop, start, net, arm, cong, carryover, control, capped;
 
 CREATE VIEW IF NOT EXISTS windows_2 AS SELECT *, if(has_big, arrayMap(c -> toFloat64(c.3), clients), [toFloat64(row_retrans)]) AS list_retrans_retrans,
 if(has_big, arrayMap(c -> toFloat64(c.2), clients), [toFloat64(row_sent)]) AS list_retrans_sent,
