@@ -287,8 +287,8 @@ func (o *office) Follow(ctx context.Context, from mtls.Identity, h link.Have, se
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(p.held, stop)()
-	c := rollout.Connect{Host: from.Name, Boot: pop.BootText(h.Boot), Version: h.Version, Serial: h.Plan, Hash: h.Hash}
-	return p.Follow(ctx, c, h.Keys, func(o pop.Order) error { return send(link.Order(o)) })
+	c := rollout.Connect{Host: from.Name, Boot: pop.BootText(h.Boot), Version: h.Version, Tier: h.Tier, Serial: h.Plan, Hash: h.Hash}
+	return p.Follow(ctx, c, h.Keys, func(o pop.Order) error { return send(link.Order{Stopped: o.Stopped, Evict: o.Evict, Plan: o.Plan}) })
 }
 
 // Report implements link.Handler.
