@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -82,6 +83,7 @@ type fleetAgent struct {
 	hash    string                             // of the plan in force
 	entries int                                // in it
 	prev    bool                               // the kill switch as it is on disk
+	halt    []byte                             // the stop that no log has, as it is on disk
 	sent    uplink.Status                      // as watchUplink saw it last
 	contact contact
 }
@@ -133,6 +135,9 @@ func (u *fleetAgent) stopFile() string { return filepath.Join(u.cfg.StateDir, "s
 // resume puts in force what was before the restart, without the controller.
 func (u *fleetAgent) resume(context.Context) error {
 	u.prev = u.stopped()
+	if u.prev {
+		u.halt, _ = os.ReadFile(u.stopFile())
+	}
 	u.agent.Kill(u.prev)
 	text, err := os.ReadFile(u.planFile())
 	if errors.Is(err, os.ErrNotExist) {
@@ -169,7 +174,7 @@ func (u *fleetAgent) follow(ctx context.Context) error {
 			}
 			stream, end := context.WithCancel(ctx)
 			u.again.Store(&end)
-			err := u.client.Follow(stream, link.Have{Boot: u.boot, Version: version, Plan: record.PlanID(s.Plan), Hash: u.hash, Keys: u.keyIDs()}, func(o link.Order) {
+			err := u.client.Follow(stream, link.Have{Boot: u.boot, Version: version, Plan: record.PlanID(s.Plan), Hash: u.hash, Keys: u.keyIDs(), Stop: u.halt, Tier: u.probe.Tier.String()}, func(o link.Order) {
 				away = 0
 				u.contact.order()
 				u.agent.ClearAlarm("controller")
@@ -193,8 +198,8 @@ func (u *fleetAgent) follow(ctx context.Context) error {
 
 func (u *fleetAgent) obey(ctx context.Context, o link.Order) {
 	u.agent.Kill(o.Stopped)
-	if o.Stopped != u.prev {
-		u.noteStop(o.Stopped)
+	if o.Stopped != u.prev || !bytes.Equal(o.Stop, u.halt) {
+		u.noteStop(o.Stopped, o.Stop)
 	}
 	r := link.Report{Boot: u.boot, Stopped: o.Stopped}
 	if r.Evict = o.Evict; o.Evict {
@@ -244,15 +249,19 @@ func (u *fleetAgent) takeOrder(text []byte, r *link.Report) {
 	}
 }
 
-func (u *fleetAgent) noteStop(on bool) {
+// noteStop keeps the kill switch over a restart. The stop that no log has yet is for the controller that is followed next,
+// which may not know of it.
+func (u *fleetAgent) noteStop(on bool, halt []byte) {
+	u.halt = halt
 	var err error
 	if on {
-		err = replace(u.stopFile(), nil)
+		err = replace(u.stopFile(), halt)
 	} else if err = os.Remove(u.stopFile()); errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
 	if err != nil {
 		u.agent.RaiseAlarm("stop-file", "a restart would not know whether treatment is stopped: "+err.Error())
+		u.prev = !on // so that the next order writes it
 		return
 	}
 	u.prev = on

@@ -249,7 +249,9 @@ func (o *office) query(w http.ResponseWriter, r *http.Request) {
 	var elsewhere *control.Error
 	switch {
 	case errors.As(err, &elsewhere):
-		control.Refuse(w, elsewhere)
+		if !o.share.stops(w, r, name) {
+			control.Refuse(w, elsewhere)
+		}
 	case err != nil:
 		http.NotFound(w, r)
 	default:
@@ -279,20 +281,34 @@ func (o *office) Push(ctx context.Context, from mtls.Identity, frames []byte) er
 
 // Follow implements link.Handler.
 func (o *office) Follow(ctx context.Context, from mtls.Identity, h link.Have, send func(link.Order) error) error {
-	p, err := o.of(ctx, from.PoP)
+	if r := o.room(from.PoP); r != nil {
+		bearing, leave := r.enter(ctx, from.Name, send)
+		defer leave()
+		send = bearing
+	}
+	p, err := o.await(ctx, from.PoP)
 	if err != nil {
 		return err
 	}
 	defer p.users.Done()
+	if err := p.takeStop(ctx, h.Stop); err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(p.held, stop)()
-	c := rollout.Connect{Host: from.Name, Boot: pop.BootText(h.Boot), Version: h.Version, Serial: h.Plan, Hash: h.Hash}
-	return p.Follow(ctx, c, h.Keys, func(o pop.Order) error { return send(link.Order(o)) })
+	c := rollout.Connect{Host: from.Name, Boot: pop.BootText(h.Boot), Version: h.Version, Tier: h.Tier, Serial: h.Plan, Hash: h.Hash}
+	return p.Follow(ctx, c, h.Keys, func(o pop.Order) error { return send(link.Order{Stopped: o.Stopped, Evict: o.Evict, Plan: o.Plan}) })
 }
 
 // Report implements link.Handler.
 func (o *office) Report(ctx context.Context, from mtls.Identity, r link.Report) error {
+	if room := o.room(from.PoP); room != nil {
+		room.heard(from.Name, r.Stopped)
+		if o.share.waits(from.PoP) {
+			return nil
+		}
+	}
 	p, err := o.of(ctx, from.PoP)
 	if err != nil {
 		return err
@@ -305,13 +321,7 @@ func (o *office) Report(ctx context.Context, from mtls.Identity, r link.Report) 
 // of returns a PoP, whose users the caller leaves. One that is not here may be at the next start, or in a moment, so an
 // agent asks again.
 func (o *office) of(ctx context.Context, name string) (*popOffice, error) {
-	o.mu.Lock()
-	p := o.pops[name]
-	if p != nil {
-		p.users.Add(1)
-	}
-	o.mu.Unlock()
-	switch {
+	switch p := o.present(name); {
 	case p != nil:
 		return p, nil
 	case o.share != nil && slices.Contains(o.cfg.Fleet.PoPs, name):
@@ -319,6 +329,28 @@ func (o *office) of(ctx context.Context, name string) (*popOffice, error) {
 	}
 	return nil, fmt.Errorf("pop %q is not in fleet.pops of this controller", name)
 }
+
+// present is of for a PoP that is here; nil for others.
+func (o *office) present(name string) *popOffice {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p := o.pops[name]
+	if p != nil {
+		p.users.Add(1)
+	}
+	return p
+}
+
+// room returns that of a shared PoP; nil for others.
+func (o *office) room(pop string) *room {
+	if o.share == nil {
+		return nil
+	}
+	return o.share.rooms[pop]
+}
+
+// callerOf names who asks.
+func callerOf(ctx context.Context) string { return link.Caller(ctx).String() }
 
 func (o *office) popDir(name string) string { return filepath.Join(o.cfg.StateDir, "pops", name) }
 
@@ -329,7 +361,7 @@ func (o *office) prepare(name string) (*popOffice, error) {
 	if err := os.MkdirAll(cfg.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("open pop %s: %w", name, err)
 	}
-	return &popOffice{cfg: cfg, turns: o.turns, records: &o.records, log: o.log.With("pop", name), held: context.Background(), now: time.Now}, nil
+	return &popOffice{cfg: cfg, share: o.share, turns: o.turns, records: &o.records, log: o.log.With("pop", name), held: context.Background(), now: time.Now}, nil
 }
 
 // lastWindow returns the start of the last window of a store; 0 for none.

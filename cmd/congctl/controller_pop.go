@@ -41,6 +41,8 @@ type popOffice struct {
 	store      *sqlite.Store
 	kept       controller.Store                                               // what is decided goes here: store, or with others the log before it
 	follow     func(context.Context, *sqlite.Store) (controller.Store, error) // makes kept; nil alone
+	share      *sharing                                                       // nil alone
+	halting    sync.Mutex                                                     // one stop is stored at a time
 	held       context.Context                                                // ends when the PoP is another controller's
 	users      sync.WaitGroup                                                 // requests
 	inbox      *inbox.Inbox                                                   // nil with fleet.clickhouse
@@ -177,10 +179,9 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 		Version: version, PoP: p.cfg.PoP, PID: os.Getpid(), StartedUnixS: p.now().Unix(),
 		Tier: "fleet", TierReason: "a controller: each agent has its own tier",
 	}}
-	p.queries = control.NewHandler(p.log, func(ctx context.Context) string { return link.Caller(ctx).String() })
+	p.queries = control.NewHandler(p.log, callerOf)
 	control.HandleView(p.queries, p.live)
-	control.HandleActions(p.queries, p.live)
-	p.queries.Audit(p.controller.Audit)
+	p.handleActions()
 	p.handleKeys()
 	control.Handle(p.queries, ratesQuery, (&course{store: p.store}).get)
 	control.Handle(p.queries, recentQuery, recentOf(p.live))
@@ -190,6 +191,20 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	})
 	defer p.rounds.look(ctx, p.controller)
 	return p.controller.Attach(ctx, made)
+}
+
+func (p *popOffice) handleActions() {
+	var acts control.Action = p.live
+	if p.share != nil {
+		acts = haltable{p.live, p}
+	}
+	control.HandleActions(p.queries, acts)
+	p.queries.Audit(func(ctx context.Context, a control.Act) {
+		if said := (*control.Error)(nil); errors.As(a.Err, &said) && said.Code == control.Unstored {
+			return // kept with the stop, where the store takes that
+		}
+		p.controller.Audit(ctx, a)
+	})
 }
 
 // Round implements pop.Rounds: it decides, and drops what is too old.

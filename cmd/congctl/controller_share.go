@@ -35,7 +35,8 @@ type sharing struct {
 	ctx     context.Context
 	tenures map[string]*tenure
 
-	asking sync.Mutex // guards said
+	rooms  map[string]*room // of each PoP
+	asking sync.Mutex       // guards said
 	said   map[string]holder
 }
 
@@ -58,7 +59,10 @@ func (o *office) openShares(ctx context.Context, creds *mtls.Credentials, self m
 		}
 		o.logKey(name, key.Public().(ed25519.PublicKey))
 	}
-	o.share = &sharing{office: o, topic: topic, self: self, creds: creds, tenures: map[string]*tenure{}, said: map[string]holder{}}
+	o.share = &sharing{office: o, topic: topic, self: self, creds: creds, tenures: map[string]*tenure{}, rooms: map[string]*room{}, said: map[string]holder{}}
+	for _, name := range o.cfg.Fleet.PoPs {
+		o.share.rooms[name] = newRoom()
+	}
 	return nil
 }
 
@@ -174,6 +178,7 @@ func (s *sharing) decide(ctx context.Context, name string) (err error) {
 		return errors.Join(err, p.shut())
 	}
 	s.office.put(name, p)
+	s.moveIn(ctx, p)
 	p.Run(ctx)
 	s.office.put(name, nil)
 	p.leave()
@@ -235,9 +240,11 @@ func (s *sharing) holder(ctx context.Context, pop string) string {
 	s.asking.Lock()
 	defer s.asking.Unlock()
 	h := s.said[pop]
-	if now := time.Now(); now.After(h.until) && group != nil {
+	if time.Now().After(h.until) && group != nil {
+		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), ownerWait)
+		defer done()
 		h.name, _ = group.Owner(ctx, pop) // "" after an error, too
-		h.until = now.Add(askAgain)
+		h.until = time.Now().Add(askAgain)
 		s.said[pop] = h
 	}
 	return h.name

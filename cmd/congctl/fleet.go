@@ -60,6 +60,7 @@ type FleetHost struct {
 	Host      string        `json:"host"`
 	Connected bool          `json:"connected"`
 	Version   string        `json:"version"`
+	Tier      string        `json:"tier"` // full, good, basic, route, observe; "" of an older agent
 	Plan      record.PlanID `json:"plan"`
 	InForce   int           `json:"prefixes_in_force"` // read back from its kernel
 	Stopped   bool          `json:"stopped"`
@@ -108,9 +109,9 @@ func writeFleet(w io.Writer, f FleetStatus) error {
 	fmt.Fprintln(w)
 	rows := make([][]string, 0, len(f.Hosts))
 	for _, h := range f.Hosts {
-		rows = append(rows, []string{h.Host, h.state(), fmt.Sprint(h.Plan), fmt.Sprint(h.InForce), known("%.1f%%", 100*h.Share), answer.Mbit(h.BytesPerS), known("%.2gx", h.Ratio), h.capped(), answer.Or(h.Version, "-")})
+		rows = append(rows, []string{h.Host, h.state(), fmt.Sprint(h.Plan), fmt.Sprint(h.InForce), known("%.1f%%", 100*h.Share), answer.Mbit(h.BytesPerS), known("%.2gx", h.Ratio), h.capped(), answer.Or(h.Tier, "-"), answer.Or(h.Version, "-")})
 	}
-	return answer.Table(w, "HOST STATE PLAN PREFIXES SHARE MBIT/S TO_POP CAPPED VERSION", rows)
+	return answer.Table(w, "HOST STATE PLAN PREFIXES SHARE MBIT/S TO_POP CAPPED TIER VERSION", rows)
 }
 
 // known formats a figure; 0 is unknown.

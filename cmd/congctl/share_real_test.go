@@ -24,6 +24,7 @@ import (
 // sharedPoP is PoP chi with two controllers, on a real Kafka and ClickHouse, and one host.
 type sharedPoP struct {
 	t         *testing.T
+	pipe      *pipeline
 	one, two  *fleet
 	host, ann *edge
 	server    *server
@@ -33,7 +34,7 @@ type sharedPoP struct {
 
 func newSharedPoP(t *testing.T) *sharedPoP {
 	p := newPipeline(t)
-	s := &sharedPoP{t: t, treated: client(0, 7)}
+	s := &sharedPoP{t: t, pipe: p, treated: client(0, 7)}
 	cfg := quickSettings()
 	cfg.Window = "6s"
 	p.cfg.BatchWait = 200 * time.Millisecond

@@ -34,6 +34,9 @@ the program and its maps with it. The stop is recorded for the next start.`,
 			if evict && force {
 				return usage(errors.New("--evict needs the process that --force ends: use one of the two"))
 			}
+			if force && g.pop != "" {
+				return usage(errors.New("--force ends a process of this host: leave out --pop"))
+			}
 			cfg, whole, err := g.partConfig(cmd.ErrOrStderr())
 			if err != nil {
 				return err
@@ -61,6 +64,8 @@ func (g stopper) stop(cmd *cobra.Command, evict bool) error {
 	running, err := g.carryStop(cmd.Context(), evict)
 	var silent *control.NoAnswer
 	switch {
+	case errors.As(err, &silent) && g.pop != "":
+		return failed("the same again: a stop may be repeated", fmt.Errorf("%w; agents treat by their plan until they are stopped, or it expires", err))
 	case errors.As(err, &silent):
 		return failed("sudo congctl stop --force", fmt.Errorf("%w; %s", unanswered(err, silent.PID), goesOn(g.cfg, silent.Taken)))
 	case errors.Is(err, instance.ErrRunning):
@@ -117,6 +122,9 @@ const noneTreated = "no new connection is treated from now on"
 
 // withoutRoutes removes the routes that a stopped congctl cannot have, and says what holds then.
 func (g stopper) withoutRoutes() (what string, err error) {
+	if g.pop != "" { // the routes here are another's
+		return noneTreated, nil
+	}
 	n, err := route.Clear()
 	switch {
 	case errors.Is(err, fs.ErrPermission):

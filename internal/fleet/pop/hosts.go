@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/congctl/congctl/internal/fleet/rollout"
+	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -323,6 +324,21 @@ func (p *PoP) missing(ends []End) (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// untreated reports whether hosts are connected and all of them only observe. Where none is, those that come back may
+// treat, as they did before.
+func (p *PoP) untreated() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	observers := 0
+	for name := range p.streams {
+		if h := p.roll.State.Hosts[name]; h == nil || h.Tier != config.TierObserve {
+			return false
+		}
+		observers++
+	}
+	return observers > 0
 }
 
 // BootText writes a boot id as a roll-out has it.

@@ -107,3 +107,34 @@ func TestFrozenUnderAnotherHeader(t *testing.T) {
 		}
 	})
 }
+
+// TestObservers: windows say that nothing can be treated while hosts are connected and all of them only observe. An older agent
+// does not say what it can do, and counts as one that treats.
+func TestObservers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPaper()
+		p := start(t, f, Past{})
+		at := present()
+		var leave []func()
+		for i, c := range []struct {
+			tier string // of a host that comes; "all leave"
+			want bool
+		}{{"observe", true}, {"observe", true}, {"route", false}, {"all leave", false}, {"observe", true}, {"", false}} {
+			if name := string(rune('a' + i)); c.tier == "all leave" {
+				for _, fn := range leave {
+					fn()
+				}
+			} else {
+				leave = append(leave, joinAt(t, p, name, c.tier, accept))
+			}
+			pass(time.Unix(at+w, 0).Sub(time.Now()) + 31*time.Second)
+			at += w
+			if all := f.decided(); len(all) != i+1 || all[i].Untreated != c.want {
+				t.Fatalf("after %q: %+v", c.tier, all)
+			}
+		}
+		if tier := p.Hosts().Hosts["c"].Tier; tier != "route" {
+			t.Errorf("tier %q", tier)
+		}
+	})
+}

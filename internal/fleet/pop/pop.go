@@ -343,6 +343,7 @@ func (p *PoP) gather(start int64, ends []End) (w agent.ClosedWindow, err error) 
 	if starved < len(counts) {
 		w.Starved = ""
 	}
+	w.Untreated = p.untreated()
 	slices.Sort(w.DefaultCongs)
 	w.DefaultCongs = slices.Compact(w.DefaultCongs)
 	w.Rows, err = p.rows(start, counts)

@@ -170,9 +170,13 @@ func start(t *testing.T, f *paper, was Past) *PoP {
 
 // join connects a host that acknowledges plans by what obey makes of an order.
 func join(t *testing.T, p *PoP, name string, obey func(Order) Report) (leave func()) {
+	return joinAt(t, p, name, "full", obey)
+}
+
+func joinAt(t *testing.T, p *PoP, name, tier string, obey func(Order) Report) (leave func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
-		_ = p.Follow(ctx, rollout.Connect{Host: name, Boot: "b", Version: "v"}, []string{"key-of-" + name}, func(o Order) error {
+		_ = p.Follow(ctx, rollout.Connect{Host: name, Boot: "b", Version: "v", Tier: tier}, []string{"key-of-" + name}, func(o Order) error {
 			if r := obey(o); r != (Report{}) {
 				p.Report(ctx, name, r)
 			}

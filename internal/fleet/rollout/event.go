@@ -37,6 +37,7 @@ type (
 	// Connect says what the host has: Serial and Hash are 0 and "" without a plan in force.
 	Connect struct {
 		Host, Boot, Version string
+		Tier                string // "" of an older agent
 		Serial              record.PlanID
 		Hash                string
 	}

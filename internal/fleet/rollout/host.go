@@ -38,7 +38,7 @@ func (c Connect) apply(r *Rollout) {
 		c.Hash = "" // its kernel is empty, whatever its agent remembers
 	}
 	*h = Host{
-		Connected: true, SeenNs: r.nowNs, Boot: boot, Version: cut(c.Version, maxWord), Serial: c.Serial, Hash: cut(c.Hash, maxWord),
+		Connected: true, SeenNs: r.nowNs, Boot: boot, Version: cut(c.Version, maxWord), Tier: cut(c.Tier, maxWord), Serial: c.Serial, Hash: cut(c.Hash, maxWord),
 		Reached: h.Reached || s.Stage == StageAll || s.Next.Serial != 0 && c.Serial == s.Next.Serial,
 		Due:     h.Due, Astray: h.Astray, Told: h.Told,
 	}

@@ -48,6 +48,7 @@ type Host struct {
 	SeenNs    int64  `json:"seen_unix_ns"` // last connected or disconnected
 	Boot      string `json:"boot"`
 	Version   string `json:"version"` // of congctl
+	Tier      string `json:"tier,omitzero"`
 
 	Serial   record.PlanID `json:"serial"`            // by its own word; nothing older is sent
 	Hash     string        `json:"hash"`              // of that plan; "" if the kernel may not have it

@@ -59,6 +59,8 @@ type ClosedWindow struct {
 	Rows    []record.Window
 	Unknown string // why the window is unknown; "" if it is known
 	Starved string // why no new treatment may begin; "" if it may
+	// Untreated: no host of a fleet's PoP can treat. One host knows that before its first window.
+	Untreated bool
 	// DefaultCongs has the default of each namespace of the last poll.
 	DefaultCongs []string
 }

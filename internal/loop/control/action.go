@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os/user"
 	"strconv"
@@ -31,7 +32,23 @@ type Action interface {
 }
 
 type stopRequest struct {
-	Evict bool `json:"evict"`
+	Evict bool   `json:"evict"`
+	ID    string `json:"id,omitempty"` // the same at each controller that is asked
+}
+
+type stopID struct{}
+
+// StopID returns what tells a request to stop from others; "" of a client that does not say.
+func StopID(ctx context.Context) string {
+	id, _ := ctx.Value(stopID{}).(string)
+	return id
+}
+
+// HandleStop makes h stop, in the name of its requester.
+func HandleStop(h *Handler, stop func(ctx context.Context, evict bool, by string) error) {
+	Handle(h, stopQuery, func(ctx context.Context, q stopRequest) (None, error) {
+		return None{}, stop(context.WithValue(ctx, stopID{}, q.ID), q.Evict, h.requester(ctx))
+	})
 }
 
 type compareRequest struct {
@@ -59,9 +76,7 @@ var (
 
 // HandleActions makes h act through a, in the name of its requester.
 func HandleActions(h *Handler, a Action) {
-	Handle(h, stopQuery, func(ctx context.Context, q stopRequest) (None, error) {
-		return None{}, a.Stop(ctx, q.Evict, h.requester(ctx))
-	})
+	HandleStop(h, a.Stop)
 	Handle(h, rollBackQuery, func(ctx context.Context, q planRequest) (None, error) {
 		return None{}, a.RollBack(ctx, q.Serial, h.requester(ctx))
 	})
@@ -90,7 +105,7 @@ func requester(ctx context.Context) string {
 // by: the server asks the kernel who is calling.
 
 func (c *Client) Stop(ctx context.Context, evict bool, _ string) error {
-	_, err := Ask(ctx, c, stopQuery, stopRequest{evict})
+	_, err := Ask(ctx, c, stopQuery, stopRequest{evict, rand.Text()})
 	return err
 }
 

@@ -42,7 +42,7 @@ func NewClient(path string) *Client {
 }
 
 // NewRemote makes a client of a handler at URLs of other hosts, over connections that dial makes. It asks the next one
-// where one is away or says that it is [Elsewhere].
+// where one is away, or says that it is [Elsewhere] or that a stop is [Unstored]: a stop may be asked of all.
 func NewRemote(urls []string, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Client {
 	return &Client{bases: urls, remote: true, http: &http.Client{Transport: &http.Transport{
 		DialTLSContext: dial, ForceAttemptHTTP2: true, DisableKeepAlives: true, ExpectContinueTimeout: math.MaxInt64,
@@ -71,18 +71,25 @@ func (c *Client) call(ctx context.Context, name string, acts bool, in, out any) 
 		return fmt.Errorf("ask %s: %w", name, err)
 	}
 	var away []error
+	code := Unavailable
 	for _, base := range c.bases {
 		next, err := c.callAt(ctx, base, name, acts, body, out)
-		if !next || len(c.bases) == 1 || ctx.Err() != nil {
+		if err == nil || len(c.bases) == 1 || !next && code != Unstored {
 			return err
 		}
 		away = append(away, fmt.Errorf("%s: %w", base, err))
+		if said := (*Error)(nil); errors.As(err, &said) && said.Code == Unstored {
+			code = Unstored
+		}
+		if !next || ctx.Err() != nil {
+			break
+		}
 	}
-	return &Error{Text: errors.Join(away...).Error(), Code: Unavailable}
+	return &Error{Text: errors.Join(away...).Error(), Code: code}
 }
 
-// callAt asks one server. next reports that it does not answer for this, and has not acted and never will, so that
-// another may be asked.
+// callAt asks one server. next reports that another may be asked: this one does not answer for it, and has not acted and
+// never will, or it could not store a stop.
 func (c *Client) callAt(ctx context.Context, base, name string, acts bool, body []byte, out any) (next bool, err error) {
 	until, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -111,6 +118,9 @@ func (c *Client) callAt(ctx context.Context, base, name string, acts bool, body 
 	taken := acts && !word.withdraw()
 	var said *Error
 	answered := errors.As(err, &said) && said.Code != Elsewhere
+	if answered && said.Code == Unstored {
+		return true, said
+	}
 	return !taken && !answered, c.explain(err, base, until, acts, taken)
 }
 

@@ -29,6 +29,7 @@ const (
 	TooLate     Code = "too-late"    // the deadline has passed: nothing was changed
 	Unavailable Code = "unavailable" // not yet or no longer: starting, draining
 	Elsewhere   Code = "elsewhere"   // not of this process: another controller decides
+	Unstored    Code = "unstored"    // a stop that holds, as far as the text says, and is not stored yet
 	Internal    Code = "internal"
 )
 
@@ -37,6 +38,7 @@ var statuses = map[Code]int{
 	Refused:  http.StatusUnprocessableEntity,
 	TooLarge: http.StatusRequestEntityTooLarge, BadMethod: http.StatusMethodNotAllowed, Forbidden: http.StatusForbidden,
 	TooLate: http.StatusRequestTimeout, Unavailable: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError, Elsewhere: http.StatusMisdirectedRequest,
+	Unstored: http.StatusServiceUnavailable,
 }
 
 // asError makes any error fit for the socket.

@@ -50,6 +50,34 @@ func stopped(t *testing.T) string {
 	return "https://" + l.Addr().String()
 }
 
+// TestUnstored: a stop that one controller cannot store is asked of the next ones, under one id, until one has stored it; else
+// the error has the answer of each.
+func TestUnstored(t *testing.T) {
+	var ids []string
+	serve := func(err error) string {
+		h := NewHandler(slog.New(slog.DiscardHandler), func(context.Context) string { return "ann" })
+		HandleStop(h, func(ctx context.Context, _ bool, _ string) error { ids = append(ids, StopID(ctx)); return err })
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		return "https" + strings.TrimPrefix(s.URL, "http")
+	}
+	held, refused := &Error{Text: "2 of 2 agents stopped", Code: Unstored}, &Error{Text: "may not", Code: Forbidden}
+	one, two, three := serve(held), serve(held), serve(nil)
+	if err := NewRemote([]string{one, two, three, one}, plainDial).Stop(t.Context(), false, ""); err != nil || len(ids) != 3 || ids[0] == "" || ids[0] != ids[1] || ids[1] != ids[2] {
+		t.Errorf("%v: %q", err, ids)
+	}
+	for name, urls := range map[string][]string{"none stores it": {one, two}, "the next refuses": {one, serve(refused), three}} {
+		err := NewRemote(urls, plainDial).Stop(t.Context(), false, "")
+		var said *Error
+		if !errors.As(err, &said) || said.Code != Unstored || !strings.Contains(said.Text, urls[0]+": 2 of 2 agents stopped") || !strings.Contains(said.Text, urls[1]+": ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if ids[3] == ids[0] {
+		t.Error("two stops with one id")
+	}
+}
+
 // TestRemotes: a verb finds the one that answers, asks no other after an answer, whatever it is, and names each
 // where none answers.
 func TestRemotes(t *testing.T) {

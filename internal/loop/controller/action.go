@@ -22,6 +22,11 @@ func (c *Controller) Stop(ctx context.Context, evict bool, by string) error {
 	if !evict {
 		return nil
 	}
+	return c.Evict(ctx, by)
+}
+
+// Evict moves the treated connections of a stopped host back to the default.
+func (c *Controller) Evict(ctx context.Context, by string) error {
 	// Without the lock: the agent's loop does this, and may be waiting for us in a round.
 	n, err := c.host.Evict(ctx)
 	if err != nil {

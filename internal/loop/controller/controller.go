@@ -99,7 +99,7 @@ func (c *Controller) Round(ctx context.Context, w agent.ClosedWindow) error {
 	}
 	d := e.Round(policy.Input{
 		Start: w.Start, RoundStart: end, Rows: w.Rows, Unknown: w.Unknown, Starved: w.Starved,
-		Frozen: c.frozen, Stopped: c.killed || c.opt.Untreated, TreatmentIsDefault: c.isDefault(w.DefaultCongs),
+		Frozen: c.frozen, Stopped: c.killed || c.opt.Untreated || w.Untreated, TreatmentIsDefault: c.isDefault(w.DefaultCongs),
 	})
 	commit, err := commitOf(w, d)
 	if err != nil {

@@ -175,6 +175,8 @@ type bench struct {
 	s   *store
 	m   *machine
 	now int64
+	// untreated is what its windows say.
+	untreated bool
 }
 
 // newBench runs the plain loop.

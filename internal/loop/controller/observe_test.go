@@ -36,8 +36,16 @@ func (b *bench) week() *bench {
 // TestObserve: a week at a tier that only observes ends no trial and begins none, says what it would treat, and the first
 // round at a tier that treats tries it. The store's replay says the same.
 func TestObserve(t *testing.T) {
+	t.Run("host", func(t *testing.T) { testObserve(t, false) })
+	t.Run("fleet", func(t *testing.T) { testObserve(t, true) })
+}
+
+// testObserve has the tier of one host, or windows of a fleet whose hosts all only observe.
+func testObserve(t *testing.T, fleet bool) {
 	r := policy.DefaultRules().ByLevel()
-	b := newBenchBy(t, fresh(), &machine{}, noon, r).observing(true).week()
+	b := newBenchBy(t, fresh(), &machine{}, noon, r).observing(!fleet)
+	b.untreated = fleet
+	b.week()
 	if n := b.told(policy.EventSelected) + b.told(policy.EventRetired) + b.told(policy.EventRetrial); n != 0 || len(lastPlan(t, b.m).Entries) != 0 {
 		t.Errorf("%d events of trials without a treatment", n)
 	}

@@ -50,6 +50,7 @@ func (b *bench) try(n int, effect [5]float64) {
 	b.t.Helper()
 	for range n {
 		o := tried(b.plan, b.now, effect)
+		o.Untreated = b.untreated
 		b.now += 300
 		if err := b.Round(b.t.Context(), o); err != nil {
 			b.t.Fatal(err)

@@ -87,26 +87,48 @@ func (e *entry) signed(s Signer) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode commit: %w", err)
 	}
-	var p proof
-	if p.Signature, p.Chain, err = s.Sign(mtls.Commit, message); err != nil {
+	body, p, err := seal(s, mtls.Commit, message)
+	if err != nil {
 		return nil, err
 	}
-	if err := e.believe(message, p, s); err != nil {
-		return nil, err
+	return body, e.believe(message, p, s)
+}
+
+// seal puts a signature before a message.
+func seal(s Signer, purpose mtls.Purpose, message []byte) (body []byte, p proof, err error) {
+	if p.Signature, p.Chain, err = s.Sign(purpose, message); err != nil {
+		return nil, p, err
 	}
 	head, err := json.Marshal(p)
-	return append(append(head, '\n'), message...), err
+	return append(append(head, '\n'), message...), p, err
+}
+
+// unseal separates them, and checks nothing.
+func unseal(body []byte) (p proof, message []byte, err error) {
+	head, message, ok := bytes.Cut(body, []byte("\n"))
+	if !ok {
+		return p, nil, errors.New("no signature")
+	}
+	if err := json.Unmarshal(head, &p); err != nil {
+		return p, nil, fmt.Errorf("read signature: %w", err)
+	}
+	return p, message, nil
+}
+
+// by checks that a controller signed message, when its certificate was valid.
+func (p proof) by(s Signer, purpose mtls.Purpose, message []byte, controller string, at int64) error {
+	from, err := s.Verify(purpose, message, p.Signature, p.Chain, time.Unix(at, 0))
+	if err == nil && from != (mtls.Identity{Role: mtls.Controller, Name: controller}) {
+		err = fmt.Errorf("it names controller %q and %s signed it", controller, from)
+	}
+	return err
 }
 
 // decode reads an entry whose signature is right.
 func decode(body []byte, pop string, s Signer) (*entry, error) {
-	head, message, ok := bytes.Cut(body, []byte("\n"))
-	if !ok {
-		return nil, errors.New("read entry of the log: no signature")
-	}
-	var p proof
-	if err := json.Unmarshal(head, &p); err != nil {
-		return nil, fmt.Errorf("read signature in the log: %w", err)
+	p, message, err := unseal(body)
+	if err != nil {
+		return nil, fmt.Errorf("read entry of the log: %w", err)
 	}
 	e := &entry{}
 	if err := json.Unmarshal(message, e); err != nil {
@@ -123,11 +145,7 @@ func decode(body []byte, pop string, s Signer) (*entry, error) {
 
 // believe checks that the controller that e names signed message, when its certificate was valid.
 func (e *entry) believe(message []byte, p proof, s Signer) error {
-	from, err := s.Verify(mtls.Commit, message, p.Signature, p.Chain, time.Unix(e.At, 0))
-	if err == nil && from != (mtls.Identity{Role: mtls.Controller, Name: e.By}) {
-		err = fmt.Errorf("it names controller %q and %s signed it", e.By, from)
-	}
-	if err != nil {
+	if err := p.by(s, mtls.Commit, message, e.By, e.At); err != nil {
 		return fmt.Errorf("believe entry of the log: %w", err)
 	}
 	return nil

@@ -83,9 +83,7 @@ func (l *Log) Append(ctx context.Context, body []byte) (offset int64, err error)
 	ctx, done := context.WithTimeout(ctx, appendTime)
 	defer done()
 	if err = l.client.BeginTransaction(); err == nil {
-		results := l.client.ProduceSync(ctx, l.pieces(body)...)
-		if err = results.FirstErr(); err == nil {
-			offset = results[len(results)-1].Record.Offset
+		if offset, err = l.produce(ctx, l.pieces(body)); err == nil {
 			err = l.client.EndTransaction(ctx, kgo.TryCommit)
 		} else {
 			_ = l.client.AbortBufferedRecords(ctx)
@@ -98,6 +96,19 @@ func (l *Log) Append(ctx context.Context, body []byte) (offset int64, err error)
 		return 0, fmt.Errorf("append to log of pop %s: %w", l.pop, err)
 	}
 	return offset, nil
+}
+
+// produce returns the offset of the last message. The client waits beyond ctx for what it has sent without an answer, since
+// it cannot know whether that is there; neither can who takes the log anew.
+func (l *Log) produce(ctx context.Context, messages []*kgo.Record) (offset int64, err error) {
+	produced := make(chan kgo.ProduceResults, 1)
+	go func() { produced <- l.client.ProduceSync(ctx, messages...) }()
+	select {
+	case r := <-produced:
+		return r[len(r)-1].Record.Offset, r.FirstErr()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
 }
 
 func (l *Log) pieces(body []byte) (out []*kgo.Record) {

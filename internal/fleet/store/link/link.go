@@ -25,12 +25,15 @@ type Have struct {
 	Plan    record.PlanID
 	Hash    string
 	Keys    []string // ids of the keys whose plans it takes
+	Stop    []byte   // of the last order
+	Tier    string   // "" of an older agent
 }
 
 // Order is what an agent must do now; a later one replaces all of it.
 type Order struct {
 	Stopped, Evict bool
 	Plan           []byte // signed text; nil: keep what is in force
+	Stop           []byte // with Stopped: a stop that no log has yet, signed; for Have
 }
 
 // Report is what became of an order.
@@ -46,14 +49,15 @@ type Report struct {
 }
 
 func have(m *fleetv1.FollowRequest) Have {
-	return Have{Boot: bootOf(m.BootId), Version: m.CongctlVersion, Plan: record.PlanID(m.Plan), Hash: m.Hash, Keys: m.PlanKeys[:min(len(m.PlanKeys), maxKeys)]}
+	return Have{Boot: bootOf(m.BootId), Version: m.CongctlVersion, Plan: record.PlanID(m.Plan), Hash: m.Hash, Keys: m.PlanKeys[:min(len(m.PlanKeys), maxKeys)],
+		Stop: m.Stop, Tier: m.Tier}
 }
 
 // maxKeys is beyond what any rotation needs.
 const maxKeys = 16
 
 func (h Have) message() *fleetv1.FollowRequest {
-	return &fleetv1.FollowRequest{BootId: h.Boot[:], CongctlVersion: h.Version, Plan: uint64(h.Plan), Hash: h.Hash, PlanKeys: h.Keys}
+	return &fleetv1.FollowRequest{BootId: h.Boot[:], CongctlVersion: h.Version, Plan: uint64(h.Plan), Hash: h.Hash, PlanKeys: h.Keys, Stop: h.Stop, Tier: h.Tier}
 }
 
 func report(m *fleetv1.ReportRequest) Report {

@@ -20,6 +20,7 @@ type Purpose string
 const (
 	Commit Purpose = "congctl commit\n"
 	Batch  Purpose = "congctl batch\n"
+	Halt   Purpose = "congctl halt\n"
 )
 
 // Sign signs a message with the certificate's key, for who cannot ask over a connection. chain is the certificate with

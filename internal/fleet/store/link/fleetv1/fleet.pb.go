@@ -113,6 +113,8 @@ type FollowRequest struct {
 	Plan           uint64                 `protobuf:"varint,3,opt,name=plan,proto3" json:"plan,omitempty"`                                          // serial of the plan in force; 0 is none
 	Hash           string                 `protobuf:"bytes,4,opt,name=hash,proto3" json:"hash,omitempty"`                                           // of that plan
 	PlanKeys       []string               `protobuf:"bytes,5,rep,name=plan_keys,json=planKeys,proto3" json:"plan_keys,omitempty"`                   // ids of the keys whose plans it takes, as signatures name them
+	Stop           []byte                 `protobuf:"bytes,6,opt,name=stop,proto3" json:"stop,omitempty"`                                           // Order.stop, as long as no later order has replaced it
+	Tier           string                 `protobuf:"bytes,7,opt,name=tier,proto3" json:"tier,omitempty"`                                           // what it can do: full, good, basic, route, observe; empty: an older agent, which does not say
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -182,12 +184,27 @@ func (x *FollowRequest) GetPlanKeys() []string {
 	return nil
 }
 
+func (x *FollowRequest) GetStop() []byte {
+	if x != nil {
+		return x.Stop
+	}
+	return nil
+}
+
+func (x *FollowRequest) GetTier() string {
+	if x != nil {
+		return x.Tier
+	}
+	return ""
+}
+
 // Order is what the agent must do now. A later order replaces all of it.
 type Order struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Stopped       bool                   `protobuf:"varint,1,opt,name=stopped,proto3" json:"stopped,omitempty"` // the kill switch: no new treatment
 	Evict         bool                   `protobuf:"varint,2,opt,name=evict,proto3" json:"evict,omitempty"`     // with stopped: move treated connections back as well
 	Plan          []byte                 `protobuf:"bytes,3,opt,name=plan,proto3" json:"plan,omitempty"`        // the signed text; absent: keep what is in force
+	Stop          []byte                 `protobuf:"bytes,4,opt,name=stop,proto3" json:"stop,omitempty"`        // with stopped: the stop, signed by a controller, that no log has yet; for the agent to keep and to show to whom it follows next
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -239,6 +256,13 @@ func (x *Order) GetEvict() bool {
 func (x *Order) GetPlan() []byte {
 	if x != nil {
 		return x.Plan
+	}
+	return nil
+}
+
+func (x *Order) GetStop() []byte {
+	if x != nil {
+		return x.Stop
 	}
 	return nil
 }
@@ -387,17 +411,20 @@ const file_congctl_v1_fleet_proto_rawDesc = "" +
 	"congctl.v1\"%\n" +
 	"\vPushRequest\x12\x16\n" +
 	"\x06frames\x18\x01 \x01(\fR\x06frames\"\x0e\n" +
-	"\fPushResponse\"\x96\x01\n" +
+	"\fPushResponse\"\xbe\x01\n" +
 	"\rFollowRequest\x12\x17\n" +
 	"\aboot_id\x18\x01 \x01(\fR\x06bootId\x12'\n" +
 	"\x0fcongctl_version\x18\x02 \x01(\tR\x0econgctlVersion\x12\x12\n" +
 	"\x04plan\x18\x03 \x01(\x04R\x04plan\x12\x12\n" +
 	"\x04hash\x18\x04 \x01(\tR\x04hash\x12\x1b\n" +
-	"\tplan_keys\x18\x05 \x03(\tR\bplanKeys\"K\n" +
+	"\tplan_keys\x18\x05 \x03(\tR\bplanKeys\x12\x12\n" +
+	"\x04stop\x18\x06 \x01(\fR\x04stop\x12\x12\n" +
+	"\x04tier\x18\a \x01(\tR\x04tier\"_\n" +
 	"\x05Order\x12\x18\n" +
 	"\astopped\x18\x01 \x01(\bR\astopped\x12\x14\n" +
 	"\x05evict\x18\x02 \x01(\bR\x05evict\x12\x12\n" +
-	"\x04plan\x18\x03 \x01(\fR\x04plan\"\xcf\x01\n" +
+	"\x04plan\x18\x03 \x01(\fR\x04plan\x12\x12\n" +
+	"\x04stop\x18\x04 \x01(\fR\x04stop\"\xcf\x01\n" +
 	"\rReportRequest\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\x04R\x04plan\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\tR\x04hash\x12\x19\n" +
