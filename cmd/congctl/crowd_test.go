@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -140,13 +141,23 @@ func (l *crowdListener) pair(from netip.Addr, bytes int) (fds [2]int, err error)
 	if fds[1], _, err = unix.Accept4(l.fd, unix.SOCK_CLOEXEC); err != nil {
 		return fds, err
 	}
+	if err := unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: int64(patience / time.Second)}); err != nil {
+		return fds, err
+	}
 	wrote := make(chan error, 1)
 	go func() {
-		_, err := unix.Write(fds[1], crowdBody[:bytes])
+		var n int
+		var err error
+		for left := bytes; err == nil && left > 0; left -= n { // a signal of Go's scheduler cuts a write short
+			n, err = unix.Write(fds[1], crowdBody[:left])
+		}
 		wrote <- err
 	}()
 	for buf, left := make([]byte, 64<<10), bytes; left > 0; {
 		n, err := unix.Read(fds[0], buf)
+		if err == unix.EINTR { // with a limit it is not restarted
+			continue
+		}
 		if err != nil || n == 0 {
 			return fds, fmt.Errorf("read: %d bytes left: %w", left, cmp.Or(err, io.ErrUnexpectedEOF))
 		}
