@@ -51,7 +51,7 @@ func TestStopWithoutKafka(t *testing.T) {
 	s.pipe.broker.Start()
 	s.resumed(", who asked controller ")
 
-	for what, text := range map[string][]byte{"a stop that was resumed": carried, "a stop that nobody signed": []byte("{}\n{}")} {
+	for what, text := range map[string][]byte{"a stop that was resumed": carried, "a stop without a signature": []byte("{}\n{}")} {
 		s.host.stop()
 		check(t, os.WriteFile(file, text, 0o600))
 		s.host.start()
