@@ -122,8 +122,11 @@ func (s *sharing) pull(ctx context.Context, pop string, evict bool, by string) (
 	if err != nil {
 		return h, err
 	}
-	go s.forget(pop)
-	return s.rooms[pop].pull(h, text, evict), nil
+	pending := s.rooms[pop].pull(h, text, evict)
+	if pending == h {
+		go s.forget(pop)
+	}
+	return pending, nil
 }
 
 // forget ends a pending stop when Kafka names another controller, to which its agents take it: this one would not hear

@@ -200,7 +200,7 @@ func (p *popOffice) handleActions() {
 	}
 	control.HandleActions(p.queries, acts)
 	p.queries.Audit(func(ctx context.Context, a control.Act) {
-		if said := (*control.Error)(nil); errors.As(a.Err, &said) && said.Code == control.Unstored {
+		if said, ok := errors.AsType[*control.Error](a.Err); ok && said.Code == control.Unstored {
 			return // kept with the stop, where the store takes that
 		}
 		p.controller.Audit(ctx, a)

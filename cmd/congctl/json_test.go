@@ -209,7 +209,7 @@ var keptTimes = []string{"since", "round_start", "window_start", "run_end", "evi
 	"performance_window_start"}
 
 // amounts are what no time is, however large: a socket of this machine may have any.
-var amounts = regexp.MustCompile(`bytes|rate|segs|_us$`)
+var amounts = regexp.MustCompile(`(^|_)(bytes|rate|segs)(_|$)|_us$`)
 
 // jsonFaults says what in a decoded answer is against docs/format/json.md.
 func jsonFaults(v any) (faults []string) {
@@ -250,7 +250,7 @@ func keyFaults(key string, e any) (faults []string) {
 func TestJSONFaultsAreFound(t *testing.T) {
 	for text, want := range map[string]int{
 		`[{"a_b":[],"c":1}]`: 0, `[null]`: 1, `{"aB":1}`: 1, `{"a":null}`: 1, `{"a":{"killed":true}}`: 1, `{"at":1795165200}`: 1,
-		`{"at_unix_s":1795165200}`: 0, `{"delivery_rate":1795165200}`: 0, `{"ratio":null}`: 0, `{"ratio":[null]}`: 1,
+		`{"at_unix_s":1795165200}`: 0, `{"delivery_rate":1795165200}`: 0, `{"generated":1795165200}`: 1, `{"ratio":null}`: 0, `{"ratio":[null]}`: 1,
 	} {
 		var v any
 		check(t, json.Unmarshal([]byte(text), &v))
