@@ -76,7 +76,10 @@ func unpackKernel(image []byte) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("unpack kernel: neither gzip nor lz4: starts with % x", payload[:4])
 	}
-	kernel, err := io.ReadAll(io.LimitReader(r, int64(size)))
+	kernel, err := io.ReadAll(io.LimitReader(r, int64(size)+1))
+	if err == nil && len(kernel) > int(size) {
+		err = fmt.Errorf("more than the %d bytes of its header", size)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("unpack kernel: %w", err)
 	}

@@ -66,6 +66,10 @@ func TestKernelIsUnpacked(t *testing.T) {
 		if _, err := unpackKernel(image[:len(image)-5]); err == nil {
 			t.Errorf("%s: a cut image was unpacked", name)
 		}
+		binary.LittleEndian.PutUint32(image[len(image)-4:], uint32(len(text)-1))
+		if _, err := unpackKernel(image); err == nil {
+			t.Errorf("%s: more was unpacked than the header says", name)
+		}
 	}
 	// What is not understood boots as it is.
 	xz := bzImage("6.1.0", []byte("\xfd7zXZ\x00 and so on"))
