@@ -55,6 +55,7 @@ within() {
 	return $status
 }
 export root
+built=$(go env GOCACHE)
 GOPROXY=$(go env GOPROXY) GOSUMDB=$(go env GOSUMDB)
 export GOPROXY GOSUMDB
 
@@ -68,8 +69,8 @@ lacks() {
 		{ echo "fresh: $1 does not say that $2 is missing and $3 has it"; return 1; }
 }
 
-# inherit gives the ordinary user what root has fetched and built, in links: Go takes it by content, and
-# what is compiled a second time shows nothing new.
+# inherit gives the ordinary user what root has fetched and built, and what this machine has built, in
+# links: Go takes it by content, and what is compiled a second time shows nothing new.
 inherit() {
 	local dir home
 	home=$(chroot "$root" sh -c 'echo ~newcomer')
@@ -78,6 +79,8 @@ inherit() {
 		cp -al "$root/root/$dir/." "$root$home/$dir"
 	done
 	chroot "$root" chown -R newcomer: "$home/.cache" "$home/go"
+	cp -aln "$built/." "$root$home/.cache/go-build" 2>/dev/null || true # another file system: build again
+	chroot "$root" find "$home/.cache/go-build" -type d -exec chown newcomer: {} + # and no file of this machine's
 }
 
 bad=0

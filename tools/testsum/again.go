@@ -76,20 +76,23 @@ func (s *summary) forgive(k key) {
 		s.passed++
 		return true
 	})
-	s.flaky = append(s.flaky, fmt.Sprintf("flaky: %s %s (first run: %s)\n", k.pkg, k.test, firstLines(strings.Join(said, ""))))
+	s.flaky = append(s.flaky, fmt.Sprintf("flaky: %s %s (first run: %s)\n", k.pkg, k.test, ends(strings.Join(said, ""))))
 }
 
-// firstLines returns the start of a test's log, in one line.
-func firstLines(output string) string {
-	const most = 5
+// ends returns the start and the end of a test's log, in one line.
+func ends(output string) string {
+	const most = 5 // of each
 	var lines []string
 	for line := range strings.Lines(output) {
-		if m := logLine.FindStringSubmatch(line); m != nil && len(lines) < most {
+		if m := logLine.FindStringSubmatch(line); m != nil {
 			lines = append(lines, m[1])
 		}
 	}
 	if len(lines) == 0 {
 		return "no words"
+	}
+	if cut := len(lines) - 2*most; cut > 0 {
+		lines = slices.Replace(lines, most, most+cut, "...")
 	}
 	return strings.Join(lines, "; ")
 }

@@ -147,11 +147,17 @@ func must(t *testing.T, r *Running, script string) string {
 	return exits(t, r, 0, script)
 }
 
+// timedOut is the code of a script that the guest's drive has ended.
+const timedOut = 124
+
 // exits runs a script that must end with this code.
 func exits(t *testing.T, r *Running, code int, script string) string {
 	t.Helper()
 	res := do(t, r, script)
 	t.Logf("# %s\n%s%s[%d]", script, res.Stdout, res.Stderr, res.Code)
+	if res.Code == timedOut {
+		t.Logf("%+v", do(t, r, "journalctl -q -b -n 100 -o short-monotonic --no-hostname; ps axf"))
+	}
 	if res.Code != code {
 		t.Fatalf("%q ended with %d, want %d", script, res.Code, code)
 	}

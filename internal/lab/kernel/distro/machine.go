@@ -39,11 +39,12 @@ type Machine struct {
 type Running struct {
 	Up time.Duration // the guest's uptime when its last service was started
 
-	cmd   *exec.Cmd
-	port  *os.File
-	in    *bufio.Reader
-	ended chan struct{}
-	err   error // how QEMU ended; to be read when ended is closed
+	cmd     *exec.Cmd
+	port    *os.File
+	in      *bufio.Reader
+	console string
+	ended   chan struct{}
+	err     error // how QEMU ended; to be read when ended is closed
 }
 
 // ErrEnded: the machine turned itself off, or QEMU died.
@@ -58,7 +59,7 @@ func Boot(ctx context.Context, m Machine) (*Running, error) {
 		return nil, fmt.Errorf("boot machine: %w", err)
 	}
 	defer far.Close()
-	r := &Running{cmd: exec.CommandContext(ctx, qemuName, m.args()...), port: near, in: bufio.NewReader(near), ended: make(chan struct{})}
+	r := &Running{cmd: exec.CommandContext(ctx, qemuName, m.args()...), port: near, in: bufio.NewReader(near), console: m.Console, ended: make(chan struct{})}
 	r.cmd.ExtraFiles = []*os.File{far}
 	if err := r.start(); err != nil {
 		near.Close()
@@ -98,10 +99,17 @@ func (r *Running) start() error {
 	return <-started
 }
 
+// answerLimit is for a guest that stands still: its drive ends a script earlier.
+const answerLimit = 4 * time.Minute
+
 func (r *Running) line() (string, error) {
+	_ = r.port.SetReadDeadline(time.Now().Add(answerLimit)) // a closed port has no deadline and no line
 	line, err := r.in.ReadString('\n')
-	if err == nil {
+	switch {
+	case err == nil:
 		return strings.TrimSuffix(line, "\n"), nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "", fmt.Errorf("no answer in %s; the console ends:\n%s", answerLimit, tail(r.console))
 	}
 	<-r.ended
 	return "", errors.Join(ErrEnded, r.err)
@@ -119,7 +127,11 @@ func (r *Running) Off(command string) error {
 	if err := r.send(command); err != nil {
 		return err
 	}
-	<-r.ended
+	select {
+	case <-r.ended:
+	case <-time.After(answerLimit):
+		return fmt.Errorf("turn machine off: not off in %s; the console ends:\n%s", answerLimit, tail(r.console))
+	}
 	if r.err != nil {
 		return fmt.Errorf("turn machine off: %w", r.err)
 	}

@@ -36,7 +36,7 @@ func (m Machine) args() []string {
 // panic end the machine, and for a boot on a host whose cores are shared: without
 // no_timer_check it panics if no tick comes within 10 ms.
 var commandLine = []string{
-	"root=/dev/nvme0n1", "rw", "console=ttyS0", "quiet", "panic=-1", "oops=panic",
+	"root=/dev/nvme0n1", "rw", "console=ttyS0", "loglevel=5", "panic=-1", "oops=panic",
 	"mitigations=off", "no_timer_check", "tsc=reliable", "random.trust_cpu=on", "audit=0", "cryptomgr.notests=1", "init_on_alloc=0",
 	"systemd.show_status=false",
 }
