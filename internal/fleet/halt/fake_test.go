@@ -18,9 +18,10 @@ import (
 // fake is a PoP with its log, and the controllers that share it. Most of it has no lock: synctest.Wait comes before a look.
 type fake struct {
 	control.Action
-	room  *Room
-	here  atomic.Pointer[Switch]
-	users sync.WaitGroup
+	room   *Room
+	here   atomic.Pointer[Switch]
+	looked atomic.Int64 // whether it is here
+	users  sync.WaitGroup
 
 	owner       atomic.Value
 	asked       int
@@ -39,6 +40,7 @@ type fake struct {
 func newFake() *fake {
 	f := &fake{}
 	f.room = NewRoom(Options{PoP: "chi", Self: "one", Peers: f, Refused: func(text string) { f.refused = append(f.refused, text) }, Here: func() *Switch {
+		f.looked.Add(1)
 		s := f.here.Load()
 		if s != nil {
 			f.users.Add(1)
@@ -70,12 +72,13 @@ func (f *fake) Read(text []byte) (id, by string, err error) {
 	return id, by + ", who asked", err
 }
 
-func (f *fake) Stop(_ context.Context, evict bool, by string) error {
+func (f *fake) Stop(ctx context.Context, evict bool, by string) error {
 	time.Sleep(f.slow)
-	if f.away == nil {
+	err := errors.Join(f.away, ctx.Err())
+	if err == nil {
 		f.stored = append(f.stored, by)
 	}
-	return f.away
+	return err
 }
 func (f *fake) Resume(context.Context, string) error { return f.away }
 func (f *fake) Evict(context.Context, string) error  { f.evicted++; return nil }

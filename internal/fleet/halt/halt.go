@@ -170,7 +170,7 @@ func (r *Room) Stop(ctx context.Context, evict bool, by string) error {
 // earlier one stays.
 func (r *Room) pull(ctx context.Context, evict bool, by string) (id string, err error) {
 	id = control.StopID(ctx)
-	if len(id) != len(rand.Text()) || len(strings.Fields(id)) != 1 { // of another client than ours
+	if len(id) != len(rand.Text()) || strings.Join(strings.Fields(id), "") != id { // of another client than ours
 		id = rand.Text()
 	}
 	text, err := r.opt.Peers.Sign(id, by)

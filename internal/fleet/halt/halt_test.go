@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 	"time"
 
 	"github.com/congctl/congctl/internal/fleet/pop"
+	"github.com/congctl/congctl/internal/loop/control"
 )
 
 // TestStopWithoutPoP: a stop reaches the agents that are here and those that come, with each order, and its answer says
@@ -22,6 +26,7 @@ func TestStopWithoutPoP(t *testing.T) {
 		f.room.done()
 		a, b := f.follow(t, "edge-1"), f.follow(t, "edge-2")
 		b.deaf = true
+		f.room.Heard("edge-2", true) // of an earlier stop
 		began = time.Now()
 		unstored(t, f.room.Stop(t.Context(), false, "ann"), began, storeWait, "1 of 2 agents that follow this controller are stopped (not yet edge-2), and each")
 		if one, two := a.said(), b.said(); one != stopOrder || two != stopOrder {
@@ -30,6 +35,8 @@ func TestStopWithoutPoP(t *testing.T) {
 		b.deaf = false
 		began = time.Now()
 		unstored(t, f.room.Stop(t.Context(), true, "bob"), began, 0, "2 of 2 agents that follow this controller are stopped, and each")
+		a.said()
+		_ = f.room.Stop(t.Context(), false, "cyd")
 		c := f.follow(t, "edge-3")
 		if one, three := a.said(), c.said(); one != evictOrder || three != evictOrder {
 			t.Errorf("%s, %s", one, three)
@@ -61,11 +68,14 @@ func TestNewStream(t *testing.T) {
 	})
 }
 
-// TestForgotten: a pending stop stays until another controller is known to have the PoP.
+// TestForgotten: a pending stop stays until another controller is known to have the PoP, which one goroutine looks for.
 func TestForgotten(t *testing.T) {
 	in(t, func(t *testing.T, f *fake) {
 		a := f.follow(t, "edge-1")
-		_ = f.room.Stop(t.Context(), true, "ann")
+		for range 9 {
+			_ = f.room.Stop(t.Context(), true, "ann")
+		}
+		f.looked.Store(0)
 		for _, owner := range []string{"", "one", "not yet"} {
 			f.owner.Store(owner)
 			time.Sleep(time.Minute)
@@ -73,8 +83,12 @@ func TestForgotten(t *testing.T) {
 				t.Errorf("owner %q: forgotten", owner)
 			}
 		}
+		if n := f.looked.Load(); n > int64(3*time.Minute/askAgain)+1 {
+			t.Errorf("looked %d times", n)
+		}
 		f.owner.Store("two")
 		time.Sleep(2 * askAgain)
+		f.room.look(true) // as for a stop that is stored late
 		if text, evict, _ := f.room.pending(); text != nil || evict {
 			t.Error("not forgotten")
 		}
@@ -114,7 +128,10 @@ func TestStop(t *testing.T) {
 				a := f.follow(t, "edge-1")
 				synctest.Wait()
 				began := time.Now()
-				switch err := f.here.Load().Stop(t.Context(), c.evict, "ann"); {
+				ctx, gone := context.WithCancel(t.Context())
+				err := f.here.Load().Stop(ctx, c.evict, "ann")
+				gone() // the client
+				switch {
 				case c.unstored != "":
 					unstored(t, err, began, min(f.slow, storeWait), c.unstored)
 				case !errors.Is(err, c.signs):
@@ -153,9 +170,6 @@ func TestMoveIn(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if err := f.here.Load().Resume(t.Context(), "ann"); err != nil {
-			t.Error(err)
-		}
 		again, _, _ := f.room.pending()
 		f.room.put(strings.Fields(string(text))[0], text) // as another controller has it, which did not hear that
 		f.take(t)
@@ -164,6 +178,36 @@ func TestMoveIn(t *testing.T) {
 			t.Errorf("stored %v, audited %v, pending %s, %s", f.stored, f.audited, again, left)
 		}
 	})
+}
+
+// TestResume: what is pending ends with a resume that is stored.
+func TestResume(t *testing.T) {
+	in(t, func(t *testing.T, f *fake) {
+		f.take(t)
+		f.room.put("1", []byte("1 ann"))
+		for _, f.away = range []error{errors.New("gone"), nil} {
+			err := f.here.Load().Resume(t.Context(), "ann")
+			if text, _, _ := f.room.pending(); !errors.Is(err, f.away) || (text != nil) != (err != nil) {
+				t.Errorf("%v, pending %s", err, text)
+			}
+		}
+	})
+}
+
+// TestID: a stop has the id of its request, so that other controllers name the same, where that is one of our client.
+func TestID(t *testing.T) {
+	const good = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	for _, asked := range []string{good, "", "A", good + "A", good[:25] + " ", good[:12] + " " + good[:13]} {
+		in(t, func(t *testing.T, f *fake) {
+			f.take(t)
+			h := control.NewHandler(slog.New(slog.DiscardHandler), func(context.Context) string { return "ann" })
+			control.HandleStop(h, f.room.Stop)
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/stop", strings.NewReader(`{"id":"`+asked+`"}`)))
+			if ids := strings.Fields(f.ids); len(ids) != 1 || len(ids[0]) != len(good) || (ids[0] == good) != (asked == good) {
+				t.Errorf("%q: %q", asked, f.ids)
+			}
+		})
+	}
 }
 
 // TestTake: what no controller signed stops nothing, and the list of stops is bounded.
