@@ -15,13 +15,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/congctl/congctl/internal/fleet/halt"
 	"github.com/congctl/congctl/internal/fleet/pop"
 	"github.com/congctl/congctl/internal/fleet/rollout"
 	"github.com/congctl/congctl/internal/fleet/store/inbox"
@@ -68,9 +68,10 @@ type office struct {
 	cfg   config.Config
 	rules policy.Rules
 	log   *slog.Logger
-	share *sharing         // nil for a controller alone
-	turns chan struct{}    // as many windows in memory at once as there are processors
-	web   *listener.Server // nil with metrics.listen off
+	share *sharing              // nil for a controller alone
+	rooms map[string]*halt.Room // of PoPs that are shared
+	turns chan struct{}         // as many windows in memory at once as there are processors
+	web   *listener.Server      // nil with metrics.listen off
 	close []func() error
 
 	records      records
@@ -249,7 +250,7 @@ func (o *office) query(w http.ResponseWriter, r *http.Request) {
 	var elsewhere *control.Error
 	switch {
 	case errors.As(err, &elsewhere):
-		if !o.share.stops(w, r, name) {
+		if !o.stops(w, r, name) {
 			control.Refuse(w, elsewhere)
 		}
 	case err != nil:
@@ -281,31 +282,35 @@ func (o *office) Push(ctx context.Context, from mtls.Identity, frames []byte) er
 
 // Follow implements link.Handler.
 func (o *office) Follow(ctx context.Context, from mtls.Identity, h link.Have, send func(link.Order) error) error {
-	if r := o.room(from.PoP); r != nil {
-		bearing, leave := r.enter(ctx, from.Name, send)
+	order := func(o pop.Order) error { return send(link.Order(o)) }
+	if r := o.rooms[from.PoP]; r != nil {
+		bearing, leave := r.Enter(ctx, from.Name, order)
 		defer leave()
-		send = bearing
+		if err := r.Await(ctx); err != nil {
+			return err
+		}
+		order = bearing
 	}
-	p, err := o.await(ctx, from.PoP)
+	p, err := o.of(ctx, from.PoP)
 	if err != nil {
 		return err
 	}
 	defer p.users.Done()
-	if err := p.takeStop(ctx, h.Stop); err != nil {
+	if err := p.halt.Take(ctx, h.Stop); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(p.held, stop)()
 	c := rollout.Connect{Host: from.Name, Boot: pop.BootText(h.Boot), Version: h.Version, Tier: h.Tier, Serial: h.Plan, Hash: h.Hash}
-	return p.Follow(ctx, c, h.Keys, func(o pop.Order) error { return send(link.Order{Stopped: o.Stopped, Evict: o.Evict, Plan: o.Plan}) })
+	return p.Follow(ctx, c, h.Keys, order)
 }
 
 // Report implements link.Handler.
 func (o *office) Report(ctx context.Context, from mtls.Identity, r link.Report) error {
-	if room := o.room(from.PoP); room != nil {
-		room.heard(from.Name, r.Stopped)
-		if o.share.waits(from.PoP) {
+	if room := o.rooms[from.PoP]; room != nil {
+		room.Heard(from.Name, r.Stopped)
+		if room.Waits() {
 			return nil
 		}
 	}
@@ -321,11 +326,11 @@ func (o *office) Report(ctx context.Context, from mtls.Identity, r link.Report) 
 // of returns a PoP, whose users the caller leaves. One that is not here may be at the next start, or in a moment, so an
 // agent asks again.
 func (o *office) of(ctx context.Context, name string) (*popOffice, error) {
-	switch p := o.present(name); {
-	case p != nil:
+	if p := o.present(name); p != nil {
 		return p, nil
-	case o.share != nil && slices.Contains(o.cfg.Fleet.PoPs, name):
-		return nil, o.share.elsewhere(ctx, name)
+	}
+	if r := o.rooms[name]; r != nil {
+		return nil, r.Elsewhere(ctx)
 	}
 	return nil, fmt.Errorf("pop %q is not in fleet.pops of this controller", name)
 }
@@ -341,14 +346,6 @@ func (o *office) present(name string) *popOffice {
 	return p
 }
 
-// room returns that of a shared PoP; nil for others.
-func (o *office) room(pop string) *room {
-	if o.share == nil {
-		return nil
-	}
-	return o.share.rooms[pop]
-}
-
 // callerOf names who asks.
 func callerOf(ctx context.Context) string { return link.Caller(ctx).String() }
 
@@ -361,7 +358,7 @@ func (o *office) prepare(name string) (*popOffice, error) {
 	if err := os.MkdirAll(cfg.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("open pop %s: %w", name, err)
 	}
-	return &popOffice{cfg: cfg, share: o.share, turns: o.turns, records: &o.records, log: o.log.With("pop", name), held: context.Background(), now: time.Now}, nil
+	return &popOffice{cfg: cfg, room: o.rooms[name], turns: o.turns, records: &o.records, log: o.log.With("pop", name), held: context.Background(), now: time.Now}, nil
 }
 
 // lastWindow returns the start of the last window of a store; 0 for none.

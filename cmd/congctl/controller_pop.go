@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/congctl/congctl/internal/fleet/halt"
 	"github.com/congctl/congctl/internal/fleet/pop"
 	"github.com/congctl/congctl/internal/fleet/store/inbox"
 	"github.com/congctl/congctl/internal/fleet/store/link"
@@ -41,8 +42,8 @@ type popOffice struct {
 	store      *sqlite.Store
 	kept       controller.Store                                               // what is decided goes here: store, or with others the log before it
 	follow     func(context.Context, *sqlite.Store) (controller.Store, error) // makes kept; nil alone
-	share      *sharing                                                       // nil alone
-	halting    sync.Mutex                                                     // one stop is stored at a time
+	room       *halt.Room                                                     // nil alone
+	halt       *halt.Switch                                                   // nil alone
 	held       context.Context                                                // ends when the PoP is another controller's
 	users      sync.WaitGroup                                                 // requests
 	inbox      *inbox.Inbox                                                   // nil with fleet.clickhouse
@@ -195,8 +196,9 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 
 func (p *popOffice) handleActions() {
 	var acts control.Action = p.live
-	if p.share != nil {
-		acts = haltable{p.live, p}
+	if p.room != nil {
+		p.halt = &halt.Switch{Action: p.live, Controller: p.controller, Log: p.kept, Room: p.room, Users: &p.users}
+		acts = p.halt
 	}
 	control.HandleActions(p.queries, acts)
 	p.queries.Audit(func(ctx context.Context, a control.Act) {

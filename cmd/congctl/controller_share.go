@@ -7,9 +7,12 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/congctl/congctl/internal/fleet/halt"
 	"github.com/congctl/congctl/internal/fleet/store/commitlog"
 	"github.com/congctl/congctl/internal/fleet/store/kafka"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
@@ -34,10 +37,6 @@ type sharing struct {
 	away    error // why there is no group
 	ctx     context.Context
 	tenures map[string]*tenure
-
-	rooms  map[string]*room // of each PoP
-	asking sync.Mutex       // guards said
-	said   map[string]holder
 }
 
 // tenure is the time in which a PoP is this controller's.
@@ -59,11 +58,53 @@ func (o *office) openShares(ctx context.Context, creds *mtls.Credentials, self m
 		}
 		o.logKey(name, key.Public().(ed25519.PublicKey))
 	}
-	o.share = &sharing{office: o, topic: topic, self: self, creds: creds, tenures: map[string]*tenure{}, rooms: map[string]*room{}, said: map[string]holder{}}
+	o.share = &sharing{office: o, topic: topic, self: self, creds: creds, tenures: map[string]*tenure{}}
+	o.rooms = map[string]*halt.Room{}
 	for _, name := range o.cfg.Fleet.PoPs {
-		o.share.rooms[name] = newRoom()
+		o.rooms[name] = halt.NewRoom(halt.Options{PoP: name, Self: self.Name, Peers: peers{o.share, name}, Refused: o.refused, Here: func() *halt.Switch {
+			if p := o.present(name); p != nil {
+				return p.halt
+			}
+			return nil
+		}})
 	}
 	return nil
+}
+
+// peers are the controllers that share a PoP.
+type peers struct {
+	*sharing
+	pop string
+}
+
+func (s peers) Owner(ctx context.Context) (name string, ok bool) {
+	s.mu.Lock()
+	group := s.group
+	s.mu.Unlock()
+	if group != nil {
+		name, _ = group.Owner(ctx, s.pop) // "" after an error, too
+	}
+	return name, group != nil
+}
+
+func (s peers) Sign(id, by string) ([]byte, error) {
+	return commitlog.Halt{PoP: s.pop, ID: id, By: by, Controller: s.self.Name, At: time.Now().Unix()}.Sign(s.creds)
+}
+
+func (s peers) Read(text []byte) (id, by string, err error) {
+	h, err := commitlog.ReadHalt(text, s.pop, s.creds)
+	return h.ID, h.String(), err
+}
+
+// stops answers a request to stop a PoP that no controller is known to have, and reports whether this was one.
+func (o *office) stops(w http.ResponseWriter, r *http.Request, pop string) bool {
+	h, room := control.NewHandler(o.log.With("pop", pop), callerOf), o.rooms[pop]
+	control.HandleStop(h, room.Stop)
+	if !h.Acts(strings.TrimPrefix(r.URL.Path, popPath(pop))) || !room.Vacant(r.Context()) {
+		return false
+	}
+	http.StripPrefix(popPath(pop), permitted(pop, h)).ServeHTTP(w, r)
+	return true
 }
 
 func (o *office) keyOf(ctx context.Context, name string) (key ed25519.PrivateKey, err error) {
@@ -178,7 +219,9 @@ func (s *sharing) decide(ctx context.Context, name string) (err error) {
 		return errors.Join(err, p.shut())
 	}
 	s.office.put(name, p)
-	s.moveIn(ctx, p)
+	if err := p.halt.MoveIn(ctx); err != nil {
+		p.log.Error("a stop is not stored yet", "err", err)
+	}
 	p.Run(ctx)
 	s.office.put(name, nil)
 	p.leave()
@@ -222,45 +265,6 @@ func (p *popOffice) leave() {
 	case <-left:
 	case <-time.After(leaveWait):
 	}
-}
-
-// holder is the controller that has a PoP, as Kafka last reported.
-type holder struct {
-	name  string
-	until time.Time
-}
-
-// askAgain keeps the agents of a PoP from becoming as many questions to Kafka.
-const askAgain = 2 * time.Second
-
-func (s *sharing) holder(ctx context.Context, pop string) string {
-	s.mu.Lock()
-	group := s.group
-	s.mu.Unlock()
-	s.asking.Lock()
-	defer s.asking.Unlock()
-	h := s.said[pop]
-	if time.Now().After(h.until) && group != nil {
-		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), ownerWait)
-		defer done()
-		h.name, _ = group.Owner(ctx, pop) // "" after an error, too
-		h.until = time.Now().Add(askAgain)
-		s.said[pop] = h
-	}
-	return h.name
-}
-
-// elsewhere is the answer about a PoP that is not this controller's.
-func (s *sharing) elsewhere(ctx context.Context, pop string) error {
-	name := s.holder(ctx, pop)
-	text := "pop " + pop + " is not decided here, but by controller " + name
-	switch name {
-	case "":
-		text = "pop " + pop + " is not decided here, and Kafka names no controller that does"
-	case s.self.Name:
-		text = "pop " + pop + " is being taken over here: ask again in a moment"
-	}
-	return &control.Error{Text: text, Hint: "list all controllers in fleet.controller", Code: control.Elsewhere}
 }
 
 func eventOf(kind, text string) *journal.Commit {

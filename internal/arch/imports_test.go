@@ -46,6 +46,7 @@ var kinds = []kind{
 			"internal/loop/control",               // serves a unix socket
 			"internal/loop/config",                // reads the configuration file
 			"internal/loop/logline",               // writes the log
+			"internal/fleet/halt",                 // waits for agents and a log
 			"internal/fleet/ingest",               // waits for a queue and a store, logs
 			"internal/fleet/pop",                  // closes windows by the clock, logs
 			"internal/fleet/uplink",               // sends again by the clock

@@ -33,6 +33,7 @@ type Plans interface {
 type Order struct {
 	Stopped, Evict bool
 	Plan           []byte // signed text; nil: keep what is in force
+	Stop           []byte // with Stopped: a stop that no log has yet, signed; of fleet/halt
 }
 
 // stream is one host's connection.
