@@ -44,6 +44,7 @@ type settings struct {
 	Netns, Clients, Plan, More           string
 	Lists                                string // further keys of treatment, each behind a comma
 	Metrics                              string // metrics.listen; "" is off: many run at once
+	Store                                string // keys of store; "" is a records file with full addresses
 }
 
 func quickSettings() settings {
@@ -65,9 +66,10 @@ experiment: {mode: "off", block: %[9]s, washout: %[10]s, control_every: %[11]d}
 policy: {guards: {low_rtt: false, tiny_rtt_us: 0}}
 starved: {steal_share: 1, run_queue_per_cpu: 1000}
 metrics: {listen: %[14]s}
-store: {records_file: %[1]s/records, addresses: full}
+store: {%[15]s}
 %[12]s
-`, dir, c.Window, c.Poll, c.Netns, os.Getenv(cgroupEnv), c.Clients, c.Plan, c.Expiry, c.Block, c.Washout, c.ControlEvery, c.More, c.Lists, cmp.Or(c.Metrics, "off"))
+`, dir, c.Window, c.Poll, c.Netns, os.Getenv(cgroupEnv), c.Clients, c.Plan, c.Expiry, c.Block, c.Washout, c.ControlEvery, c.More, c.Lists, cmp.Or(c.Metrics, "off"),
+		cmp.Or(c.Store, "addresses: full, records_file: "+dir+"/records"))
 }
 
 func newEdge(t testing.TB, cfg settings) *edge {

@@ -19,6 +19,7 @@ func BenchmarkAgentRecords(b *testing.B) {
 	const perS = 10_000
 	cfg := quickSettings()
 	cfg.Window, cfg.Poll, cfg.Expiry = "6s", "2s", "18s"
+	cfg.Store = "addresses: prefix" // as shipped: a records file is for debugging
 	e := newFleetOf(b, cfg, "").agent("edge-1", cfg)
 	e.start()
 	l, err := crowdListen(netns.EdgeAddr4)

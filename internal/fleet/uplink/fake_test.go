@@ -1,6 +1,7 @@
 package uplink
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,7 +80,7 @@ func (s *memorySpool) Append(frame []byte) error {
 		s.lost++
 		return s.fails
 	}
-	s.frames, s.since = append(s.frames, frame), append(s.since, time.Now())
+	s.frames, s.since = append(s.frames, bytes.Clone(frame)), append(s.since, time.Now())
 	if s.max > 0 && len(s.frames) > s.max {
 		var m message
 		_ = json.Unmarshal(s.frames[0], &m)

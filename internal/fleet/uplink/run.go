@@ -53,6 +53,10 @@ func (u *Uplink) drain() {
 
 func (u *Uplink) spool(frame []byte) {
 	u.say(stateSpool, u.deps.Spool.Append(frame))
+	select {
+	case u.spare <- frame:
+	default:
+	}
 	_, waiting, _ := u.deps.Spool.Waiting()
 	u.backlog.Store(waiting)
 	select {

@@ -30,9 +30,9 @@ type WindowEnd struct {
 
 // Spool keeps frames in their order. It counts what it drops.
 type Spool interface {
-	Append(frame []byte) error
-	Next() ([]byte, error) // the oldest that is not delivered, nil if none; it holds until the next call
-	Delivered() error      // the one that Next returned
+	Append(frame []byte) error // it must not keep the frame
+	Next() ([]byte, error)     // the oldest that is not delivered, nil if none; it holds until the next call
+	Delivered() error          // the one that Next returned
 	Sync() error
 	Waiting() (batches int, bytes int64, since time.Time)
 	Dropped() (batches, records uint64)
@@ -74,6 +74,9 @@ const (
 	// maxQueue batches wait for the disk, at most 20 MB: 64,000 records are six seconds of a busy host, or
 	// the final poll of 64,000 connections.
 	maxQueue = 64
+	// maxSpare frames stay for later ones: memory that is new, or was not used for a while, costs as much as what is
+	// written into it.
+	maxSpare = 2
 	// maxEnds wait for room in the queue.
 	maxEnds = 16
 )
@@ -84,6 +87,7 @@ type Uplink struct {
 	deps Deps
 
 	queue   chan []byte   // to the spool
+	spare   chan []byte   // frames that are there, to be filled again
 	spooled chan struct{} // something came there
 	backlog atomic.Int64  // bytes that wait in the spool
 
@@ -112,7 +116,7 @@ func New(o Options, d Deps) *Uplink {
 	budget := int64(float64(o.BudgetBytes) * o.Window.Seconds())
 	return &Uplink{
 		opt: o, deps: d, sequence: max(o.FirstSequence, 1), states: map[string]bool{},
-		queue: make(chan []byte, maxQueue), spooled: make(chan struct{}, 1),
+		queue: make(chan []byte, maxQueue), spare: make(chan []byte, maxSpare), spooled: make(chan struct{}, 1),
 		thin: newThinner(o.Key, o.Boot, budget, o.SpoolBytes),
 	}
 }
@@ -174,7 +178,7 @@ func (u *Uplink) flush() {
 // the receiver sees the gap.
 func (u *Uplink) seal() {
 	n, size := u.deps.Coder.Len()
-	frame, err := u.deps.Coder.AppendFrame(make([]byte, 0, size+512), u.sequence, u.ends)
+	frame, err := u.deps.Coder.AppendFrame(u.room(size+512), u.sequence, u.ends)
 	if err != nil {
 		u.tell(stateEnds, fmt.Errorf("%d ends of windows are not sent: %w", len(u.ends), err))
 		u.ends = nil
@@ -192,5 +196,15 @@ func (u *Uplink) seal() {
 		u.status.LostBatches++
 		u.status.LostRecords += uint64(n)
 		u.ends = u.ends[max(0, len(u.ends)-maxEnds):]
+	}
+}
+
+// room returns an empty slice for a frame of about so many bytes.
+func (u *Uplink) room(bytes int) []byte {
+	select {
+	case b := <-u.spare:
+		return b[:0]
+	default:
+		return make([]byte, 0, bytes)
 	}
 }

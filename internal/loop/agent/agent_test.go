@@ -435,20 +435,29 @@ func TestStatusReadsTheKernelBesideTheLoop(t *testing.T) {
 }
 
 func TestCloseQueueIsBoundedAndCounts(t *testing.T) {
-	q := newCloseQueue(3)
-	for i := range 5 {
-		q.put(&abi.Close{Cookie: uint64(i)})
+	const limit = (keepBlocks+1)*blockCloses + 3 // in one block more than it keeps, and a part of another
+	q := newCloseQueue(limit)
+	next := uint64(0)
+	for _, n := range []int{limit, 0, 1, blockCloses, limit} { // blocks are used again from the second on
+		for i := range n + 2*(n/limit) {
+			q.put(&abi.Close{Cookie: next + uint64(i)})
+		}
+		got := 0
+		for _, block := range q.take() {
+			for _, c := range block {
+				if c.Cookie != next {
+					t.Fatalf("of %d: cookie %d in the place of %d", n, c.Cookie, next)
+				}
+				got, next = got+1, next+1
+			}
+			q.give(block)
+		}
+		if got != n || len(q.spare) > keepBlocks {
+			t.Errorf("%d of %d taken, %d blocks kept", got, n, len(q.spare))
+		}
 	}
-	got := q.take()
-	if len(got) != 3 || got[2].Cookie != 2 || q.lost() != 2 {
-		t.Errorf("%d taken, %d lost", len(got), q.lost())
-	}
-	q.put(&abi.Close{Cookie: 9})
-	if got := q.take(); len(got) != 1 || got[0].Cookie != 9 {
-		t.Errorf("second take: %+v", got)
-	}
-	if got := q.take(); len(got) != 0 {
-		t.Errorf("third take: %+v", got)
+	if q.lost() != 4 {
+		t.Errorf("%d lost", q.lost())
 	}
 }
 

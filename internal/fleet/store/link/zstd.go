@@ -27,7 +27,7 @@ func newDecoder() connect.Decompressor {
 }
 
 func newEncoder() connect.Compressor {
-	e, _ := zstd.NewWriter(io.Discard, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(sentWindow), zstd.WithLowerEncoderMem(true)) // so are these
+	e, _ := zstd.NewWriter(io.Discard, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(sentWindow), zstd.WithLowerEncoderMem(true)) // so are these
 	return e
 }
 

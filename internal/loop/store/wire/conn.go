@@ -35,14 +35,14 @@ func (m *message) append(b []byte, c *record.Conn) []byte {
 }
 
 func appendConn(b []byte, part *[]byte, c *record.Conn) []byte {
-	b = appendScalars(b, connPairs, unsafe.Pointer(c))
+	b = appendScalars(b, connSlots, unsafe.Pointer(c))
 	b = appendAddr(b, numLocal, numLocalPort, c.Local)
 	b = appendAddr(b, numRemote, numRemotePort, c.Remote)
 	b = appendPrefix(b, c.Prefix)
-	if *part = appendScalars((*part)[:0], infoPairs, unsafe.Pointer(&c.Info)); len(*part) > 0 {
+	if *part = appendScalars((*part)[:0], infoSlots, unsafe.Pointer(&c.Info)); len(*part) > 0 {
 		b = appendBytes(b, numInfo, *part)
 	}
-	if *part = appendScalars((*part)[:0], bbrPairs, unsafe.Pointer(&c.BBR)); len(*part) > 0 {
+	if *part = appendScalars((*part)[:0], bbrSlots, unsafe.Pointer(&c.BBR)); len(*part) > 0 {
 		b = appendBytes(b, numBBR, *part)
 	}
 	if c.Cong != "" {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -115,9 +116,25 @@ func (p *pair) put(to unsafe.Pointer, v uint64) error {
 	return nil
 }
 
+// slot is what writing needs of a pair, in 6 bytes: all 111 stay in the fastest cache.
+type slot struct {
+	at, tag uint16
+	size    uint8
+	fixed   bool
+}
+
+func slotsOf(list []pair) (slots []slot) {
+	for _, p := range list {
+		slots = append(slots, slot{uint16(p.at), uint16(protowire.EncodeTag(p.number, p.wire)), uint8(p.size), p.wire == protowire.Fixed64Type})
+	}
+	return slots
+}
+
+var connSlots, infoSlots, bbrSlots = slotsOf(connPairs), slotsOf(infoPairs), slotsOf(bbrPairs)
+
 // get is the inverse of put.
-func (p *pair) get(from unsafe.Pointer) uint64 {
-	switch at := unsafe.Add(from, p.at); p.size {
+func (s slot) get(from unsafe.Pointer) uint64 {
+	switch at := unsafe.Add(from, s.at); s.size {
 	case 1:
 		return uint64(*(*uint8)(at))
 	case 2:
@@ -130,18 +147,15 @@ func (p *pair) get(from unsafe.Pointer) uint64 {
 }
 
 // appendScalars writes a struct's scalars. A zero is not sent.
-func appendScalars(b []byte, list []pair, from unsafe.Pointer) []byte {
-	for i := range list {
-		p := &list[i]
-		v := p.get(from)
-		if v == 0 {
-			continue
-		}
-		b = protowire.AppendTag(b, p.number, p.wire)
-		if p.wire == protowire.VarintType {
-			b = protowire.AppendVarint(b, v)
-		} else {
-			b = protowire.AppendFixed64(b, v)
+func appendScalars(b []byte, list []slot, from unsafe.Pointer) []byte {
+	for _, s := range list {
+		v := s.get(from)
+		switch {
+		case v == 0:
+		case s.fixed:
+			b = binary.LittleEndian.AppendUint64(binary.AppendUvarint(b, uint64(s.tag)), v)
+		default:
+			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(s.tag)), v)
 		}
 	}
 	return b
