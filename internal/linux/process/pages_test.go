@@ -44,6 +44,18 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// TestForgetKeepsPages: with KeepPages nothing is taken out.
+func TestForgetKeepsPages(t *testing.T) {
+	t.Setenv(KeepPages, "1")
+	before := ofFiles(t)
+	if err := Forget(); err != nil {
+		t.Fatal(err)
+	}
+	if after := ofFiles(t); after < before {
+		t.Errorf("%d kB, before %d", after, before)
+	}
+}
+
 // ofFiles is how much of files is resident, in kB.
 func ofFiles(t *testing.T) (kB int) {
 	t.Helper()

@@ -3,6 +3,8 @@ package guest
 import (
 	"fmt"
 	"runtime"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,17 +19,33 @@ const (
 	panicked    = 1 // PVPANIC_PANICKED
 )
 
+// heldFor only has to be some time: the next timer of the machine ends what is held.
+const heldFor = time.Millisecond
+
 // pause asks QEMU to stop the machine, and returns when it continues. The host decides
 // whether it does stop.
+//
+// While QEMU stops a machine, its main loop may take the stopped CPU for an idle one and skip
+// to the next timer. It depends on the host which of QEMU's threads is first. So the
+// CPU stays on one instruction until that timer: it comes to the same place at the same time
+// with the same registers, whether QEMU has skipped or not.
 func pause() error {
 	runtime.LockOSThread() // to which the port belongs
 	defer runtime.UnlockOSThread()
 	if err := ioperm(1); err != nil {
 		return fmt.Errorf("pause: %w", err)
 	}
-	outb(pvpanicPort, panicked)
+	runtime.GOMAXPROCS(2) // this thread and the one that lets it go
+	defer runtime.GOMAXPROCS(1)
+	var h hold
+	time.AfterFunc(heldFor, func() { atomic.StoreUintptr(&h.next, atomic.LoadUintptr(&h.out)) })
+	outbHeld(pvpanicPort, panicked, &h)
 	return ioperm(0)
 }
+
+// hold is where the CPU goes after it has written the byte: the same instruction again, until
+// next is out.
+type hold struct{ next, out uintptr }
 
 func ioperm(on uintptr) error {
 	if _, _, errno := unix.Syscall(unix.SYS_IOPERM, pvpanicPort, 1, on); errno != 0 {
@@ -36,5 +54,7 @@ func ioperm(on uintptr) error {
 	return nil
 }
 
-// outb writes a byte to an I/O port.
-func outb(port uint16, value uint8)
+// outbHeld writes a byte to an I/O port, and is held from the next instruction on.
+//
+//go:noescape
+func outbHeld(port uint16, value uint8, h *hold)

@@ -12,7 +12,8 @@
 // differs in time as well: another option of QEMU or of the kernel's command line, another
 // module, or a host's random number is another experiment. QEMU's threads stay on one host
 // CPU for the same reason: when they run at once, timers fire a few instructions earlier
-// or later.
+// or later. And the emulated TLB is sized by the host's clock: a program in the guest must
+// not use pages between their removal and the flush (process.KeepPages).
 package vm
 
 import (

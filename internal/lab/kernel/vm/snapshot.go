@@ -17,7 +17,8 @@ import (
 // with QEMU's savevm, and the others start from it, which saves the boot.
 //
 // Results do not depend on it: a machine that continues from a snapshot executes the same
-// instructions at the same virtual times as one that was never stopped.
+// instructions at the same virtual times as one that was never stopped. The stop itself may move
+// QEMU's clock, and the guest makes up for that (guest.pause).
 //
 // QEMU's migration to a file would need no drive, but aborts while recording (7.2:
 // replay_save_clock: assertion failed).

@@ -12,20 +12,14 @@ import (
 )
 
 // TestSnapshotChangesNothing: a machine that was saved on its way, one that goes on from
-// there, and one that was never stopped do the same at the same time.
-//
-// A boot by itself can come out otherwise on a busy host (see boots): what a snapshot changes,
-// it changes each time.
+// there, and one that was never stopped do the same at the same time. It depends on the host
+// whether QEMU's clock skips while the first one stops, so this is a draw each time.
 func TestSnapshotChangesNothing(t *testing.T) {
 	m := machine(t, `{"seed":1,"task":"transfer","n":300000}`)
-	for range boots {
-		saved, whole := bootTwice(t, m)
-		if sameRun(saved, whole) {
-			return
-		}
-		t.Logf("booted otherwise: at %v %s\nsaved: at %v %s", whole.Times, whole.Report, saved.Times, saved.Report)
+	saved, whole := bootTwice(t, m)
+	if !sameRun(saved, whole) {
+		t.Errorf("never stopped: at %v %s\nsaved: at %v %s", whole.Times, whole.Report, saved.Times, saved.Report)
 	}
-	t.Errorf("no machine of %d that was never stopped came out as the one that was saved", boots)
 }
 
 // bootTwice runs a machine that is saved, one that is loaded, which must come out the same,
@@ -33,6 +27,9 @@ func TestSnapshotChangesNothing(t *testing.T) {
 func bootTwice(t *testing.T, m Machine) (saved, whole Outcome) {
 	t.Helper()
 	withNoSnapshot(t)
+	if err := m.complete(); err != nil { // it is part of what the machine is made of
+		t.Fatal(err)
+	}
 	saved = mustRun(t, m)
 	loaded := mustRun(t, m)
 	if s := <-booted; s.drive == nil {
@@ -43,19 +40,15 @@ func bootTwice(t *testing.T, m Machine) (saved, whole Outcome) {
 		booted <- snapshot{of: m.made(&saved), never: true}
 	}
 	whole = mustRun(t, m)
-	if got := strings.Join(loaded.Args, " "); !strings.Contains(got, "-loadvm") || strings.Contains(strings.Join(whole.Args, " "), "-loadvm") {
-		t.Errorf("started with %s and %s", got, whole.Args)
+	never := strings.Join(whole.Args, " ")
+	if got := strings.Join(loaded.Args, " "); !strings.Contains(got, "-loadvm") || strings.Contains(never, "-loadvm") || strings.Contains(never, "panic=pause") {
+		t.Errorf("started with %s and %s", got, never)
 	}
 	if !sameRun(saved, loaded) {
 		t.Errorf("loaded: at %v %s\nsaved: at %v %s", loaded.Times, loaded.Report, saved.Times, saved.Report)
 	}
 	return saved, whole
 }
-
-// boots is how often two machines may boot until they do so alike. In QEMU 7.2 a boot has two
-// outcomes: twice in CI and once in 60 runs, three at once on two CPUs, the guest's random numbers
-// differed, and its end by 61 us. The cause is not known.
-const boots = 3
 
 func sameRun(a, b Outcome) bool { return bytes.Equal(a.Report, b.Report) && a.Times == b.Times }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/linux/netns"
+	"github.com/congctl/congctl/internal/linux/process"
 )
 
 // Product is the process that runs beside the server, as its operator would start it.
@@ -77,6 +78,7 @@ func (p *product) start() error {
 	}
 	defer log.Close()
 	cmd := exec.Command("/proc/self/exe", p.Args...)
+	cmd.Env = append(os.Environ(), process.KeepPages+"=1")
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := p.ns.Start(cmd); err != nil {
 		return err
