@@ -107,6 +107,7 @@ func (t *tombstones) add(k key, ns uint64) {
 	if t.young == nil {
 		t.young, t.old = map[key]uint64{}, map[key]uint64{}
 	}
+	t.age(ns) // a poll may be far: without this the sets grow until they are full
 	if len(t.young) >= maxTombstones {
 		t.early++
 		t.turn(ns)

@@ -130,6 +130,22 @@ func TestTombstones(t *testing.T) {
 	}
 }
 
+// Between two polls the sets turn by the times of the closes, and forget none of two seconds.
+func TestTombstonesTurnBetweenPolls(t *testing.T) {
+	var ts tombstones
+	const perS, memory = 20_000, 2 * 20_000
+	for i := range uint64(10 * perS) {
+		now := i * 1e9 / perS
+		ts.add(key{1, i}, now)
+		if n := len(ts.young) + len(ts.old); n > 2*memory || i >= memory && !ts.has(key{1, i - memory + 1}, now) {
+			t.Fatalf("%d s, %d remembered", now/1e9, n)
+		}
+	}
+	if ts.early != 0 {
+		t.Errorf("%d early turns", ts.early)
+	}
+}
+
 // A turn that is due by the clock does not follow upon an early one: the set that was
 // full a moment ago would go with all its keys.
 func TestTombstonesEarlyTurnIsATurn(t *testing.T) {
