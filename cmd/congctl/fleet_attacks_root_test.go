@@ -363,13 +363,13 @@ func (a *attacker) slowly(head string) error {
 // host is added, and the memory stays bounded.
 func TestAttacks(t *testing.T) {
 	cfg := quickSettings()
-	cfg.Window, cfg.Expiry = "60s", "180s" // none closes here
+	cfg.Window, cfg.Expiry = "600s", "1800s" // this one closes 200 s after its end, and so not here
 	f := newFleetOf(t, cfg, "")
-	a := &attacker{fleet: f, t: t, foreign: mtlstest.New(t), window: 60}
+	a := &attacker{fleet: f, t: t, foreign: mtlstest.New(t), window: 600}
 	honest := f.puppet("edge-1")
 	ann := f.operator(mtls.Operator)
 	eventually(t, "the honest agent", patience, func() bool { st := ann.fleetStatus(); return len(st.Hosts) == 1 && st.Hosts[0].Connected })
-	check(t, honest.c.Send(t.Context(), batchOf(t, wire.Header{PoP: "chi", Host: "edge-1", Boot: record.BootID{9}, Sequence: 1}, time.Now().Unix()/60*60, 3)))
+	check(t, honest.c.Send(t.Context(), batchOf(t, wire.Header{PoP: "chi", Host: "edge-1", Boot: record.BootID{9}, Sequence: 1}, time.Now().Unix()/a.window*a.window, 3)))
 	before, inbox := f.peakKB(), f.inboxBytes()
 	var slow sync.WaitGroup
 	n := 0
@@ -401,7 +401,7 @@ func TestAttacks(t *testing.T) {
 	if strings.ContainsAny(f.log.String(), "\x1b\x07") {
 		t.Error("the log has a terminal's escapes")
 	}
-	check(t, honest.c.Send(t.Context(), batchOf(t, wire.Header{PoP: "chi", Host: "edge-1", Boot: record.BootID{9}, Sequence: 2}, time.Now().Unix()/60*60, 3)))
+	check(t, honest.c.Send(t.Context(), batchOf(t, wire.Header{PoP: "chi", Host: "edge-1", Boot: record.BootID{9}, Sequence: 2}, time.Now().Unix()/a.window*a.window, 3)))
 	f.stop()
 }
 
