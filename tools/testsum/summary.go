@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ type summary struct {
 	reasons map[string]int // why skipped -> how many
 	reports []report
 	flaky   []string // a line for each test that passed on its second run only
+	slow    []event  // ends of tests that took slowS or more
 }
 
 // report is a failed test's output; the go command's own output has no key.
@@ -40,6 +42,9 @@ type report struct {
 func newSummary() *summary {
 	return &summary{output: map[key][]string{}, running: map[key]bool{}, good: map[key]bool{}, bad: map[string]int{}, reasons: map[string]int{}}
 }
+
+// slowS seconds are a test's whose time is worth a line: CI has an hour on two CPUs.
+const slowS = 30
 
 func (s *summary) line(b []byte) {
 	var e event
@@ -57,6 +62,9 @@ func (s *summary) line(b []byte) {
 	case "run":
 		s.running[k] = true
 	case "pass", "fail", "skip":
+		if e.Elapsed >= slowS && e.Test != "" && !strings.Contains(e.Test, "/") {
+			s.slow = append(s.slow, e)
+		}
 		s.end(k, e.Action)
 	}
 }
@@ -130,6 +138,10 @@ func (s *summary) print(w io.Writer, tier string) {
 		fmt.Fprint(w, r.text)
 	}
 	fmt.Fprint(w, strings.Join(s.flaky, ""))
+	slices.SortFunc(s.slow, func(a, b event) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
+	for _, e := range s.slow {
+		fmt.Fprintf(w, "  slow %4.0f s: %s\n", e.Elapsed, e.Test)
+	}
 	var lines []string
 	for why, n := range s.reasons {
 		lines = append(lines, fmt.Sprintf("  skipped %3d: %s\n", n, why))

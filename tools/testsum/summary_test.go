@@ -21,6 +21,13 @@ func TestSummary(t *testing.T) {
 {"Action":"skip","Package":"p","Test":"TestC"}
 {"Action":"fail","Package":"p"}`,
 			"FAIL p TestB\n    b_test.go:3: got 1\n  skipped   1: needs root: x\nT: 1 packages, 1 passed, 1 failed, 1 skipped, 0 flaky\n"},
+		{"slow", `
+{"Action":"pass","Package":"p","Test":"TestA","Elapsed":30}
+{"Action":"pass","Package":"p","Test":"TestB/x","Elapsed":90}
+{"Action":"pass","Package":"p","Test":"TestB","Elapsed":91.2}
+{"Action":"pass","Package":"p","Test":"TestC","Elapsed":29.9}
+{"Action":"pass","Package":"p","Elapsed":200}`,
+			"  slow   91 s: TestB\n  slow   30 s: TestA\nT: 1 packages, 4 passed, 0 failed, 0 skipped, 0 flaky\n"},
 		{"broken build", `
 {"Action":"build-output","ImportPath":"p [p.test]","Output":"a.go:1: no\n"}
 {"Action":"build-fail","ImportPath":"p [p.test]"}
