@@ -75,7 +75,7 @@ func TestScriptsAreRunInTurn(t *testing.T) {
 			t.Errorf("%q: %+v, want %+v", script, got, want)
 		}
 	}
-	if err := r.Off("kill $(ps -o ppid= $PPID)"); err != nil {
+	if err := r.Off("kill $(cut -d ' ' -f 4 /proc/$PPID/stat)"); err != nil {
 		t.Error(err)
 	}
 	if _, err := r.Do("true"); err == nil {
@@ -85,11 +85,11 @@ func TestScriptsAreRunInTurn(t *testing.T) {
 
 func TestMachineThatEnds(t *testing.T) {
 	r := boot(t, fakeMachine(t, "DRIVE; echo broken >&2; exit 7"))
-	if _, err := r.Do("kill $(ps -o ppid= $PPID)"); !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "exit status 7: ") || !strings.Contains(err.Error(), "broken") {
+	if _, err := r.Do("kill $(cut -d ' ' -f 4 /proc/$PPID/stat)"); !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "exit status 7: ") || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("%v", err)
 	}
 	r = boot(t, fakeMachine(t, "DRIVE; exit 7"))
-	if err := r.Off("kill $(ps -o ppid= $PPID)"); err == nil {
+	if err := r.Off("kill $(cut -d ' ' -f 4 /proc/$PPID/stat)"); err == nil {
 		t.Error("an end with a fault is taken for a shutdown")
 	}
 	r = boot(t, fakeMachine(t, "exec DRIVE"))
