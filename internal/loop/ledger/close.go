@@ -89,6 +89,8 @@ const (
 	tombstoneNs = 2e9
 	// maxTombstones in each set: at 50,000 closes a second still 1.3 s of them, in 5 MB for both sets.
 	maxTombstones = 1 << 16
+	// damagedNs: a close so long after a turn, or before it, claims a time that is not: polls are minutes apart at most.
+	damagedNs = 3600e9
 )
 
 type key struct {
@@ -107,7 +109,10 @@ func (t *tombstones) add(k key, ns uint64) {
 	if t.young == nil {
 		t.young, t.old = map[key]uint64{}, map[key]uint64{}
 	}
-	t.age(ns) // a poll may be far: without this the sets grow until they are full
+	// Polls turn the sets, too, but at a busy host they would be full before the next one.
+	if since := ns - t.turnedNs; since >= tombstoneNs && since < damagedNs {
+		t.turn(ns)
+	}
 	if len(t.young) >= maxTombstones {
 		t.early++
 		t.turn(ns)

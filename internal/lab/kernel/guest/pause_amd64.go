@@ -38,7 +38,12 @@ func pause() error {
 	runtime.GOMAXPROCS(2) // this thread and the one that lets it go
 	defer runtime.GOMAXPROCS(1)
 	var h hold
-	time.AfterFunc(heldFor, func() { atomic.StoreUintptr(&h.next, atomic.LoadUintptr(&h.out)) })
+	time.AfterFunc(heldFor, func() {
+		for atomic.LoadUintptr(&h.out) == 0 { // not held yet
+			time.Sleep(heldFor)
+		}
+		atomic.StoreUintptr(&h.next, atomic.LoadUintptr(&h.out))
+	})
 	outbHeld(pvpanicPort, panicked, &h)
 	return ioperm(0)
 }
