@@ -69,7 +69,7 @@ func (f *fake) Read(text []byte) (id, by string, err error) {
 	if !ok {
 		err = errors.New("no signature")
 	}
-	return id, by + ", who asked", err
+	return id, by + ", by token", err
 }
 
 func (f *fake) Stop(ctx context.Context, evict bool, by string) error {

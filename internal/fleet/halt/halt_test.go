@@ -176,7 +176,7 @@ func TestMoveIn(t *testing.T) {
 		f.room.put(strings.Fields(string(text))[0], text) // as another controller has it, which did not hear that
 		f.take(t)
 		left, _, _ := f.room.pending()
-		if want := []string{"ann, who asked"}; !slices.Equal(f.stored, want) || !slices.Equal(f.audited, []string{"stop by " + want[0]}) || again != nil || left != nil {
+		if want := []string{"ann, by token"}; !slices.Equal(f.stored, want) || !slices.Equal(f.audited, []string{"stop by " + want[0]}) || again != nil || left != nil {
 			t.Errorf("stored %v, audited %v, pending %s, %s", f.stored, f.audited, again, left)
 		}
 	})
