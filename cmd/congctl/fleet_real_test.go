@@ -17,7 +17,7 @@ func TestFleetThroughClickHouse(t *testing.T) {
 	p := newPipeline(t)
 	treated := client(0, 7)
 	cfg := quickSettings()
-	cfg.Window = "6s" // Kafka and the ingest take a second
+	cfg.Window = pipelineWindow.String()
 	p.cfg.BatchWait = 200 * time.Millisecond
 	central := cfg
 	central.Lists = fmt.Sprintf(`, always: [%s satellite link], control: "off"`, prefixOf(t, treated))
@@ -32,19 +32,22 @@ func TestFleetThroughClickHouse(t *testing.T) {
 	host.awaitStatus("the plan in force", inForce(1))
 	ann := f.operator(mtls.Operator)
 	counted := func() int { return f.conns(prefixOf(t, treated)) }
+	beginWindow()
 	for range 3 {
 		s.visit(t, treated, "bbr")
 	}
 	eventually(t, "three transfers in the controller's store", wholeTime, func() bool { return counted() == 3 })
 	p.server.Kill()
+	beginWindow()
 	for range 6 {
 		s.visit(t, treated, "bbr")
-		time.Sleep(outage / 6)
+		time.Sleep(outage / 6) // 10 s: never about the end of a window
 	}
 	before := counted()
 	eventually(t, "the controller says what is away", wholeTime, func() bool { return f.logHas("fleet.clickhouse") })
 	p.server.Start()
 	eventually(t, "what was sent meanwhile", wholeTime, func() bool { return counted() >= 9 })
+	beginWindow()
 	s.visit(t, treated, "bbr")
 	eventually(t, "a tenth", wholeTime, func() bool { return counted() >= 10 })
 	t.Logf("before: 3 transfers; while ClickHouse was away: %d; after: %d of 10", before, counted())

@@ -25,10 +25,10 @@ type fleet struct {
 	agentsMore string // of the section fleet of agents
 }
 
-// lateness is a third of the window.
+// lateness is half of the window, the most that is allowed: a window is decided as soon as all hosts have sent it.
 func (c settings) lateness() string {
 	w, _ := time.ParseDuration(c.Window)
-	return (w / 3).String()
+	return (w / 2).String()
 }
 
 // section is that of the configuration file.

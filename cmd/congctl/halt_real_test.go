@@ -51,13 +51,15 @@ func TestStopWithoutKafka(t *testing.T) {
 	s.pipe.broker.Start()
 	s.resumed(", who asked controller ")
 
+	// It may not have heard yet that the other one decides again, and would give the agent its own stop in place of these.
+	owner.stop()
 	for what, text := range map[string][]byte{"a stop that was resumed": carried, "a stop without a signature": []byte("{}\n{}")} {
 		s.host.stop()
 		check(t, os.WriteFile(file, text, 0o600))
 		s.host.start()
 		s.host.awaitStatus(what+" ends", func(s control.Status) bool { return !s.Stopped && s.Agent.InForce == 1 })
 	}
-	if st := s.ann.fleetStatus(); st.Stopped || !(owner.logHas("no controller signed") || other.logHas("no controller signed")) {
+	if st := s.ann.fleetStatus(); st.Stopped || !other.logHas("no controller signed") {
 		t.Errorf("%+v", st)
 	}
 	s.server.visit(t, s.treated, "bbr")

@@ -36,7 +36,7 @@ func newSharedPoP(t *testing.T) *sharedPoP {
 	p := newPipeline(t)
 	s := &sharedPoP{t: t, pipe: p, treated: client(0, 7)}
 	cfg := quickSettings()
-	cfg.Window = "6s"
+	cfg.Window = pipelineWindow.String()
 	p.cfg.BatchWait = 200 * time.Millisecond
 	central := cfg
 	central.Lists = fmt.Sprintf(`, always: [%s satellite link], control: "off"`, prefixOf(t, s.treated))
@@ -54,11 +54,18 @@ func newSharedPoP(t *testing.T) *sharedPoP {
 	return s
 }
 
-// visit makes three transfers, treated, and waits until the one that decides has all so far, each once. A connection counts in
-// each window in which it lives, so they begin with a window.
+// pipelineWindow is long enough for records that go through Kafka and ClickHouse, which take a second.
+const pipelineWindow = 6 * time.Second
+
+// beginWindow waits until a window has begun: a connection counts in each window in which it lives.
+func beginWindow() {
+	time.Sleep(time.Until(time.Now().Truncate(pipelineWindow).Add(pipelineWindow + 500*time.Millisecond)))
+}
+
+// visit makes three transfers, treated, and waits until the one that decides has all so far, each once.
 func (s *sharedPoP) visit(of *fleet) {
 	s.t.Helper()
-	time.Sleep(time.Until(time.Now().Truncate(6 * time.Second).Add(6500 * time.Millisecond)))
+	beginWindow()
 	for range 3 {
 		s.server.visit(s.t, s.treated, "bbr")
 	}

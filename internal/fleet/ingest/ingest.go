@@ -45,9 +45,9 @@ type Ingest struct {
 }
 
 const (
-	// firstPause and lastPause bound the wait for a source or store that is away: soon enough after
-	// a restart, and no burden to one that is overloaded.
-	firstPause, lastPause = 500 * time.Millisecond, 30 * time.Second
+	// firstPause and lastPause bound the wait for a source or store that is away: no burden to one that is overloaded, and
+	// back within the 15 s for which a controller waits for what was sent while ClickHouse was away (fleet/pop).
+	firstPause, lastPause = 500 * time.Millisecond, 10 * time.Second
 	// retainEvery: retention is in days.
 	retainEvery = time.Hour
 )

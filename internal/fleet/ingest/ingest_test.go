@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -116,12 +118,16 @@ func run(t *testing.T, q *queue, s *place, stop int) {
 			end()
 		}
 	}
-	i := New(Config{BatchRecords: 10, BatchWait: 20 * time.Millisecond, Retention: time.Hour}, q, &shelf{place: s}, &shelf{place: s}, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	i := newIngest(q, s)
 	i.first = time.Millisecond
 	i.Run(ctx)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		t.Fatalf("%d of %d messages committed", q.committed, len(q.messages))
 	}
+}
+
+func newIngest(q *queue, s *place) *Ingest {
+	return New(Config{BatchRecords: 10, BatchWait: 20 * time.Millisecond, Retention: time.Hour}, q, &shelf{place: s}, &shelf{place: s}, slog.New(slog.NewTextHandler(io.Discard, nil)))
 }
 
 func numbered(n int) (list []string) {
@@ -184,6 +190,21 @@ func TestStoreAwayStopsReading(t *testing.T) {
 	if q.at > 24 || q.committed > 0 {
 		t.Errorf("%d messages were read and %d committed while the store was away", q.at, q.committed)
 	}
+}
+
+// TestSoonAfterTheStore: however long the store was away, the ingest asks it again within 10 s.
+func TestSoonAfterTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithTimeout(t.Context(), time.Hour)
+		defer end()
+		var longest time.Duration
+		last := time.Now()
+		s := &place{kept: map[string]int{}, fails: math.MaxInt, onInserts: func() { longest, last = max(longest, time.Since(last)), time.Now() }}
+		newIngest(&queue{messages: numbered(100)}, s).Run(ctx)
+		if longest <= 5*time.Second || longest > 10*time.Second {
+			t.Errorf("waited for up to %s", longest)
+		}
+	})
 }
 
 func TestRetain(t *testing.T) {
