@@ -75,17 +75,20 @@ func (c *Client) Report(ctx context.Context, r Report) error {
 }
 
 // Follow calls each with every order, until ctx ends or the stream does, which is an error. It asks one controller
-// after the other, from the one that answered last on, until one sends orders.
+// after the other, from the one that answered last on, until one sends orders. A controller that sent orders and then ends
+// the stream itself does not have the PoP, or not any more: the next call begins behind it.
 func (c *Client) Follow(ctx context.Context, h Have, each func(Order)) error {
 	var away []string
 	for range c.peers {
 		p := c.peer()
 		began, err := p.follow(ctx, h, each)
-		if began || len(c.peers) == 1 || ctx.Err() != nil {
+		if ctx.Err() == nil && (!began || connect.IsWireError(err)) {
+			c.at.Store((c.at.Load() + 1) % int32(len(c.peers)))
+		}
+		if err = said("follow", err); began || len(c.peers) == 1 || ctx.Err() != nil {
 			return err
 		}
 		away = append(away, fmt.Sprintf("%s: %s", p.base, err))
-		c.at.Store((c.at.Load() + 1) % int32(len(c.peers)))
 	}
 	return errors.New(strings.Join(away, "; "))
 }
@@ -94,7 +97,7 @@ func (c *Client) Follow(ctx context.Context, h Have, each func(Order)) error {
 func (p peer) follow(ctx context.Context, h Have, each func(Order)) (began bool, err error) {
 	stream, err := p.rpc.Follow(ctx, h.message())
 	if err != nil {
-		return false, said("follow", err)
+		return false, err
 	}
 	defer stream.Close()
 	for stream.Receive() {
@@ -103,9 +106,9 @@ func (p peer) follow(ctx context.Context, h Have, each func(Order)) (began bool,
 		each(Order{Stopped: m.Stopped, Evict: m.Evict, Plan: m.Plan, Stop: m.Stop})
 	}
 	if err := stream.Err(); err != nil {
-		return began, said("follow", err)
+		return began, err
 	}
-	return began, errors.New("follow: the controller ended the stream")
+	return began, errors.New("the controller ended the stream")
 }
 
 // said is an error of a request in our words.

@@ -37,6 +37,7 @@ type controller struct {
 	orders chan Order
 
 	elsewhere bool // the PoP is another's
+	leaves    bool // after an order it is, too
 }
 
 var errElsewhere = errors.New("another controller decides")
@@ -60,6 +61,9 @@ func (c *controller) Follow(ctx context.Context, _ mtls.Identity, h Have, send f
 		case o := <-c.orders:
 			if err := send(o); err != nil {
 				return err
+			}
+			if c.leaves {
+				return errElsewhere
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -416,6 +420,28 @@ func TestFollowElsewhere(t *testing.T) {
 			t.Errorf("%v; want %q", err, part)
 		}
 	}
+}
+
+// TestFollowAfterAStop: a controller that has no PoP may send a stop, and then ends the stream. The next one is asked then.
+func TestFollowAfterAStop(t *testing.T) {
+	a := mtlstest.New(t)
+	first, second := &controller{orders: make(chan Order, 2), leaves: true}, &controller{orders: make(chan Order, 1)}
+	agent := NewClient([]string{serve(t, a, first, a.Issue(self)), serve(t, a, second, a.Issue(self))}, open(t, a.Issue(host)).Dial, patience)
+	for range 2 {
+		first.orders <- Order{Stopped: true}
+	}
+	second.orders <- Order{Plan: []byte("plan")}
+	stops := 0
+	if err := agent.Follow(t.Context(), Have{}, func(Order) { stops++ }); err == nil || !strings.Contains(err.Error(), errElsewhere.Error()) || stops != 1 {
+		t.Fatalf("%d orders, %v", stops, err)
+	}
+	ctx, end := context.WithTimeout(t.Context(), patience)
+	defer end()
+	_ = agent.Follow(ctx, Have{}, func(o Order) {
+		if end(); o.Stopped {
+			t.Error("the first is asked again")
+		}
+	})
 }
 
 // TestStoppedController: one whose process is stopped takes connections, and holds an agent up no longer than a request may take.
