@@ -101,6 +101,21 @@ func TestForgotten(t *testing.T) {
 	})
 }
 
+// TestForgottenAtOnce: an agent that is sent to the PoP's controller gets no stop here when it comes again.
+func TestForgottenAtOnce(t *testing.T) {
+	in(t, func(t *testing.T, f *fake) {
+		f.owner.Store("not yet")
+		_ = f.room.Stop(t.Context(), false, "ann")
+		f.owner.Store("two")
+		if err := f.room.Await(t.Context()); err == nil {
+			t.Error("it is here")
+		}
+		if orders := f.follow(t, "edge-1").said(); orders != "" {
+			t.Error(orders)
+		}
+	})
+}
+
 // TestStop: where the PoP is here, agents stop before the log has the stop; with a log that is slow or away, they keep it.
 func TestStop(t *testing.T) {
 	gone := errors.New("gone")

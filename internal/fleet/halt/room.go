@@ -107,7 +107,11 @@ func (r *Room) Await(ctx context.Context) error {
 		if !r.Waits() {
 			return nil
 		}
-		if !r.Vacant(ctx) || time.Now().After(end) || ctx.Err() != nil {
+		if !r.Vacant(ctx) {
+			r.done() // as forget does, for the agent comes again
+			return r.Elsewhere(ctx)
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
 			return r.Elsewhere(ctx)
 		}
 		select {
