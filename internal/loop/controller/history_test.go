@@ -32,7 +32,7 @@ func TestHistory(t *testing.T) {
 	}
 	for _, e := range []struct{ kind, text string }{
 		{"rollout-stage", "plan 2: canary edge-1"}, {"rollout-settled", "plan 2 is in force on 3 hosts"},
-		{"rollout-stage", "plan 3: canary edge-2"}, {"rollout-stage", "plan 3: share, 1 more hosts"},
+		{"rollout-stage", "plan 3: canary edge-2"}, {"rollout-stage", "plan 3: share, 1 more host"},
 		{"rollout-stage", "plan 4: canary edge-2"}, {"rollout-back", "plan 4: edge-2 refuses plan 4: no; back to the content of plan 3"},
 	} {
 		if err := b.Tell(ctx, e.kind, e.text); err != nil {
@@ -57,7 +57,7 @@ func TestHistory(t *testing.T) {
 	want := []control.PlanLine{
 		{Serial: 5, By: "the roll-out", Networks: 5, Added: 1, State: "in force"},
 		{Serial: 4, By: "ann", Networks: 4, Removed: 1, State: "taken back", Why: "edge-2 refuses plan 4: no; back to the content of plan 3"},
-		{Serial: 3, By: "round", Networks: 5, Added: 5, State: "share", Why: "share, 1 more hosts"},
+		{Serial: 3, By: "round", Networks: 5, Added: 5, State: "share", Why: "share, 1 more host"},
 		{Serial: 2, By: "round", State: "settled", Why: "is in force on 3 hosts"},
 		{Serial: 1, By: "round"},
 	}

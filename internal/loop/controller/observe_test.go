@@ -56,7 +56,7 @@ func testObserve(t *testing.T, fleet bool) {
 	}
 	live, err1 := (&View{Controller: b.Controller}).Explain(t.Context(), slow)
 	again, err2 := stored.Explain(t.Context(), slow)
-	if text := live.Text(); err1 != nil || err2 != nil || !strings.Contains(text, "Slow enough to be treated") || !strings.Contains(text, "only observes") || text != again.Text() {
+	if text := live.Text(); err1 != nil || err2 != nil || !strings.Contains(text, "Slow enough to be treated") || !strings.Contains(text, "only observe.") || text != again.Text() {
 		t.Errorf("%v, %v: %s\nof the store: %s", err1, err2, text, again.Text())
 	}
 	full := b.observing(false)

@@ -181,7 +181,7 @@ func (e *Engine) waits() string {
 	case e.in.TreatmentIsDefault:
 		return "Not treated: " + defaultReason + "."
 	case e.in.Stopped:
-		return "Waits: treatment is stopped, or this host only observes."
+		return "Waits: treatment is stopped, or all hosts only observe."
 	case e.in.Frozen:
 		return "Waits: the plan is frozen."
 	case e.in.Unknown != "":
