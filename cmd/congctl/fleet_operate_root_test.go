@@ -63,7 +63,7 @@ func TestFleetPush(t *testing.T) {
 	host.awaitStatus("one network in force", inForce(1))
 	eventually(t, "the push settled", patience, func() bool {
 		l := ann.lastPlanBy("congctl://operator/ann")
-		return (l.State == "in force" || l.State == "settled") && l.Networks == 1 && l.Removed == 1 && l.Why == "is in force on 1 hosts"
+		return (l.State == "in force" || l.State == "settled") && l.Networks == 1 && l.Removed == 1 && l.Why == "is in force on 1 host"
 	})
 	s.visit(t, other, "cubic")
 	f.awaitRounds(ann, 2)
