@@ -91,15 +91,26 @@ func (p *puppet) quiet(on bool) {
 	p.silent = on
 }
 
+// sent is the last plan that came.
+func (p *puppet) sent() record.PlanID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.plans) == 0 {
+		return 0
+	}
+	return p.plans[len(p.plans)-1]
+}
+
 // TestControllerKilledMidRollout: it dies while a plan has reached some of its hosts, and goes on from there.
 func TestControllerKilledMidRollout(t *testing.T) {
-	cfg := quickSettings()
+	cfg := settingsOf(fleetWindow)
 	central := cfg
 	central.Lists = alwaysOf(t, 0)
 	f := newFleetOf(t, central, "")
 	ann, host, other, s := f.operator(mtls.Operator), f.agent("edge-1", cfg), f.puppet("edge-2"), newServer(t)
 	host.start()
 	host.awaitStatus("the first plan in force", inForce(1))
+	beginWindow(fleetWindow)
 	for range 3 {
 		s.visit(t, client(0, 7), "bbr")
 	}
@@ -111,7 +122,11 @@ func TestControllerKilledMidRollout(t *testing.T) {
 	f.writeConfig()
 	f.launchUntil()
 	var at FleetStatus
-	eventually(t, "another plan that waits for a host", patience, func() bool { at = ann.fleetStatus(); return at.Next > at.Plan })
+	eventually(t, "another plan that waits for the silent host", patience, func() bool {
+		sent := other.sent() // first: from then on the stage stays
+		at = ann.fleetStatus()
+		return at.Next > at.Plan && at.Next == sent
+	})
 	f.kill()
 	f.launchUntil()
 	if after := ann.fleetStatus(); after.Stage != at.Stage || after.Next != at.Next || after.Plan != at.Plan {
@@ -122,6 +137,7 @@ func TestControllerKilledMidRollout(t *testing.T) {
 		st := ann.fleetStatus()
 		return st.Stage == "" && st.Plan >= at.Next && len(st.Hosts) == 2 && st.Hosts[0].InForce == 2 && st.Hosts[1].InForce == 2
 	})
+	beginWindow(fleetWindow)
 	for range 3 {
 		s.visit(t, client(0, 7), "bbr")
 	}
@@ -139,7 +155,7 @@ func TestControllerKilledMidRollout(t *testing.T) {
 // TestAgentKilledMidApply: kill -9 at ten moments between a start and a plan in force. Its file is whole or
 // absent, the next start goes on, and where none comes treatment ends by itself.
 func TestAgentKilledMidApply(t *testing.T) {
-	cfg := quickSettings()
+	cfg := settingsOf(fleetWindow)
 	central := cfg
 	central.Lists = alwaysOf(t, 0, 1, 2)
 	f := newFleetOf(t, central, "")
@@ -148,6 +164,7 @@ func TestAgentKilledMidApply(t *testing.T) {
 	host.start()
 	host.awaitStatus("the plan in force", inForce(3))
 	took := time.Since(began)
+	beginWindow(fleetWindow)
 	s.visit(t, client(0, 7), "bbr")
 	eventually(t, "one record before", patience, func() bool { return f.conns(prefixOf(t, client(0, 7))) == 1 })
 	file := filepath.Join(host.dir, "state", "plan")
@@ -180,6 +197,7 @@ func TestAgentKilledMidApply(t *testing.T) {
 	host.kill()
 	host.start()
 	host.awaitStatus("the plan in force again", inForce(3))
+	beginWindow(fleetWindow)
 	s.visit(t, client(0, 7), "bbr")
 	eventually(t, "two records after", patience, func() bool { return f.conns(prefixOf(t, client(0, 7))) == 2 })
 	host.kill()
@@ -269,8 +287,7 @@ func (w *cable) heal() {
 // TestNetworkCut: between an agent and its controller nothing passes for seconds. The agent treats on, and each
 // record is counted once, those too that were on the way.
 func TestNetworkCut(t *testing.T) {
-	cfg := quickSettings()
-	cfg.Window, cfg.Expiry = "12s", "36s"
+	cfg := settingsOf(12 * time.Second)
 	central := cfg
 	central.Lists = alwaysOf(t, 0)
 	f := newFleetOf(t, central, "")
@@ -280,10 +297,11 @@ func TestNetworkCut(t *testing.T) {
 	host.start()
 	host.awaitStatus("the plan in force", inForce(1))
 	counted := func() int { return f.conns(prefixOf(t, client(0, 7))) }
+	beginWindow(12 * time.Second)
 	for range 2 {
 		s.visit(t, client(0, 7), "bbr")
 	}
-	time.Sleep(time.Until(time.Now().Truncate(12 * time.Second).Add(13 * time.Second))) // early in a window
+	eventually(t, "two records, early in the next window", patience, func() bool { return counted() == 2 })
 	w.drop()
 	for range 4 {
 		s.visit(t, client(0, 7), "bbr")

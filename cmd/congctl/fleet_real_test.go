@@ -16,8 +16,7 @@ import (
 func TestFleetThroughClickHouse(t *testing.T) {
 	p := newPipeline(t)
 	treated := client(0, 7)
-	cfg := quickSettings()
-	cfg.Window = pipelineWindow.String()
+	cfg := settingsOf(pipelineWindow)
 	p.cfg.BatchWait = 200 * time.Millisecond
 	central := cfg
 	central.Lists = fmt.Sprintf(`, always: [%s satellite link], control: "off"`, prefixOf(t, treated))
@@ -32,22 +31,22 @@ func TestFleetThroughClickHouse(t *testing.T) {
 	host.awaitStatus("the plan in force", inForce(1))
 	ann := f.operator(mtls.Operator)
 	counted := func() int { return f.conns(prefixOf(t, treated)) }
-	beginWindow()
+	beginWindow(pipelineWindow)
 	for range 3 {
 		s.visit(t, treated, "bbr")
 	}
 	eventually(t, "three transfers in the controller's store", wholeTime, func() bool { return counted() == 3 })
 	p.server.Kill()
-	beginWindow()
+	beginWindow(pipelineWindow)
 	for range 6 {
 		s.visit(t, treated, "bbr")
-		time.Sleep(outage / 6) // 10 s: never about the end of a window
+		time.Sleep(outage / 6) // a window
 	}
 	before := counted()
 	eventually(t, "the controller says what is away", wholeTime, func() bool { return f.logHas("fleet.clickhouse") })
 	p.server.Start()
 	eventually(t, "what was sent meanwhile", wholeTime, func() bool { return counted() >= 9 })
-	beginWindow()
+	beginWindow(pipelineWindow)
 	s.visit(t, treated, "bbr")
 	eventually(t, "a tenth", wholeTime, func() bool { return counted() >= 10 })
 	t.Logf("before: 3 transfers; while ClickHouse was away: %d; after: %d of 10", before, counted())

@@ -31,6 +31,21 @@ func (c settings) lateness() string {
 	return (w / 2).String()
 }
 
+// fleetWindow is one whose lateness, half of it, a busy machine keeps; pipelineWindow is for records that go through Kafka and
+// ClickHouse, too. A plan lives twelve windows, which is longer than what is away in a test.
+const fleetWindow, pipelineWindow = 6 * time.Second, 10 * time.Second
+
+func settingsOf(window time.Duration) settings {
+	cfg := quickSettings()
+	cfg.Window, cfg.Expiry = window.String(), (3 * window).String()
+	return cfg
+}
+
+// beginWindow waits until one has begun: a connection counts in each window in which it lives.
+func beginWindow(window time.Duration) {
+	time.Sleep(time.Until(time.Now().Truncate(window).Add(window + 500*time.Millisecond)))
+}
+
 // section is that of the configuration file.
 func section(f mtls.Files, lateness, keys string) string {
 	return fmt.Sprintf("fleet: {cert: %s, key: %s, ca: %s, lateness: %s, %s}", f.Cert, f.Key, f.CA, lateness, keys)
@@ -97,7 +112,7 @@ func (e *edge) fleetStatus() (s FleetStatus) {
 // switch reaches it, too; and it outlives the death of either.
 func TestFleet(t *testing.T) {
 	treated, other := client(0, 7), client(1, 7)
-	cfg := quickSettings()
+	cfg := settingsOf(fleetWindow)
 	central := cfg
 	central.Lists = fmt.Sprintf(`, always: [%s satellite link], control: "off"`, prefixOf(t, treated))
 	f := newFleetOf(t, central, "")
@@ -143,9 +158,10 @@ func TestFleet(t *testing.T) {
 	host.kill() // with the controller away
 	host.start()
 	host.awaitStatus("the plan of before the restart", inForce(1))
-	for range 5 { // over two windows, whose records wait in the spool
+	beginWindow(fleetWindow)
+	for range 5 { // over two windows, whose records wait in the spool, and never about the end of one
 		s.visit(t, treated, "bbr")
-		time.Sleep(time.Second)
+		time.Sleep(fleetWindow / 3)
 	}
 	f.launchUntil()
 	eventually(t, "connected again", patience, func() bool { st := ann.fleetStatus(); return len(st.Hosts) == 1 && st.Hosts[0].Connected })
@@ -172,7 +188,7 @@ func (f *fleet) settled(p record.Prefix) (n int) {
 	n = -1
 	eventually(f.t, "windows that add nothing", wholeTime, func() bool {
 		was := n
-		time.Sleep(7 * time.Second)
+		time.Sleep(2 * fleetWindow)
 		n = f.conns(p)
 		return n == was
 	})

@@ -63,9 +63,7 @@ func TestPrometheusScrapes(t *testing.T) {
 			if f.Type == "histogram" {
 				name += "_bucket"
 			}
-			if len(prom.ask(fmt.Sprintf(`%s{job="congctl-%s"}`, name, p.verb))) == 0 {
-				t.Errorf("%s of %s is not there", name, p.verb)
-			}
+			eventually(t, name+" of "+p.verb, patience, func() bool { return len(prom.ask(fmt.Sprintf(`%s{job="congctl-%s"}`, name, p.verb))) > 0 })
 		}
 	}
 }
@@ -122,6 +120,13 @@ func (p prometheus) ask(query string) map[string]float64 {
 		got[cmp.Or(r.Metric["job"], r.Metric["__name__"])] += v
 	}
 	return got
+}
+
+// all waits for an answer with so many values: a target whose last scrape came too late has none until the next one.
+func (p prometheus) all(query string, n int) (values map[string]float64) {
+	p.t.Helper()
+	eventually(p.t, query, patience, func() bool { values = p.ask(query); return len(values) == n })
+	return values
 }
 
 // rules returns the rules that were evaluated without a fault, and the faults of others.

@@ -55,7 +55,11 @@ const fleetConfigs = `mv /tmp/fleet /etc/congctl/ && chmod 600 /etc/congctl/flee
 `
 
 const agentConfig = `cd /etc/congctl
-	key=$(journalctl -q -o cat -u congctl-controller | sed -n 's/.*plan key \([0-9a-f]*\).*/\1/p' | head -n 1)
+	key= # the journal may be behind the start
+	until [ -n "$key" ]; do
+		sleep 0.2
+		key=$(journalctl -q -o cat -u congctl-controller | sed -n 's/.*plan key \([0-9a-f]*\).*/\1/p' | head -n 1)
+	done
 	cat >agent.yml <<-END
 		window: 5s
 		poll: 500ms
