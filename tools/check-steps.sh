@@ -259,8 +259,8 @@ step_debian() {
 
 # ---- what a fleet stands on
 
-# Kafka and ClickHouse themselves, on loopback. The other tiers skip these tests. They are root's, beside a Debian in QEMU: up to two
-# that failed get a second look, alone.
+# Kafka and ClickHouse themselves, on loopback. The other tiers skip these tests. They run as root, beside a Debian in QEMU. If at
+# most two fail, each runs once more, alone.
 test_fleet() {
 	local lab=${CONGCTL_LAB_CACHE:-$PWD/.cache/lab} status=0
 	export CONGCTL_KAFKA_CACHE=$1 CONGCTL_CLICKHOUSE_CACHE=$2 CONGCTL_CHDB_CACHE=$3 CONGCTL_PROMETHEUS_CACHE=$4

@@ -284,7 +284,10 @@ func (o *office) Push(ctx context.Context, from mtls.Identity, frames []byte) er
 func (o *office) Follow(ctx context.Context, from mtls.Identity, h link.Have, send func(link.Order) error) error {
 	order := func(o pop.Order) error { return send(link.Order(o)) }
 	if r := o.rooms[from.PoP]; r != nil {
-		bearing, leave := r.Enter(ctx, from.Name, order)
+		bearing, leave, err := r.Enter(ctx, from.Name, order)
+		if err != nil {
+			return err
+		}
 		defer leave()
 		if err := r.Await(ctx); err != nil {
 			return err

@@ -363,7 +363,7 @@ func (a *attacker) slowly(head string) error {
 // host is added, and the memory stays bounded.
 func TestAttacks(t *testing.T) {
 	cfg := quickSettings()
-	cfg.Window, cfg.Expiry = "600s", "1800s" // this one closes 200 s after its end, and so not here
+	cfg.Window, cfg.Expiry = "600s", "1800s" // this one closes 300 s after its end, and so not here
 	f := newFleetOf(t, cfg, "")
 	a := &attacker{fleet: f, t: t, foreign: mtlstest.New(t), window: 600}
 	honest := f.puppet("edge-1")

@@ -123,7 +123,7 @@ func TestControllerKilledMidRollout(t *testing.T) {
 	f.launchUntil()
 	var at FleetStatus
 	eventually(t, "another plan that waits for the silent host", patience, func() bool {
-		sent := other.sent() // first: from then on the stage stays
+		sent := other.sent() // read first: once the silent host has the plan, the stage does not move
 		at = ann.fleetStatus()
 		return at.Next > at.Plan && at.Next == sent
 	})
@@ -301,7 +301,7 @@ func TestNetworkCut(t *testing.T) {
 	for range 2 {
 		s.visit(t, client(0, 7), "bbr")
 	}
-	eventually(t, "two records, early in the next window", patience, func() bool { return counted() == 2 })
+	eventually(t, "two records, and a window that has just begun", patience, func() bool { return counted() == 2 })
 	w.drop()
 	for range 4 {
 		s.visit(t, client(0, 7), "bbr")

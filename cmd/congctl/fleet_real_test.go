@@ -37,10 +37,9 @@ func TestFleetThroughClickHouse(t *testing.T) {
 	}
 	eventually(t, "three transfers in the controller's store", wholeTime, func() bool { return counted() == 3 })
 	p.server.Kill()
-	beginWindow(pipelineWindow)
-	for range 6 {
+	for range outage / pipelineWindow {
+		beginWindow(pipelineWindow)
 		s.visit(t, treated, "bbr")
-		time.Sleep(outage / 6) // a window
 	}
 	before := counted()
 	eventually(t, "the controller says what is away", wholeTime, func() bool { return f.logHas("fleet.clickhouse") })

@@ -53,7 +53,7 @@ func TestStopWithoutKafka(t *testing.T) {
 	s.pipe.broker.Start()
 	s.resumed(", who asked controller ")
 
-	// It may not have heard yet that the other one decides again, and would give the agent its own stop in place of these.
+	// The owner may not know yet that the other one decides again. It would give the agent its own stop in place of these.
 	owner.stop()
 	for what, text := range map[string][]byte{"a stop that was resumed": carried, "a stop without a signature": []byte("{}\n{}")} {
 		s.host.stop()
@@ -77,7 +77,7 @@ func (s *sharedPoP) stopped(how ...string) {
 	began := time.Now()
 	eventually(s.t, "an answer that its agent is stopped", wholeTime, func() bool {
 		asked := time.Now()
-		_, errs, code := s.ann.verb(append([]string{"stop", "--pop", "chi"}, how...)...)
+		_, errs, code := s.ann.verbWithin(15*time.Second, append([]string{"stop", "--pop", "chi"}, how...)...)
 		s.t.Logf("after %.1f s, answered within %.1f s: %s", asked.Sub(began).Seconds(), time.Since(asked).Seconds(), errs)
 		if code != exitFailed || !strings.Contains(errs, "is not stored yet") {
 			s.t.Fatalf("exit code %d: %s", code, errs)

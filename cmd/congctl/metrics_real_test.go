@@ -17,7 +17,7 @@ import (
 
 // TestEachPartIsScraped: up, agent, controller and ingest, each a process with its work, with a real
 // Prometheus that scrapes all four ten times a second and evaluates the rules. No record is lost, and windows end as
-// without. A scrape has the 100 ms until the next one, which nine in ten keep on a machine that stands still at times.
+// without. A scrape must end within 100 ms, before the next one. One in ten may fail: the machine stands still at times.
 func TestEachPartIsScraped(t *testing.T) {
 	program := prometheusProgram(t, "prometheus")
 	targets := startEachPart(t)

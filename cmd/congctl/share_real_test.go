@@ -50,7 +50,7 @@ func newSharedPoP(t *testing.T) *sharedPoP {
 	s.host, s.ann = both.agent("edge-1", cfg), both.operator(mtls.Operator)
 	s.host.start()
 	s.server = newServer(t)
-	eventually(t, "the plan in force", wholeTime, func() bool { // after Kafka made its own topics, too
+	eventually(t, "the plan in force", wholeTime, func() bool { // Kafka makes its internal topics first
 		st, err := s.host.status()
 		return err == nil && inForce(1)(st)
 	})
@@ -190,7 +190,7 @@ func agree(t *testing.T, a, b kept) {
 			t.Errorf("window %d: %s", i, d)
 		}
 	}
-	// Before the host's first window a controller decides without one, late, and may leave the next one out.
+	// Until the host has sent its first window, a controller decides late and without a host, and may skip a window.
 	all := a.heads[max(0, slices.IndexFunc(a.heads, func(h journal.Head) bool { return h.Note == "" })):]
 	for i := range all[1:] {
 		if step := all[i+1].Start - all[i].Start; step != int64(pipelineWindow.Seconds()) {

@@ -61,7 +61,7 @@ await page.keyboard.press('Home')
 run.check(await when() === start && await page.locator('.chips li').count() === 0, 'the day does not begin without a plan')
 await slider.fill('14') // the round that selects
 await page.locator('.told li', { hasText: 'selected' }).first().waitFor()
-await slider.fill('0') // the most time to click before the end
+await slider.fill('0') // from the start, so that Pause can be clicked before the end
 await page.getByRole('button', { name: 'Play', exact: true }).focus()
 await page.keyboard.press('Space')
 await page.waitForFunction(was => document.querySelector('.when').textContent !== was, await when())

@@ -103,14 +103,18 @@ type follower struct {
 
 func (f *fake) follow(t *testing.T, host string) *follower {
 	a := &follower{}
-	defer func() { f.leave = append(f.leave, a.leave) }()
-	a.send, a.leave = f.room.Enter(t.Context(), host, func(o pop.Order) error {
+	var err error
+	a.send, a.leave, err = f.room.Enter(t.Context(), host, func(o pop.Order) error {
 		a.orders = append(a.orders, o)
 		if !a.deaf {
 			f.room.Heard(host, o.Stopped)
 		}
 		return nil
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.leave = append(f.leave, a.leave)
 	return a
 }
 

@@ -101,17 +101,16 @@ func TestForgotten(t *testing.T) {
 	})
 }
 
-// TestForgottenAtOnce: an agent that is sent to the PoP's controller gets no stop here when it comes again.
-func TestForgottenAtOnce(t *testing.T) {
+// TestSentAway: an agent that another controller is for gets no stop here.
+func TestSentAway(t *testing.T) {
 	in(t, func(t *testing.T, f *fake) {
 		f.owner.Store("not yet")
 		_ = f.room.Stop(t.Context(), false, "ann")
 		f.owner.Store("two")
-		if err := f.room.Await(t.Context()); err == nil {
-			t.Error("it is here")
-		}
-		if orders := f.follow(t, "edge-1").said(); orders != "" {
-			t.Error(orders)
+		_, _, err := f.room.Enter(t.Context(), "edge-1", func(o pop.Order) error { t.Errorf("%+v", o); return nil })
+		synctest.Wait()
+		if all, _ := f.room.count(); err == nil || all != 0 {
+			t.Errorf("%v, %d here", err, all)
 		}
 	})
 }

@@ -107,11 +107,7 @@ func (r *Room) Await(ctx context.Context) error {
 		if !r.Waits() {
 			return nil
 		}
-		if !r.Vacant(ctx) {
-			r.done() // as forget does, for the agent comes again
-			return r.Elsewhere(ctx)
-		}
-		if time.Now().After(end) || ctx.Err() != nil {
+		if !r.Vacant(ctx) || time.Now().After(end) || ctx.Err() != nil {
 			return r.Elsewhere(ctx)
 		}
 		select {
@@ -181,8 +177,12 @@ func (r *Room) count() (all int, missing []string) {
 }
 
 // Enter has an agent's stream bear a pending stop: at once, and with each order that is sent to it. leave must be called
-// before the stream ends.
-func (r *Room) Enter(ctx context.Context, host string, send func(pop.Order) error) (bearing func(pop.Order) error, leave func()) {
+// before the stream ends. While another controller is known to have the PoP it is an error: an agent must not lose the stop
+// that it has to show there for one of here.
+func (r *Room) Enter(ctx context.Context, host string, send func(pop.Order) error) (bearing func(pop.Order) error, leave func(), err error) {
+	if r.Waits() && !r.Vacant(ctx) {
+		return nil, nil, r.Elsewhere(ctx)
+	}
 	ctx, end := context.WithCancel(ctx)
 	var one sync.Mutex // order at a time
 	bearing = func(o pop.Order) error {
@@ -201,7 +201,7 @@ func (r *Room) Enter(ctx context.Context, host string, send func(pop.Order) erro
 	bears.Go(func() {
 		for ctx.Err() == nil {
 			text, evict, changed := r.pending()
-			if text != nil && bearing(pop.Order{Stopped: true, Evict: evict}) != nil {
+			if text != nil && bearing(pop.Order{Stopped: true, Evict: evict, Stop: text}) != nil {
 				return // the stream ends, and its other user sees it
 			}
 			select {
@@ -218,5 +218,5 @@ func (r *Room) Enter(ctx context.Context, host string, send func(pop.Order) erro
 		if r.hosts[host] == stopped {
 			delete(r.hosts, host)
 		}
-	}
+	}, nil
 }

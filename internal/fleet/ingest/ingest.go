@@ -46,7 +46,7 @@ type Ingest struct {
 
 const (
 	// firstPause and lastPause bound the wait for a source or store that is away: no burden to one that is overloaded, and
-	// back within the 15 s for which a controller waits for what was sent while ClickHouse was away (fleet/pop).
+	// shorter than the 15 s for which a controller waits for what was sent while ClickHouse was away (fleet/pop).
 	firstPause, lastPause = 500 * time.Millisecond, 10 * time.Second
 	// retainEvery: retention is in days.
 	retainEvery = time.Hour

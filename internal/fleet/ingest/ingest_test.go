@@ -192,7 +192,7 @@ func TestStoreAwayStopsReading(t *testing.T) {
 	}
 }
 
-// TestSoonAfterTheStore: however long the store was away, the ingest asks it again within 10 s.
+// TestSoonAfterTheStore: however long the store is away, the ingest tries again at most 10 s after an attempt fails.
 func TestSoonAfterTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithTimeout(t.Context(), time.Hour)

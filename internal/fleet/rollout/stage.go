@@ -110,11 +110,11 @@ func (r *Rollout) advanceRolling(late bool) bool {
 	return true
 }
 
-func hosts(n int, more string) string {
+func hosts(n int) string {
 	if n == 1 {
-		return "1 " + more + "host"
+		return "host"
 	}
-	return fmt.Sprintf("%d %shosts", n, more)
+	return "hosts"
 }
 
 // nextStage enters the next stage that has another host, or settles.
@@ -126,12 +126,12 @@ func (r *Rollout) nextStage() {
 		}
 		r.enter(stage)
 		if added := r.reach(); len(added) > 0 {
-			r.tell(KindStage, "plan %d: %s, %s", s.Next.Serial, stage, hosts(len(added), "more "))
+			r.tell(KindStage, "plan %d: %s, %d more %s", s.Next.Serial, stage, len(added), hosts(len(added)))
 			return
 		}
 	}
 	has := r.names(func(h *Host) bool { return h.Connected && h.answered(s.Next) })
-	r.tell(KindSettled, "plan %d is in force on %s", s.Next.Serial, hosts(len(has), ""))
+	r.tell(KindSettled, "plan %d is in force on %d %s", s.Next.Serial, len(has), hosts(len(has)))
 	s.Base = s.Next
 	r.enter(StageSettled)
 }

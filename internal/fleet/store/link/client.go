@@ -18,7 +18,8 @@ import (
 // Client is an agent's side. Several goroutines may use it.
 type Client struct {
 	peers   []peer
-	at      atomic.Int32 // the peer that answered last
+	at      atomic.Int32 // the peer that sent the last order
+	first   int          // the peer that Follow asks first
 	timeout time.Duration
 }
 
@@ -75,15 +76,17 @@ func (c *Client) Report(ctx context.Context, r Report) error {
 }
 
 // Follow calls each with every order, until ctx ends or the stream does, which is an error. It asks one controller
-// after the other, from the one that answered last on, until one sends orders. A controller that sent orders and then ends
-// the stream itself does not have the PoP, or not any more: the next call begins behind it.
+// after the other, from the one that sent orders last on, until one sends orders. A controller that sent orders and then
+// ends the stream itself never had the PoP, has given it up, or is stopping: the next call starts with the one after it.
+// Not safe for concurrent use; Send and Report go to the controller that sent the last order, and may run beside it.
 func (c *Client) Follow(ctx context.Context, h Have, each func(Order)) error {
 	var away []string
 	for range c.peers {
-		p := c.peer()
-		began, err := p.follow(ctx, h, each)
+		at := c.first
+		p := c.peers[at]
+		began, err := p.follow(ctx, h, func(o Order) { c.at.Store(int32(at)); each(o) })
 		if ctx.Err() == nil && (!began || connect.IsWireError(err)) {
-			c.at.Store((c.at.Load() + 1) % int32(len(c.peers)))
+			c.first = (at + 1) % len(c.peers)
 		}
 		if err = said("follow", err); began || len(c.peers) == 1 || ctx.Err() != nil {
 			return err

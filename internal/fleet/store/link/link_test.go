@@ -37,7 +37,7 @@ type controller struct {
 	orders chan Order
 
 	elsewhere bool // the PoP is another's
-	leaves    bool // after an order it is, too
+	leaves    bool // ends the stream after one order
 }
 
 var errElsewhere = errors.New("another controller decides")
@@ -422,7 +422,8 @@ func TestFollowElsewhere(t *testing.T) {
 	}
 }
 
-// TestFollowAfterAStop: a controller that has no PoP may send a stop, and then ends the stream. The next one is asked then.
+// TestFollowAfterAStop: a controller without the PoP may send a stop and then end the stream. The next call asks the next
+// controller; what is sent before that one answers still goes to the first.
 func TestFollowAfterAStop(t *testing.T) {
 	a := mtlstest.New(t)
 	first, second := &controller{orders: make(chan Order, 2), leaves: true}, &controller{orders: make(chan Order, 1)}
@@ -435,13 +436,16 @@ func TestFollowAfterAStop(t *testing.T) {
 	if err := agent.Follow(t.Context(), Have{}, func(Order) { stops++ }); err == nil || !strings.Contains(err.Error(), errElsewhere.Error()) || stops != 1 {
 		t.Fatalf("%d orders, %v", stops, err)
 	}
+	if err := agent.Report(t.Context(), Report{Plan: 7}); err != nil || first.report.Plan != 7 {
+		t.Errorf("the report of the stop: %v, %+v", err, first.report)
+	}
 	ctx, end := context.WithTimeout(t.Context(), patience)
 	defer end()
-	_ = agent.Follow(ctx, Have{}, func(o Order) {
-		if end(); o.Stopped {
-			t.Error("the first is asked again")
-		}
-	})
+	var got []Order
+	_ = agent.Follow(ctx, Have{}, func(o Order) { got = append(got, o); end() })
+	if len(got) != 1 || got[0].Stopped {
+		t.Errorf("%+v, want the plan of the second", got)
+	}
 }
 
 // TestStoppedController: one whose process is stopped takes connections, and holds an agent up no longer than a request may take.
