@@ -177,8 +177,8 @@ func (r *Room) count() (all int, missing []string) {
 }
 
 // Enter has an agent's stream bear a pending stop: at once, and with each order that is sent to it. leave must be called
-// before the stream ends. While another controller is known to have the PoP it is an error: an agent must not lose the stop
-// that it has to show there for one of here.
+// before the stream ends. While another controller is known to have the PoP it is an error: a stop of this one would take the
+// place of the one that the agent has to show there.
 func (r *Room) Enter(ctx context.Context, host string, send func(pop.Order) error) (bearing func(pop.Order) error, leave func(), err error) {
 	if r.Waits() && !r.Vacant(ctx) {
 		return nil, nil, r.Elsewhere(ctx)

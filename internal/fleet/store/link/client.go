@@ -15,7 +15,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/link/fleetv1"
 )
 
-// Client is an agent's side. Several goroutines may use it.
+// Client is an agent's side. Several goroutines may use it, of which one follows.
 type Client struct {
 	peers   []peer
 	at      atomic.Int32 // the peer that sent the last order
@@ -78,7 +78,7 @@ func (c *Client) Report(ctx context.Context, r Report) error {
 // Follow calls each with every order, until ctx ends or the stream does, which is an error. It asks one controller
 // after the other, from the one that sent orders last on, until one sends orders. A controller that sent orders and then
 // ends the stream itself never had the PoP, has given it up, or is stopping: the next call starts with the one after it.
-// Not safe for concurrent use; Send and Report go to the controller that sent the last order, and may run beside it.
+// Send and Report go to the controller that sent the last order.
 func (c *Client) Follow(ctx context.Context, h Have, each func(Order)) error {
 	var away []string
 	for range c.peers {
