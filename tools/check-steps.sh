@@ -116,9 +116,9 @@ test_noroot() {
 	others=$(go list ./... | grep -vxF "$concurrent")
 	{
 		# shellcheck disable=SC2086 # lists of packages
-		unprivileged go test -json -timeout 20m -shuffle=on $others || true
+		unprivileged go test -json -shuffle=on $others || true
 		# shellcheck disable=SC2086
-		CGO_ENABLED=1 unprivileged go test -json -timeout 20m -race "${not_watched[@]}" -shuffle=on $concurrent || true
+		CGO_ENABLED=1 unprivileged go test -json -race "${not_watched[@]}" -shuffle=on $concurrent || true
 	} | go run ./tools/testsum -tier "no root" -counts "$counts"
 }
 step_short() { step "go test -short" gotest short -short ./...; }
@@ -132,10 +132,11 @@ root_packages() {
 }
 # One package at a time beside cmd/congctl, which mostly waits for windows: they share this
 # host's CPUs and its cgroup root. Up to three tests that failed get a second look, alone
-# (docs/how-tested.md says why): testsum has the last word on what go test calls failed.
+# (docs/how-tested.md says why): testsum has the last word on what go test calls failed. cmd/congctl takes nine of the ten
+# minutes after which go test ends a package by itself.
 test_root() {
 	{
-		root_packages | grep -v cmd/congctl | xargs go test -json -timeout 20m -count=1 -p 1 >"$scratch/packages" || true &
+		root_packages | grep -v cmd/congctl | xargs go test -json -count=1 -p 1 >"$scratch/packages" || true &
 		go test -json -timeout 20m -count=1 ./cmd/congctl || true
 		wait $!
 		cat "$scratch/packages"

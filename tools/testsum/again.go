@@ -35,7 +35,7 @@ func (s *summary) lookAgain(limit int, alone func(key) (*summary, error)) error 
 
 // runAlone is `go test` of one test; its events show a failure.
 func runAlone(k key) (*summary, error) {
-	cmd := exec.Command("go", "test", "-json", "-timeout", "20m", "-count=1", "-run", "^"+k.test+"$", k.pkg)
+	cmd := exec.Command("go", "test", "-json", "-count=1", "-run", "^"+k.test+"$", k.pkg)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if _, failed := err.(*exec.ExitError); err != nil && !failed {

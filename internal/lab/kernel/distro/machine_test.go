@@ -33,7 +33,7 @@ func fakeMachine(t *testing.T, script string) Machine {
 // Limits for what hangs; nothing is asserted of them.
 const (
 	limit     = 10 * time.Minute // for a kernel or an image that is fetched and made
-	lifeLimit = 20 * time.Minute // for a machine, whose whole life is 320 s on a busy host
+	lifeLimit = 10 * time.Minute // for a machine, whose whole life is 320 s on a busy host
 )
 
 func boot(t *testing.T, m Machine) *Running {
