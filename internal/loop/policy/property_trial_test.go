@@ -125,8 +125,9 @@ func TestTriedOrderOfInput(t *testing.T) {
 // run and on the deny list in the other; who else is in the plan, and how fast
 // everybody is, stays the same in every round. (Ramp and cap are shared by
 // definition, and so are false discovery and the noise that evidence is measured by:
-// here the first never binds, and the others' effects are so large or so absent that
-// the second never decides. Only the words of a reason have the noise in them.)
+// here the first never binds, and the others' effects are so large or so absent, and
+// their connections so many, that the second never decides. Only the words of a reason
+// have the noise in them.)
 func TestTryingOneChangesNoOther(t *testing.T) {
 	tried := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -171,7 +172,8 @@ func silent(plan []Selected) []Selected {
 }
 
 // extreme returns the city's rows with steady rates: treatment makes them a thousand
-// times faster or nothing at all.
+// times faster or nothing at all. Each has a hundred times the connections: two pairs of
+// a few have no bounds at all, or some, as the noise that they share has it.
 func extreme(c city, w int, start int64, inPlan []Selected, r Trial, draws Draws) (rows []record.Window) {
 	for i := range c.prefixes {
 		rng := rand.New(rand.NewPCG(c.seed, uint64(w)<<20|uint64(i)))
@@ -180,6 +182,7 @@ func extreme(c city, w int, start int64, inPlan []Selected, r Trial, draws Draws
 			continue
 		}
 		base.LogRateMean, base.LogRateVar = 11, 0.4
+		base.Eligible, base.Conns = 100*base.Eligible, 100*base.Conns
 		under := treated{effect: 1000}
 		if i%2 == 0 {
 			under = treated{}
