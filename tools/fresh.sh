@@ -50,7 +50,7 @@ within() {
 			PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 			GOPROXY="$GOPROXY" GOSUMDB="$GOSUMDB" bash -euc "cd; [ -d congctl ] || git clone -q --no-checkout /congctl.bundle congctl; cd congctl; git checkout -q $3; $4"
 	' within "$root" "$go" "$1" "$home" "$commit" "$3" >"$said" 2>&1 </dev/null || status=$?
-	sed 's/^/  | /' "$said" | if [ $status -eq 0 ]; then tail -n 8; else tail -n 60; fi
+	sed 's/^/  | /' "$said" | if [ $status -eq 0 ]; then tail -n 8; else tail -n 300; fi
 	echo "fresh: $1: $3: exit $status ($((SECONDS - start)) s)"
 	return $status
 }
