@@ -328,11 +328,13 @@ func TestSecondRouterIsRefused(t *testing.T) {
 
 // squat takes the name by which routers know each other, until it is ended.
 func squat() error {
-	if _, err := net.Listen("unix", "@congctl-route"); err != nil {
+	l, err := net.Listen("unix", "@congctl-route")
+	if err != nil {
 		return err
 	}
 	fmt.Println("taken")
-	select {}
+	time.Sleep(time.Hour) // not select {}, which Go ends as a deadlock
+	return l.Close()
 }
 
 // TestEachStartRemovesRoutes: a start at a tier that makes no routes removes those of a

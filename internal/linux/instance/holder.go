@@ -65,8 +65,8 @@ func holds(pid int, path string) (bool, error) {
 	}
 	proc := fmt.Sprintf("/proc/%d/", pid)
 	fds, err := os.ReadDir(proc + "fd")
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && State(pid) == uncollected {
+		return false, nil // it has ended: until its parent collects it, root alone may read that it has no file open
 	} else if err != nil {
 		return false, fmt.Errorf("read open files of process %d: %w", pid, err)
 	}
@@ -119,6 +119,8 @@ func (h *Holder) Close() error { return unix.Close(h.fd) }
 // BySignal is the State of a process that SIGCONT lets go on.
 const BySignal = "stopped by a signal"
 
+const uncollected = "dead, and not yet collected by its parent"
+
 // State returns in words what keeps a process from running: "" if nothing does that
 // the kernel knows of.
 func State(pid int) string {
@@ -128,6 +130,6 @@ func State(pid int) string {
 		return ""
 	}
 	return map[byte]string{
-		'T': BySignal, 't': "stopped by a debugger", 'D': "in an uninterruptible wait in the kernel", 'Z': "dead, and not yet collected by its parent",
+		'T': BySignal, 't': "stopped by a debugger", 'D': "in an uninterruptible wait in the kernel", 'Z': uncollected,
 	}[state[0]]
 }

@@ -21,12 +21,14 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	if _, err := Acquire(dir); err != nil {
+	l, err := Acquire(dir)
+	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	fmt.Println("held")
-	select {}
+	time.Sleep(time.Hour) // not select {}, which Go ends as a deadlock
+	l.Release()
 }
 
 func holder(t *testing.T, dir string) *exec.Cmd {
@@ -107,6 +109,18 @@ func TestInnocentIsNotFound(t *testing.T) {
 	write(fmt.Sprintf("%d\n", other.Process.Pid))
 	if _, err := Find(dir); !errors.Is(err, ErrFree) {
 		t.Errorf("lock of another directory: %v", err)
+	}
+	if err := other.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for range 60_000 { // dead, and not yet collected
+		if State(other.Process.Pid) == uncollected {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := Find(dir); !errors.Is(err, ErrFree) {
+		t.Errorf("dead: %v", err)
 	}
 	write(fmt.Sprintf("%d\n", os.Getpid()))
 	f, err := os.Open(path)
