@@ -87,7 +87,7 @@ func TestSelectedOrExcluded(t *testing.T) {
 		})
 	})
 	if excluded == 0 {
-		t.Error("nobody was ever excluded")
+		t.Error("none was ever excluded")
 	}
 }
 
@@ -188,9 +188,18 @@ func TestTreatingOneChangesNoOther(t *testing.T) {
 			}
 		}
 	})
-	if treatedRounds < 100 {
+	if treatedRounds < fewestRounds() {
 		t.Errorf("treated in %d rounds only", treatedRounds)
 	}
+}
+
+// fewestRounds is what the draws of a run never fall short of: a short one has a fifth of them, some of which
+// know too little of the prefix to choose it.
+func fewestRounds() int {
+	if testing.Short() {
+		return 10
+	}
+	return 100
 }
 
 // steady is a row of a prefix whose level never changes, ten times as fast where

@@ -158,7 +158,7 @@ func TestTryingOneChangesNoOther(t *testing.T) {
 			}
 		}
 	})
-	if tried < 100 {
+	if tried < fewestRounds() {
 		t.Errorf("tried in %d rounds only", tried)
 	}
 }
