@@ -14,7 +14,7 @@ type Stat struct {
 	// SeedTaken: a netem that keeps a seed of its own (6.6 and later).
 	SeedTaken bool
 	// Options are the parameters as the kernel reports them, to be read by kind
-	// ([ReadTbf]) or restored.
+	// ([ReadTbf]) or restored. A counter among them is 0.
 	Options []byte
 	Counters
 }
@@ -85,7 +85,7 @@ func decode(m []byte) (s Stat, err error) {
 		case unix.TCA_KIND:
 			s.Kind = unix.ByteSliceToString(v)
 		case unix.TCA_OPTIONS:
-			s.Options = bytes.Clone(v) // the buffer is the socket's
+			s.Options = uncounted(s.Kind, v)
 		case unix.TCA_STATS2:
 			return s.Counters.decode(v, s.Kind)
 		}
@@ -95,6 +95,23 @@ func decode(m []byte) (s Stat, err error) {
 		s.SeedTaken, err = hasSeed(s.Options)
 	}
 	return s, err
+}
+
+// uncounted returns a copy of options, without htb's count of packets that no class had. With it, whatever passes would
+// look like a change by somebody else. It ends struct tc_htb_glob (include/uapi/linux/pkt_sched.h), and comes after the kind.
+func uncounted(kind string, told []byte) []byte {
+	const htbInit, directPackets = 2, 16
+	o := bytes.Clone(told) // the buffer is the socket's
+	if kind == "htb" {
+		// A fault in the kernel's own bytes leaves the rest as it is.
+		_ = eachAttr(o, func(typ uint16, v []byte) error {
+			if typ == htbInit && len(v) >= directPackets+4 {
+				clear(v[directPackets : directPackets+4])
+			}
+			return nil
+		})
+	}
+	return o
 }
 
 // hasSeed looks behind struct tc_netem_qopt.

@@ -3,6 +3,8 @@ package limit
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -98,6 +100,7 @@ func TestForeignComesBackOrIsRefused(t *testing.T) {
 			r.Ask.Replace = true
 			err := p.a.Do(func() error { _, err := h.Set(r, "test", time.Now(), nil); return err })
 			if c.refused {
+				pass(t, p.a)
 				if now := get(t, p.a, change.Egress); !errors.Is(err, shape.ErrStuck) || now != before {
 					t.Errorf("%v, and %q became %q", err, before, now)
 				}
@@ -110,6 +113,22 @@ func TestForeignComesBackOrIsRefused(t *testing.T) {
 			if now := get(t, p.a, change.Egress); now != before {
 				t.Errorf("before %q\nafter  %q", before, now)
 			}
+		})
+	}
+}
+
+// pass sends packets through a, of so many flows that each of its queues has some.
+func pass(t *testing.T, ns *netns.NS) {
+	t.Helper()
+	mustShell(t, ns, "ip addr add 192.0.2.1/24 dev a")
+	for port := range 64 {
+		in(t, ns, func() error {
+			c, err := net.Dial("udp4", fmt.Sprintf("192.0.2.255:%d", 1000+port))
+			if err != nil {
+				return err
+			}
+			_, err = c.Write([]byte{0})
+			return errors.Join(err, c.Close())
 		})
 	}
 }
