@@ -88,10 +88,11 @@ func (g *global) printStatus(cmd *cobra.Command, s control.Status) error {
 const waitEvery = 100 * time.Millisecond // between two looks at a socket
 
 // awaitStatus asks until a congctl answers that has polled, or wait is over; then it
-// returns what came last.
+// returns what came last. A question that the end of wait cuts short says less than an answer before it.
 func (g *global) awaitStatus(ctx context.Context, cfg config.Config, wait time.Duration) (control.Status, error) {
 	until := time.Now().Add(wait)
 	c := g.client(cfg)
+	var answer *control.Status
 	for {
 		if left := time.Until(until); wait > 0 {
 			c.Timeout = max(min(g.timeout, left), waitEvery)
@@ -101,9 +102,15 @@ func (g *global) awaitStatus(ctx context.Context, cfg config.Config, wait time.D
 			s.Agent = &agent.Status{}
 		}
 		var silent *control.NoAnswer
+		if err == nil {
+			answer = &s
+		}
 		ready := err == nil && s.Agent.Polls > 0
 		later := err == nil || errors.As(err, &silent) || errors.Is(err, control.ErrNotRunning)
 		if ready || !later || !time.Now().Add(waitEvery).Before(until) {
+			if answer != nil && errors.As(err, &silent) && c.Timeout < g.timeout {
+				return *answer, nil
+			}
 			return s, err
 		}
 		select {

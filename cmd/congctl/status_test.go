@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/congctl/congctl/internal/loop/agent"
@@ -44,5 +45,28 @@ func TestStatusCodes(t *testing.T) {
 				t.Errorf("%s, %s: exit code %d, want %d and %q: %s%s", c.name, format, s.code, c.code, c.says, out.String(), errs.String())
 			}
 		}
+	}
+}
+
+// TestStatusKeepsTheAnswer: a congctl that has answered, and is slow when the wait is over, has answered.
+func TestStatusKeepsTheAnswer(t *testing.T) {
+	s := newStage(t, docsDB(t))
+	unpolled := docsAgent()
+	unpolled.Polls = 0
+	var asked atomic.Int32
+	over := make(chan struct{})
+	s.agent = func() agent.Status {
+		if asked.Add(1) > 1 {
+			<-over
+		}
+		return unpolled
+	}
+	var out, errs bytes.Buffer
+	s.withRunning(t, true, func() {
+		s.code = run([]string{"status", "--wait", "1s", "-c", filepath.Join(s.dir, "congctl.yml")}, &out, &errs)
+		close(over)
+	})
+	if s.code != exitFailed || out.Len() == 0 || !strings.Contains(errs.String(), "within 1s it has not polled") {
+		t.Errorf("exit code %d: %s%s", s.code, out.String(), errs.String())
 	}
 }

@@ -175,7 +175,9 @@ func TestNeverWaits(t *testing.T) {
 	within(t, Options{}, &memorySpool{}, func(b *bench) {
 		waits := make(chan struct{})
 		b.spool.set(func(s *memorySpool) { s.waits = waits })
-		b.add(100_000, 0) // in a bubble a wait that nobody ends is a deadlock, and fails
+		b.add(1000, 0)
+		synctest.Wait()  // the spool has one batch now, and waits
+		b.add(99_000, 0) // in a bubble a wait that nothing ends is a deadlock, and fails
 		b.EndWindow(WindowEnd{Start: 0})
 		b.EndWindow(WindowEnd{Start: 300})
 		synctest.Wait()
