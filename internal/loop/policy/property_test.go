@@ -160,7 +160,7 @@ func TestTreatedRowsSayNothing(t *testing.T) {
 // same in every round. (Ramp and cap are shared by definition: here they do not bind.)
 func TestTreatingOneChangesNoOther(t *testing.T) {
 	treatedRounds := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	enoughRounds(t, &treatedRounds, func(rt *rapid.T) {
 		c, windows := drawCity(rt)
 		p := c.prefix(c.prefixes) // one more than the city has
 		rate := 1000 * float64(rapid.IntRange(5, 400).Draw(rt, "kB/s"))
@@ -188,18 +188,18 @@ func TestTreatingOneChangesNoOther(t *testing.T) {
 			}
 		}
 	})
-	if treatedRounds < fewestRounds() {
-		t.Errorf("treated in %d rounds only", treatedRounds)
-	}
 }
 
-// fewestRounds is what the draws of a run never fall short of: a short one has a fifth of them, some of which
-// know too little of the prefix to choose it.
-func fewestRounds() int {
-	if testing.Short() {
-		return 10
+// enoughRounds repeats draws until so many rounds were seen that show something: a short run has a fifth of the draws,
+// and about half of all know too little of the prefix to choose it.
+func enoughRounds(t *testing.T, seen *int, property func(*rapid.T)) {
+	t.Helper()
+	for range 10 {
+		if rapid.Check(t, property); *seen >= 100 {
+			return
+		}
 	}
-	return 100
+	t.Errorf("treated in %d rounds only", *seen)
 }
 
 // steady is a row of a prefix whose level never changes, ten times as fast where
