@@ -159,7 +159,6 @@ func (u *fleetAgent) take(text []byte) error {
 	p, _, err := plan.Parse(text)
 	if err == nil {
 		u.hash, u.entries = p.Hash(), len(p.Entries)
-		u.uplink.TellClientsApart(p.Salt)
 	}
 	return err
 }
@@ -200,6 +199,9 @@ func (u *fleetAgent) obey(ctx context.Context, o link.Order) {
 	u.agent.Kill(o.Stopped)
 	if o.Stopped != u.prev || !bytes.Equal(o.Stop, u.halt) {
 		u.noteStop(o.Stopped, o.Stop)
+	}
+	if len(o.ClientKeys) > 0 {
+		u.uplink.TellClientsApart(o.ClientKeys)
 	}
 	r := link.Report{Boot: u.boot, Stopped: o.Stopped}
 	if r.Evict = o.Evict; o.Evict {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -162,14 +163,15 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	if last != 0 {
 		next = last + int64(p.cfg.Window/time.Second)
 	}
-	salt, _, err1 := p.store.Setting(ctx, journal.SettingSalt)
-	roll, _, err2 := p.store.Setting(ctx, pop.SettingRollout)
-	if err := errors.Join(err1, err2); err != nil {
+	roll, _, err := p.store.Setting(ctx, pop.SettingRollout)
+	if err != nil {
 		return err
 	}
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
 	e := p.cfg.Experiment
 	made, err := pop.New(pop.Options{
-		Name: p.cfg.PoP, Key: salt, Lateness: p.cfg.Fleet.Lateness, Window: p.cfg.Window, Block: e.Block, Washout: e.Washout,
+		Name: p.cfg.PoP, Key: key, Lateness: p.cfg.Fleet.Lateness, Window: p.cfg.Window, Block: e.Block, Washout: e.Washout,
 		MinBytes: p.cfg.Treatment.MinBytes, MaxPrefixes: p.cfg.MaxPrefixes, Turns: p.turns,
 	}, p.source, p, signed{p}, pop.Past{Next: next, Rollout: roll}, p.log, p.now)
 	if err != nil {

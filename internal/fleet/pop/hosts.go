@@ -2,6 +2,8 @@ package pop
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -34,6 +36,7 @@ type Order struct {
 	Stopped, Evict bool
 	Plan           []byte // signed text; nil: keep what is in force
 	Stop           []byte // with Stopped: a stop that no log has yet, signed; of fleet/halt
+	ClientKeys     []record.ClientKey
 }
 
 // stream is one host's connection.
@@ -74,11 +77,26 @@ func (p *PoP) Follow(ctx context.Context, c rollout.Connect, keys []string, send
 		p.mu.Lock()
 		o := s.order
 		s.order.Plan, s.order.Evict = nil, false
+		o.ClientKeys = p.clientKeys()
 		p.mu.Unlock()
 		if err := send(o); err != nil {
 			return err
 		}
 	}
+}
+
+// clientKeys returns the keys of today and of tomorrow. A plan is renewed several times a day, so a host has
+// tomorrow's before it needs it.
+func (p *PoP) clientKeys() (keys []record.ClientKey) {
+	today := record.ClientDay(p.now().Unix())
+	for day := today; day <= today+1; day++ {
+		key, err := hkdf.Key(sha256.New, p.opt.Key, nil, fmt.Sprintf("client numbers %s %d", p.opt.Name, day), 32)
+		if err != nil {
+			panic(err) // 32 bytes can be had
+		}
+		keys = append(keys, record.ClientKey{Day: day, Key: key})
+	}
+	return keys
 }
 
 func (s *stream) signal() {

@@ -1,6 +1,7 @@
 package pop
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"sync/atomic"
@@ -135,6 +136,41 @@ func TestObservers(t *testing.T) {
 		}
 		if tier := p.Hosts().Hosts["c"].Tier; tier != "route" {
 			t.Errorf("tier %q", tier)
+		}
+	})
+}
+
+// TestClientKeys: a host gets the keys of today and tomorrow with each order. They are others each day, in each PoP and by
+// each controller, and in nothing that a plan has.
+func TestClientKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPaper()
+		p := start(t, f, Past{})
+		orders := make(chan Order, 16)
+		join(t, p, "a", func(o Order) Report { orders <- o; return accept(o) })
+		synctest.Wait()
+		first := (<-orders).ClientKeys
+		today := record.ClientDay(time.Now().Unix())
+		if len(first) != 2 || first[0].Day != today || first[1].Day != today+1 || len(first[0].Key) != 32 || bytes.Equal(first[0].Key, first[1].Key) {
+			t.Fatalf("keys %v on day %d", first, today)
+		}
+		time.Sleep(24 * time.Hour)
+		for len(orders) > 0 {
+			<-orders
+		}
+		judge(t, "a plan", "", p.SetPlan(f.plan(1, 1)))
+		next := (<-orders)
+		if k := next.ClientKeys; len(k) != 2 || k[0].Day != today+1 || !bytes.Equal(k[0].Key, first[1].Key) || bytes.Equal(k[1].Key, first[1].Key) {
+			t.Errorf("a day later %v, before %v", k, first)
+		}
+		seen := map[string]bool{string(first[0].Key): true}
+		for _, o := range []Options{{Name: "ams", Key: p.opt.Key}, {Name: p.opt.Name, Key: []byte("another controller's")}, {Name: p.opt.Name, Key: make([]byte, 16)}} {
+			other := &PoP{opt: o, now: func() time.Time { return time.Unix(today*86400, 0) }}
+			k := other.clientKeys()[0]
+			if k.Day != today || seen[string(k.Key)] {
+				t.Errorf("PoP %s has the key of another", o.Name)
+			}
+			seen[string(k.Key)] = true
 		}
 	})
 }

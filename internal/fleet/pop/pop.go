@@ -56,7 +56,7 @@ type Inbox interface {
 // Options of a PoP.
 type Options struct {
 	Name     string
-	Key      []byte        // a secret, by which canaries are drawn
+	Key      []byte        // of this process alone, random: canaries and the numbers of clients are drawn by it
 	Lateness time.Duration // how long after a window's end hosts may send it
 
 	// As the policy has them.

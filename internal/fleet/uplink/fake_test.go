@@ -29,6 +29,7 @@ type conn struct {
 	Weight float64        `json:",omitempty"`
 	Remote netip.AddrPort `json:",omitzero"`
 	Cong   string         `json:",omitempty"`
+	Client uint16         `json:",omitempty"`
 }
 
 // plainCoder says that each record takes connBytes.
@@ -39,7 +40,7 @@ type plainCoder struct {
 }
 
 func (p *plainCoder) Add(c *record.Conn) error {
-	p.conns = append(p.conns, conn{c.Cookie, c.Window, c.Weight, c.Remote, c.Cong})
+	p.conns = append(p.conns, conn{c.Cookie, c.Window, c.Weight, c.Remote, c.Cong, c.Client})
 	return nil
 }
 

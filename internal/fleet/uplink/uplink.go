@@ -1,7 +1,6 @@
 package uplink
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -97,9 +96,8 @@ type Uplink struct {
 	ends     []WindowEnd
 	kept     record.Conn
 	status   Status
-	states   map[string]bool // what does not work now
-	salt     []byte
-	clients  *record.ClientNumbers // by salt; nil before there is one
+	states   map[string]bool                 // what does not work now
+	clients  map[int64]*record.ClientNumbers // by day
 }
 
 // New makes an uplink; Run starts it.
@@ -133,8 +131,10 @@ func (u *Uplink) Record(c *record.Conn) {
 	}
 	u.kept = *c
 	u.kept.Weight = weight
-	if u.kept.Remote = u.opt.Addresses.Redact(c.Remote); u.kept.Remote != c.Remote && u.clients != nil {
-		u.kept.Client = u.clients.Of(c)
+	if u.kept.Remote = u.opt.Addresses.Redact(c.Remote); u.kept.Remote != c.Remote {
+		if n := u.clients[record.ClientDay(c.Window)]; n != nil {
+			u.kept.Client = n.Of(c)
+		}
 	}
 	_, before := u.deps.Coder.Len()
 	if err := u.deps.Coder.Add(&u.kept); err != nil {
@@ -148,13 +148,16 @@ func (u *Uplink) Record(c *record.Conn) {
 	}
 }
 
-// TellClientsApart gives clients whose addresses are not sent numbers by the salt of the PoP's experiment.
-func (u *Uplink) TellClientsApart(salt []byte) {
+// TellClientsApart gives clients whose addresses are not sent numbers by the keys of their window's day. In a window
+// of a day without a key they have none, and count as one client.
+func (u *Uplink) TellClientsApart(keys []record.ClientKey) {
+	clients := make(map[int64]*record.ClientNumbers, len(keys))
+	for _, k := range keys {
+		clients[k.Day] = record.NewClientNumbers(k.Key)
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if !bytes.Equal(salt, u.salt) {
-		u.salt, u.clients = bytes.Clone(salt), record.NewClientNumbers(salt)
-	}
+	u.clients = clients
 }
 
 // EndWindow takes that all records of a window were given to Record.

@@ -340,3 +340,27 @@ func TestRecordDoesNotKeepWhatItGets(t *testing.T) {
 		}
 	})
 }
+
+// TestClientsByDay: a record's number is by the key of its window's day, and in a day without a key it has none.
+func TestClientsByDay(t *testing.T) {
+	within(t, Options{}, &memorySpool{}, func(b *bench) {
+		const day = 86400
+		b.TellClientsApart([]record.ClientKey{{Day: 1, Key: []byte("one")}, {Day: 2, Key: []byte("two")}})
+		for _, start := range []int64{day, 2*day - 300, 2 * day, 3 * day} {
+			b.add(1, start)
+		}
+		b.after(10 * time.Second)
+		one, two := record.NewClientNumbers([]byte("one")), record.NewClientNumbers([]byte("two"))
+		conns := b.far.all()[0].Conns
+		full := record.Conn{Remote: netip.MustParseAddrPort("203.0.113.7:4711")}
+		for i, n := range []*record.ClientNumbers{one, one, two, nil} {
+			c, want := conns[i], uint16(0)
+			if n != nil {
+				want = n.Of(&full)
+			}
+			if c.Client != want {
+				t.Errorf("record %d of window %d: client %d, want %d", i, c.Window, c.Client, want)
+			}
+		}
+	})
+}

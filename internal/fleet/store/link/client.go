@@ -106,7 +106,7 @@ func (p peer) follow(ctx context.Context, h Have, each func(Order)) (began bool,
 	for stream.Receive() {
 		m := stream.Msg()
 		began = true
-		each(Order{Stopped: m.Stopped, Evict: m.Evict, Plan: m.Plan, Stop: m.Stop})
+		each(orderOf(m))
 	}
 	if err := stream.Err(); err != nil {
 		return began, err

@@ -34,6 +34,7 @@ type Order struct {
 	Stopped, Evict bool
 	Plan           []byte // signed text; nil: keep what is in force
 	Stop           []byte // with Stopped: a stop that no log has yet, signed; for Have
+	ClientKeys     []record.ClientKey
 }
 
 // Report is what became of an order.
@@ -58,6 +59,22 @@ const maxKeys = 16
 
 func (h Have) message() *fleetv1.FollowRequest {
 	return &fleetv1.FollowRequest{BootId: h.Boot[:], CongctlVersion: h.Version, Plan: uint64(h.Plan), Hash: h.Hash, PlanKeys: h.Keys, Stop: h.Stop, Tier: h.Tier}
+}
+
+func orderOf(m *fleetv1.Order) Order {
+	o := Order{Stopped: m.Stopped, Evict: m.Evict, Plan: m.Plan, Stop: m.Stop}
+	for _, k := range m.ClientKeys {
+		o.ClientKeys = append(o.ClientKeys, record.ClientKey{Day: k.Day, Key: k.Key})
+	}
+	return o
+}
+
+func (o Order) message() *fleetv1.Order {
+	m := &fleetv1.Order{Stopped: o.Stopped, Evict: o.Evict, Plan: o.Plan, Stop: o.Stop}
+	for _, k := range o.ClientKeys {
+		m.ClientKeys = append(m.ClientKeys, &fleetv1.ClientKey{Day: k.Day, Key: k.Key})
+	}
+	return m
 }
 
 func report(m *fleetv1.ReportRequest) Report {

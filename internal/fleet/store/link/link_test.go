@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -149,11 +150,11 @@ func TestLink(t *testing.T) {
 	if err := agent.Report(t.Context(), r); err != nil || c.report != r {
 		t.Errorf("reported %+v, %v", c.report, err)
 	}
-	want := Order{Stopped: true, Evict: true, Plan: []byte("plan")}
+	want := Order{Stopped: true, Evict: true, Plan: []byte("plan"), ClientKeys: []record.ClientKey{{Day: 20783, Key: []byte("today")}, {Day: 20784, Key: []byte("tomorrow")}}}
 	c.orders <- want
 	ctx, stop := context.WithCancel(t.Context())
 	err := agent.Follow(ctx, Have{}, func(o Order) {
-		if o.Stopped != want.Stopped || o.Evict != want.Evict || !bytes.Equal(o.Plan, want.Plan) {
+		if o.Stopped != want.Stopped || o.Evict != want.Evict || !bytes.Equal(o.Plan, want.Plan) || !reflect.DeepEqual(o.ClientKeys, want.ClientKeys) {
 			t.Errorf("order %+v", o)
 		}
 		stop()

@@ -58,7 +58,7 @@ func (s service) Follow(ctx context.Context, m *fleetv1.FollowRequest, to *conne
 		return err
 	}
 	return coded(s.h.Follow(ctx, from, have(m), func(o Order) error {
-		return to.Send(&fleetv1.Order{Stopped: o.Stopped, Evict: o.Evict, Plan: o.Plan, Stop: o.Stop})
+		return to.Send(o.message())
 	}))
 }
 

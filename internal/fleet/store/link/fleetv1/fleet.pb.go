@@ -201,10 +201,11 @@ func (x *FollowRequest) GetTier() string {
 // Order is what the agent must do now. A later order replaces all of it.
 type Order struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Stopped       bool                   `protobuf:"varint,1,opt,name=stopped,proto3" json:"stopped,omitempty"` // the kill switch: no new treatment
-	Evict         bool                   `protobuf:"varint,2,opt,name=evict,proto3" json:"evict,omitempty"`     // with stopped: move treated connections back as well
-	Plan          []byte                 `protobuf:"bytes,3,opt,name=plan,proto3" json:"plan,omitempty"`        // the signed text; absent: keep what is in force
-	Stop          []byte                 `protobuf:"bytes,4,opt,name=stop,proto3" json:"stop,omitempty"`        // with stopped: the stop, signed by a controller, that no log has yet; for the agent to keep and to show to whom it follows next
+	Stopped       bool                   `protobuf:"varint,1,opt,name=stopped,proto3" json:"stopped,omitempty"`                        // the kill switch: no new treatment
+	Evict         bool                   `protobuf:"varint,2,opt,name=evict,proto3" json:"evict,omitempty"`                            // with stopped: move treated connections back as well
+	Plan          []byte                 `protobuf:"bytes,3,opt,name=plan,proto3" json:"plan,omitempty"`                               // the signed text; absent: keep what is in force
+	Stop          []byte                 `protobuf:"bytes,4,opt,name=stop,proto3" json:"stop,omitempty"`                               // with stopped: the stop, signed by a controller, that no log has yet; for the agent to keep and to show to whom it follows next
+	ClientKeys    []*ClientKey           `protobuf:"bytes,5,rep,name=client_keys,json=clientKeys,proto3" json:"client_keys,omitempty"` // for this day and the next; absent: those that the agent has
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -267,6 +268,66 @@ func (x *Order) GetStop() []byte {
 	return nil
 }
 
+func (x *Order) GetClientKeys() []*ClientKey {
+	if x != nil {
+		return x.ClientKeys
+	}
+	return nil
+}
+
+// ClientKey numbers the clients whose addresses an agent does not send. An agent keeps it in memory alone.
+type ClientKey struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Day           int64                  `protobuf:"varint,1,opt,name=day,proto3" json:"day,omitempty"` // since 1970, UTC, of the window's start
+	Key           []byte                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`  // 32 bytes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClientKey) Reset() {
+	*x = ClientKey{}
+	mi := &file_congctl_v1_fleet_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClientKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClientKey) ProtoMessage() {}
+
+func (x *ClientKey) ProtoReflect() protoreflect.Message {
+	mi := &file_congctl_v1_fleet_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClientKey.ProtoReflect.Descriptor instead.
+func (*ClientKey) Descriptor() ([]byte, []int) {
+	return file_congctl_v1_fleet_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ClientKey) GetDay() int64 {
+	if x != nil {
+		return x.Day
+	}
+	return 0
+}
+
+func (x *ClientKey) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
 type ReportRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Plan          uint64                 `protobuf:"varint,1,opt,name=plan,proto3" json:"plan,omitempty"`                      // serial
@@ -283,7 +344,7 @@ type ReportRequest struct {
 
 func (x *ReportRequest) Reset() {
 	*x = ReportRequest{}
-	mi := &file_congctl_v1_fleet_proto_msgTypes[4]
+	mi := &file_congctl_v1_fleet_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -295,7 +356,7 @@ func (x *ReportRequest) String() string {
 func (*ReportRequest) ProtoMessage() {}
 
 func (x *ReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_congctl_v1_fleet_proto_msgTypes[4]
+	mi := &file_congctl_v1_fleet_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -308,7 +369,7 @@ func (x *ReportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportRequest.ProtoReflect.Descriptor instead.
 func (*ReportRequest) Descriptor() ([]byte, []int) {
-	return file_congctl_v1_fleet_proto_rawDescGZIP(), []int{4}
+	return file_congctl_v1_fleet_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ReportRequest) GetPlan() uint64 {
@@ -375,7 +436,7 @@ type ReportResponse struct {
 
 func (x *ReportResponse) Reset() {
 	*x = ReportResponse{}
-	mi := &file_congctl_v1_fleet_proto_msgTypes[5]
+	mi := &file_congctl_v1_fleet_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -387,7 +448,7 @@ func (x *ReportResponse) String() string {
 func (*ReportResponse) ProtoMessage() {}
 
 func (x *ReportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_congctl_v1_fleet_proto_msgTypes[5]
+	mi := &file_congctl_v1_fleet_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -400,7 +461,7 @@ func (x *ReportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportResponse.ProtoReflect.Descriptor instead.
 func (*ReportResponse) Descriptor() ([]byte, []int) {
-	return file_congctl_v1_fleet_proto_rawDescGZIP(), []int{5}
+	return file_congctl_v1_fleet_proto_rawDescGZIP(), []int{6}
 }
 
 var File_congctl_v1_fleet_proto protoreflect.FileDescriptor
@@ -419,12 +480,17 @@ const file_congctl_v1_fleet_proto_rawDesc = "" +
 	"\x04hash\x18\x04 \x01(\tR\x04hash\x12\x1b\n" +
 	"\tplan_keys\x18\x05 \x03(\tR\bplanKeys\x12\x12\n" +
 	"\x04stop\x18\x06 \x01(\fR\x04stop\x12\x12\n" +
-	"\x04tier\x18\a \x01(\tR\x04tier\"_\n" +
+	"\x04tier\x18\a \x01(\tR\x04tier\"\x97\x01\n" +
 	"\x05Order\x12\x18\n" +
 	"\astopped\x18\x01 \x01(\bR\astopped\x12\x14\n" +
 	"\x05evict\x18\x02 \x01(\bR\x05evict\x12\x12\n" +
 	"\x04plan\x18\x03 \x01(\fR\x04plan\x12\x12\n" +
-	"\x04stop\x18\x04 \x01(\fR\x04stop\"\xcf\x01\n" +
+	"\x04stop\x18\x04 \x01(\fR\x04stop\x126\n" +
+	"\vclient_keys\x18\x05 \x03(\v2\x15.congctl.v1.ClientKeyR\n" +
+	"clientKeys\"/\n" +
+	"\tClientKey\x12\x10\n" +
+	"\x03day\x18\x01 \x01(\x03R\x03day\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\fR\x03key\"\xcf\x01\n" +
 	"\rReportRequest\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\x04R\x04plan\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\tR\x04hash\x12\x19\n" +
@@ -452,27 +518,29 @@ func file_congctl_v1_fleet_proto_rawDescGZIP() []byte {
 	return file_congctl_v1_fleet_proto_rawDescData
 }
 
-var file_congctl_v1_fleet_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_congctl_v1_fleet_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_congctl_v1_fleet_proto_goTypes = []any{
 	(*PushRequest)(nil),    // 0: congctl.v1.PushRequest
 	(*PushResponse)(nil),   // 1: congctl.v1.PushResponse
 	(*FollowRequest)(nil),  // 2: congctl.v1.FollowRequest
 	(*Order)(nil),          // 3: congctl.v1.Order
-	(*ReportRequest)(nil),  // 4: congctl.v1.ReportRequest
-	(*ReportResponse)(nil), // 5: congctl.v1.ReportResponse
+	(*ClientKey)(nil),      // 4: congctl.v1.ClientKey
+	(*ReportRequest)(nil),  // 5: congctl.v1.ReportRequest
+	(*ReportResponse)(nil), // 6: congctl.v1.ReportResponse
 }
 var file_congctl_v1_fleet_proto_depIdxs = []int32{
-	0, // 0: congctl.v1.Fleet.Push:input_type -> congctl.v1.PushRequest
-	2, // 1: congctl.v1.Fleet.Follow:input_type -> congctl.v1.FollowRequest
-	4, // 2: congctl.v1.Fleet.Report:input_type -> congctl.v1.ReportRequest
-	1, // 3: congctl.v1.Fleet.Push:output_type -> congctl.v1.PushResponse
-	3, // 4: congctl.v1.Fleet.Follow:output_type -> congctl.v1.Order
-	5, // 5: congctl.v1.Fleet.Report:output_type -> congctl.v1.ReportResponse
-	3, // [3:6] is the sub-list for method output_type
-	0, // [0:3] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	4, // 0: congctl.v1.Order.client_keys:type_name -> congctl.v1.ClientKey
+	0, // 1: congctl.v1.Fleet.Push:input_type -> congctl.v1.PushRequest
+	2, // 2: congctl.v1.Fleet.Follow:input_type -> congctl.v1.FollowRequest
+	5, // 3: congctl.v1.Fleet.Report:input_type -> congctl.v1.ReportRequest
+	1, // 4: congctl.v1.Fleet.Push:output_type -> congctl.v1.PushResponse
+	3, // 5: congctl.v1.Fleet.Follow:output_type -> congctl.v1.Order
+	6, // 6: congctl.v1.Fleet.Report:output_type -> congctl.v1.ReportResponse
+	4, // [4:7] is the sub-list for method output_type
+	1, // [1:4] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_congctl_v1_fleet_proto_init() }
@@ -486,7 +554,7 @@ func file_congctl_v1_fleet_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_congctl_v1_fleet_proto_rawDesc), len(file_congctl_v1_fleet_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
