@@ -43,7 +43,7 @@ test: ## what a change must not break, in about twelve minutes (QUICK=1: five); 
 	@tools/check.sh $(if $(QUICK),quick,test)
 
 check: ## everything that must hold before a change lands: make test, then machines, a Debian, a fresh one, fuzzing
-	@tools/check.sh
+	@FRESH=1 tools/check.sh
 
 test-root: ## only the tests that need root
 	@[ "$$(id -u)" -eq 0 ] || { echo "make test-root needs root, for network namespaces, cgroups and eBPF: sudo make test-root" >&2; exit 1; }

@@ -365,13 +365,15 @@ step_bench() { step "bench smoke" bench_once; }
 
 # ---- a newcomer's machine
 
-step_fresh() {
-	local name="a fresh Debian: make demo, make test"
+fresh_name="a fresh Debian: make demo, make test"
+can_fresh() {
 	if [ "$(id -u)" -ne 0 ]; then
-		skip "$name" "not root, which the chroot of debootstrap needs: run 'sudo tools/check.sh fresh'"
+		skip "$fresh_name" "not root, which the chroot of debootstrap needs: run 'sudo tools/check.sh fresh'"
 	elif ! tools/need.sh debootstrap:debootstrap; then
-		skip "$name" "debootstrap is missing (above)"
+		skip "$fresh_name" "debootstrap is missing (above)"
 	else
-		step "$name" tools/fresh.sh
+		return 0
 	fi
+	return 1
 }
+step_fresh() { step "$fresh_name" env COUNTS="$counts" tools/fresh.sh; }

@@ -4,7 +4,7 @@
 # name of what it runs; the last line has the counts.
 #
 #   check.sh            all steps
-#   check.sh test       what `make test` runs
+#   check.sh test       what `make test` runs; with FRESH=1 its tests without root on a fresh Debian
 #   check.sh quick      its quick part: no race detector, no root
 #   check.sh rest       all others
 #   check.sh STEP...    only these (names: see the lists below)
@@ -29,12 +29,13 @@ chmod 755 "$scratch"
 # step NAME CMD... runs one step. A step that counts nothing itself is one check;
 # one that fails without a failed count (a tool broke) counts as one failure.
 step() {
-	local name=$1 before=$SECONDS rows status
+	local name=$1 before=$SECONDS rows status cpu=$scratch/cpu.$BASHPID
 	shift
 	rows=$(wc -l <"$counts")
 	echo "=== $name"
 	set +e # and not "|| status=...", which would switch -e off inside the step
 	(
+		trap 'times >"$cpu"' EXIT # of the step's processes
 		set -e
 		"$@"
 	)
@@ -45,8 +46,9 @@ step() {
 	elif [ -z "$(new_rows "$rows")" ]; then
 		count "$name" 1 0 0
 	fi
-	echo "--- $name: $([ $status -eq 0 ] && echo ok || echo FAILED) ($((SECONDS - before)) s)"
+	echo "--- $name: $([ $status -eq 0 ] && echo ok || echo FAILED) ($((SECONDS - before)) s, $(cpu_seconds <"$cpu") s of CPU)"
 }
+cpu_seconds() { awk 'NR == 2 { gsub("s", ""); for (i = 1; i <= NF; i++) { split($i, t, "m"); n += 60 * t[1] + t[2] } printf "%.0f", n }'; }
 new_rows() { tail -n "+$(($1 + 1))" "$counts"; }
 count() { printf '%s\t%d\t%d\t%d\n' "$@" >>"$counts"; }
 
@@ -75,12 +77,13 @@ beside() {
 		steps "$@"
 	) >"$scratch/$name" 2>&1 &
 }
-# What needs root mostly waits for windows, what does not computes.
+# What needs root mostly waits for windows, what does not computes. Each test without root runs once: on a newcomer's
+# machine, which finds more, or on this one.
 with_and_without_root() {
 	local root
 	beside root root
 	root=$!
-	steps noroot
+	if [ -n "${FRESH:-}" ] && can_fresh; then steps fresh; else steps noroot; fi
 	ended root "$root"
 }
 # The lab's machines have a clock of their own and most of them one processor: what only
@@ -106,7 +109,7 @@ fleet_and_debian() {
 	local fleet
 	beside fleet fleet
 	fleet=$!
-	steps debian metrics fresh
+	steps debian metrics
 	ended fleet "$fleet"
 }
 for s in ${*:-test rest}; do

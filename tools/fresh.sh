@@ -2,11 +2,12 @@
 # fresh.sh does what a newcomer does. On a fresh Debian 12 with Go, git and make and nothing
 # else (no cache, no QEMU, empty homes) it clones this tree and types the README's two
 # commands: first as an ordinary user, who must be told exactly what is missing; then as
-# root, where `make demo` installs what it needs; then the quick part of `make test` as that
+# root, where `make demo` installs what it needs; then `make test` as that
 # user, after the command that `make test` asked for, with what root's build left in Go's
 # caches. Uncommitted changes are not in a clone.
 #
 #   fresh.sh [COMMIT]     default HEAD
+#   COUNTS=file           append the counts of the tests without root to a file, as testsum does
 #   MIRROR=               another Debian mirror
 #
 # Needs root for the chroot. It mounts in a mount namespace of its own and removes all
@@ -35,7 +36,8 @@ mkdir "$root/usr/local/go"
 git bundle create -q "$root/congctl.bundle" HEAD
 echo "fresh: made ($((SECONDS - start)) s)"
 
-# within USER MINUTES COMMAND runs a command line in USER's clone, and keeps what it says.
+# within USER MINUTES COMMAND runs a command line in USER's clone, keeps what it says, and shows the last $shown lines.
+shown=8
 within() {
 	local start=$SECONDS status=0 home
 	home=$(chroot "$root" sh -c "echo ~$1")
@@ -50,7 +52,7 @@ within() {
 			PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 			GOPROXY="$GOPROXY" GOSUMDB="$GOSUMDB" bash -euc "cd; [ -d congctl ] || git clone -q --no-checkout /congctl.bundle congctl; cd congctl; git checkout -q $3; $4"
 	' within "$root" "$go" "$1" "$home" "$commit" "$3" >"$said" 2>&1 </dev/null || status=$?
-	sed 's/^/  | /' "$said" | if [ $status -eq 0 ]; then tail -n 8; else tail -n 300; fi
+	sed 's/^/  | /' "$said" | if [ $status -eq 0 ]; then tail -n "$shown"; else tail -n 300; fi
 	echo "fresh: $1: $3: exit $status ($((SECONDS - start)) s)"
 	return $status
 }
@@ -91,5 +93,8 @@ advice=$(sed -n 's/^ *on Debian: sudo //p' "$said")
 clone=$SECONDS
 within root 30 "make demo" && within root 1 "ls -l bin/demo/report.html" &&
 	echo "fresh: git clone to the page of make demo: $((SECONDS - clone)) s" || bad=1
-inherit && within root 10 "${advice:-false}" && within newcomer 30 "go clean -testcache; QUICK=1 make test" || bad=1
+inherit && within root 10 "${advice:-false}" || bad=1
+shown=1000 # with each skip and its reason
+within newcomer 40 "go clean -testcache; make test" || bad=1
+[ -z "${COUNTS:-}" ] || sed -nE 's/^(no root) +([0-9]+) passed +([0-9]+) failed +([0-9]+) skipped +([0-9]+) flaky$/\1\t\2\t\3\t\4\t\5/p' "$said" >>"$COUNTS"
 exit $bad
