@@ -30,7 +30,7 @@ step_build() {
 	if [ -d cmd/congctl ]; then step "build static $(go env GOARCH)" static_build; else step "build all packages" go build ./...; fi
 }
 
-step_release() { step "release: same bytes, nothing runs" tools/release-test.sh; }
+step_release() { tools/need.sh openssh-client:ssh-keygen && step "release: same bytes, nothing runs" tools/release-test.sh; }
 step_small() { step "build small" tools/small.sh; }
 
 # Without optimisations, which take a third of the time, and what debuggers want: the result runs nowhere here;
@@ -83,7 +83,7 @@ step_web() {
 
 # The dashboard in Debian's Chromium: a pretended PoP and, as root, a running congctl up.
 test_browser() {
-	(cd web && npm ci --silent)
+	(cd web && npm ci --silent --ignore-scripts)
 	CONGCTL_BROWSER=1 gotest browser -count=1 -run '^TestBrowser' ./cmd/congctl
 }
 step_browser() {

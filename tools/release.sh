@@ -6,6 +6,7 @@
 #   ARCHS      default: amd64 arm64 arm riscv64
 #   FORMATS    default: deb rpm apk
 #   SMALL=     no small builds
+#   SIGN_KEY   file of an SSH key that signs SHA256SUMS, as SHA256SUMS.sig; default: no signature
 #   VERSION    default: the tag, or 0.0.0~git and the commit's time and hash
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -56,4 +57,6 @@ for arch in ${ARCHS-amd64 arm64 arm riscv64}; do
 	for format in ${FORMATS-deb rpm apk}; do package "${arch/%arm/arm7}" "$format"; done
 	[ -z "${SMALL-yes}" ] || binary "$arch" "$out/congctl-small-linux-$arch" "${small[@]}"
 done
-(cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS)
+(cd "$out" && find . -maxdepth 1 -type f ! -name 'SHA256SUMS*' -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS)
+rm -f "$out/SHA256SUMS.sig"
+[ -z "${SIGN_KEY:-}" ] || ssh-keygen -q -Y sign -n congctl-release -f "$SIGN_KEY" "$out/SHA256SUMS"

@@ -16,6 +16,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/fleet/store/token"
 	"github.com/congctl/congctl/internal/linux/plainfile"
+	"github.com/congctl/congctl/internal/linux/privilege"
 	"github.com/congctl/congctl/internal/loop/config"
 )
 
@@ -24,7 +25,7 @@ func newToken(g *global) *cobra.Command {
 		Use:   "token",
 		Short: "Let browsers and scripts ask without a certificate",
 		Long: `token makes, lists and removes the secrets with which callers without a certificate ask this
-host's controller, and act on the dashboard of up or controller. Run it as the user that
+host's controller, and act on the dashboard of up or controller. Run it as root or as the user that
 those run as. A change holds from the next request on.`,
 	}
 	cmd.AddCommand(newTokenAdd(g), newTokenList(g), newTokenRemove(g))
@@ -79,7 +80,11 @@ func newTokenAdd(g *global) *cobra.Command {
 			case t.Check() != nil:
 				return wrongUse(cmd, t.Check())
 			}
-			secret, err := tokensOf(cfg, nil).Add(t)
+			file, err := g.ownTokens()
+			if err != nil {
+				return err
+			}
+			secret, err := file.Add(t)
 			if err != nil {
 				return err
 			}
@@ -103,11 +108,11 @@ func newTokenList(g *global) *cobra.Command {
 		Short:   "List the tokens without their secrets",
 		Example: "  sudo congctl token list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := g.config()
+			file, err := g.ownTokens()
 			if err != nil {
 				return err
 			}
-			tokens, err := tokensOf(cfg, nil).List()
+			tokens, err := file.List()
 			if err != nil {
 				return err
 			}
@@ -143,11 +148,11 @@ func newTokenRemove(g *global) *cobra.Command {
 		Short:   "End a token: it is refused from the next request on",
 		Example: "  sudo congctl token remove board",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := g.config()
+			file, err := g.ownTokens()
 			if err != nil {
 				return err
 			}
-			if err := tokensOf(cfg, nil).Remove(args[0]); errors.Is(err, token.ErrNone) {
+			if err := file.Remove(args[0]); errors.Is(err, token.ErrNone) {
 				return notFound("congctl token list", err)
 			} else if err != nil {
 				return err
@@ -155,6 +160,15 @@ func newTokenRemove(g *global) *cobra.Command {
 			return g.printText(cmd, TokenRemoved{args[0]}, "token "+args[0]+" is removed\n")
 		},
 	}
+}
+
+// ownTokens is the file of the configured state directory, as the directory's user reads and writes it.
+func (g *global) ownTokens() (*token.File, error) {
+	cfg, err := g.config()
+	if err != nil {
+		return nil, err
+	}
+	return tokensOf(cfg, nil), privilege.Become(cfg.StateDir)
 }
 
 // tokensOf is the file of a controller's tokens; fault takes its faults.

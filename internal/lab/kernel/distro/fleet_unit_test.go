@@ -19,6 +19,9 @@ func fleetUnits(t *testing.T, r *Running) {
 	t.Helper()
 	must(t, r, fleetConfigs)
 	must(t, r, "systemctl start congctl-controller congctl-ingest")
+	wantWord(t, r, "for unit in controller ingest; do pid=$(systemctl show -P MainPID congctl-$unit); grep -q credentials/congctl-$unit.service/$unit.yml /proc/$pid/cmdline && [ $(stat -c %u /proc/$pid) != 0 ] && stat -c %U /proc/$pid /var/lib/congctl-controller; done",
+		"congctl\ncongctl\n")
+	wantWord(t, r, "congctl token add board --role viewer -c /etc/congctl/controller.yml >/dev/null && stat -c '%U %a' /var/lib/congctl-controller/tokens", "congctl 600\n")
 	must(t, r, agentConfig+"systemctl start congctl-agent")
 	for _, unit := range []string{"congctl-agent", "congctl-controller", "congctl-ingest"} {
 		wantWord(t, r, "systemctl show -p Type,NotifyAccess,WatchdogUSec,ActiveState,SubState "+unit+" | sort",
@@ -37,11 +40,11 @@ func fleetUnits(t *testing.T, r *Running) {
 		for unit in $units; do until n=$(systemctl show -P NRestarts $unit); [ $n -ge 1 ] && [ $n = $(timeouts $unit) ] && systemctl -q is-active $unit; do sleep 0.2; done; done
 		for unit in $units; do journalctl -q -o cat -u $unit | grep -E 'Watchdog timeout|code=|SIGABRT: abort' | sort -u; done`)
 	must(t, r, "systemctl stop congctl-agent congctl-controller congctl-ingest && ! systemctl is-failed congctl-agent congctl-controller congctl-ingest")
-	must(t, r, "rm -r /etc/systemd/system/congctl-.service.d /etc/congctl/fleet /etc/congctl/{agent,controller,ingest}.yml /var/lib/congctl-controller && systemctl daemon-reload")
+	must(t, r, "rm -r /etc/systemd/system/congctl-.service.d /etc/systemd/system/congctl-agent.service.d /etc/congctl/fleet /etc/congctl/{agent,controller,ingest}.yml /var/lib/congctl-controller && systemctl daemon-reload")
 }
 
 // Nothing listens on port 1. An agent's metrics have the port of a controller's agents.
-const fleetConfigs = `mv /tmp/fleet /etc/congctl/ && chmod 600 /etc/congctl/fleet/*.key && cd /etc/congctl
+const fleetConfigs = `mv /tmp/fleet /etc/congctl/ && chmod 600 /etc/congctl/fleet/*.key && cd /etc/congctl && chgrp congctl fleet/controller.key && chmod 640 fleet/controller.key
 	trust() { echo "cert: /etc/congctl/fleet/$1.pem, key: /etc/congctl/fleet/$1.key, ca: /etc/congctl/fleet/ca.pem"; }
 	cat >controller.yml <<-END
 		window: 5s
@@ -52,6 +55,12 @@ const fleetConfigs = `mv /tmp/fleet /etc/congctl/ && chmod 600 /etc/congctl/flee
 		kafka: kafka://127.0.0.1:1/congctl.records
 		clickhouse: clickhouse://127.0.0.1:1/congctl
 	END
+	chmod 600 *.yml
+	# The agent with the system calls that containers have, and no others.
+	d=/etc/systemd/system/congctl-agent.service.d; mkdir $d
+	calls=$(sed -n '/"names"/,$p' /tmp/seccomp.json | grep -o '"[a-z0-9_]*"' | grep -v names | tr -d '"' | tr '\n' ' ')
+	printf '[Service]\nSystemCallFilter=\nSystemCallFilter=%s\n' "$calls" >$d/calls.conf
+	systemctl daemon-reload
 `
 
 const agentConfig = `cd /etc/congctl

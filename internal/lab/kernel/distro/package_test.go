@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// packages is an archive of two debs, old.deb and new.deb, a store of schema 1, and a fleet's certificates.
+// packages is an archive of two debs, old.deb and new.deb, a store of schema 1, a fleet's certificates, and the containers' seccomp profile.
 var packages = sync.OnceValues(makePackages)
 
 func makePackages() (string, error) {
@@ -24,7 +24,7 @@ func makePackages() (string, error) {
 		done
 		`+fleetCerts+`
 		{ cat internal/loop/store/sqlite/testdata/v1.sql; echo "DELETE FROM plans; DELETE FROM settings WHERE key = 'salt';"; } | sqlite3 "$0/congctl.db" # neither is one
-		tar -C "$0" -cf "$0/all.tar" old.deb new.deb congctl.db fleet`, dir)
+		tar -C "$0" -cf "$0/all.tar" old.deb new.deb congctl.db fleet -C "$PWD/packaging/container" seccomp.json`, dir)
 	build.Dir = tree
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("make packages: %w: %s", err, out)
