@@ -62,7 +62,7 @@ func openBoard(t testing.TB, networks int, cfg config.Config) *board {
 	}
 	cfg.Metrics.Listen = "127.0.0.1:0"
 	log := slog.New(slog.DiscardHandler)
-	s, err := listener.Listen(t.Context(), listener.Options{Address: cfg.Metrics.Listen, Log: log})
+	s, err := openListener(t.Context(), cfg.Metrics.Listen, false, log)
 	check(t, err)
 	b := &board{pretended: pretend(networks), url: "http://" + s.Addr()}
 	h := control.NewHandler(log, func(ctx context.Context) string { return link.Caller(ctx).String() })

@@ -27,6 +27,13 @@ type Options struct {
 	Address string // host and port
 	PProf   bool   // also serve profiles of the process
 	Log     *slog.Logger
+	Bound   func(net.Listener) Bounded // nil: as many connections as come
+}
+
+// Bounded holds so many connections, and decides which one goes for a new one by what [http.Server.ConnState] says.
+type Bounded interface {
+	net.Listener
+	Turned(net.Conn, http.ConnState)
 }
 
 // Source is what a server answers from.
@@ -37,14 +44,13 @@ type Source struct {
 }
 
 const (
-	readWait   = 5 * time.Second  // for a request, and between two on one connection
+	readWait   = 5 * time.Second  // for a request, and between two on one connection: who asks seldom connects again
 	answerWait = 5 * time.Second  // for its answer; a scraper gives up after 10 s
 	writeWait  = 10 * time.Second // to a client that reads slowly
 	profile    = 2 * time.Minute  // the longest profile
 	drain      = time.Second      // of the 5 s in which the process must end
 	fresh      = time.Second      // a page is served again
 	maxHeader  = 8 << 10          // bytes
-	maxConns   = 32
 )
 
 // Server answers on one port.
@@ -82,14 +88,19 @@ func (s *Server) Serve(ctx context.Context, from Source) error {
 	s.mux.Handle("GET /metrics", limited(pages))
 	s.mux.Handle("GET /healthz", limited(answer(from.Alive)))
 	s.mux.Handle("GET /readyz", limited(answer(from.Ready)))
-	hs := &http.Server{Handler: s.mux, ReadHeaderTimeout: readWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: 12 * readWait,
+	hs := &http.Server{Handler: s.mux, ReadHeaderTimeout: readWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: readWait,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug)}
 	if s.opt.PProf {
 		profiles(s.mux)
 		hs.WriteTimeout = profile
 	}
+	l := s.listen
+	if s.opt.Bound != nil {
+		bounded := s.opt.Bound(l)
+		l, hs.ConnState = bounded, bounded.Turned
+	}
 	ended := make(chan error, 1)
-	go func() { ended <- hs.Serve(&few{Listener: s.listen, free: make(chan struct{}, maxConns)}) }()
+	go func() { ended <- hs.Serve(l) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve metrics.listen %s: %w", s.opt.Address, err)
