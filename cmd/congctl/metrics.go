@@ -34,7 +34,7 @@ func openListener(ctx context.Context, address string, pprof bool, log *slog.Log
 	if address == "" {
 		return nil, nil
 	}
-	s, err := listener.Listen(ctx, listener.Options{Address: address, PProf: pprof, Log: log, Bound: boundWeb})
+	s, err := listener.Listen(ctx, webOptions("metrics.listen", address, pprof, log))
 	if err != nil {
 		return nil, failed("another port as metrics.listen in the configuration, or off", err)
 	}
@@ -45,8 +45,10 @@ func openListener(ctx context.Context, address string, pprof bool, log *slog.Log
 // webConns are few: a scraper, a probe and a browser have one to six.
 const webConns = 32
 
-func boundWeb(l net.Listener) listener.Bounded {
-	return &control.Slots{Listener: l, Most: webConns, Whose: webHolder}
+func webOptions(key, address string, pprof bool, log *slog.Logger) listener.Options {
+	return listener.Options{Key: key, Address: address, PProf: pprof, Log: log, Asked: requestBudget().pace, Bound: func(l net.Listener) listener.Bounded {
+		return &control.Slots{Listener: l, Most: webConns, Whose: webHolder}
+	}}
 }
 
 // webHolder is a user of this host or, where the kernel knows none, an address; of IPv6 a /64, which has one owner.

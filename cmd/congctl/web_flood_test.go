@@ -86,6 +86,11 @@ func TestFloodOfThePage(t *testing.T) {
 			if os.Getuid() == 0 { // the flood is another user's
 				_, err := f.next()
 				check(t, err)
+				for _, query := range []string{"prefixes", "rounds"} {
+					if status, text := b.ask(t, "/api/pop/chi/v1/"+query, ""); status != http.StatusOK {
+						t.Errorf("%s: %d %.200s", query, status, text)
+					}
+				}
 			}
 		})
 	}

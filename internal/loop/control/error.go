@@ -30,6 +30,7 @@ const (
 	Unavailable Code = "unavailable" // not yet or no longer: starting, draining
 	Elsewhere   Code = "elsewhere"   // not of this process: another controller decides
 	Unstored    Code = "unstored"    // a stop that holds, as far as the text says, and is not stored yet
+	Exhausted   Code = "exhausted"   // its caller has had its share: later
 	Internal    Code = "internal"
 )
 
@@ -38,7 +39,7 @@ var statuses = map[Code]int{
 	Refused:  http.StatusUnprocessableEntity,
 	TooLarge: http.StatusRequestEntityTooLarge, BadMethod: http.StatusMethodNotAllowed, Forbidden: http.StatusForbidden,
 	TooLate: http.StatusRequestTimeout, Unavailable: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError, Elsewhere: http.StatusMisdirectedRequest,
-	Unstored: http.StatusServiceUnavailable,
+	Unstored: http.StatusServiceUnavailable, Exhausted: http.StatusTooManyRequests,
 }
 
 // asError makes any error fit for the socket.
