@@ -189,6 +189,11 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.collect(r.Context(), &page)
 		p.last, p.made = page.Text(), time.Now()
 	}
-	w.Header().Set("Content-Type", metrics.ContentType)
-	_, _ = w.Write(p.last)
+	kind, text := accepted(r.Header.Values("Accept")), p.last
+	if kind == metrics.PlainType {
+		text = metrics.Plain(text)
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Vary", "Accept")
+	_, _ = w.Write(text)
 }
