@@ -32,6 +32,7 @@ type board struct {
 	*pretended
 	url  string
 	desk *desk
+	log  lockedBuffer
 
 	mu    sync.Mutex // guards this
 	audit []control.Act
@@ -62,10 +63,11 @@ func openBoard(t testing.TB, networks int, cfg config.Config) *board {
 		check(t, prepareLoopback())
 	}
 	cfg.Metrics.Listen = "127.0.0.1:0"
-	log := slog.New(slog.DiscardHandler)
+	b := &board{pretended: pretend(networks)}
+	log := newLog(cfg.Log, &b.log)
 	s, err := openListener(t.Context(), cfg.Metrics.Listen, false, log)
 	check(t, err)
-	b := &board{pretended: pretend(networks), url: "http://" + s.Addr()}
+	b.url = "http://" + s.Addr()
 	h := control.NewHandler(log, func(ctx context.Context) string { return link.Caller(ctx).String() })
 	control.HandleView(h, b)
 	control.HandleActions(h, b)
