@@ -333,6 +333,7 @@ func (u *fleetAgent) serve(ctx context.Context) error {
 		return err
 	}
 	control.HandleStatus(s.Handler, u.status)
+	control.HandleAlive(s.Handler, u.alive)
 	u.beside(ctx, s.Serve)
 	return nil
 }

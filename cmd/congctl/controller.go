@@ -72,6 +72,7 @@ type office struct {
 	rooms map[string]*halt.Room // of PoPs that are shared
 	turns chan struct{}         // as many windows in memory at once as there are processors
 	web   *listener.Server      // nil with metrics.listen off
+	page  *listener.Server      // of the dashboard: web, another one, or nil
 	close []func() error
 
 	records      records
@@ -113,6 +114,9 @@ func runController(ctx context.Context, cfg config.Config, rules policy.Rules, s
 		return failed("another port as fleet.listen", fmt.Errorf("listen on fleet.listen: %w", err))
 	}
 	if o.web, err = openListener(ctx, cfg.Metrics.Address(controllerListen), cfg.Metrics.PProf, o.log); err != nil {
+		return errors.Join(err, agents.Close())
+	}
+	if o.page, err = openPage(ctx, cfg.Metrics, controllerListen, o.web, o.log); err != nil {
 		return errors.Join(err, agents.Close())
 	}
 	if err := o.serveDashboard(); err != nil {
@@ -189,6 +193,9 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	}
 	if o.web != nil {
 		beside(func() error { return o.web.Serve(ctx, o.source()) })
+	}
+	if o.page != nil && o.page != o.web {
+		beside(func() error { return o.page.Serve(ctx, listener.Source{}) })
 	}
 	all.Go(func() { tellSystemd(ctx, o.source(), o.log) })
 	<-ctx.Done()

@@ -189,9 +189,9 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	control.Handle(p.queries, ratesQuery, (&course{store: p.store}).get)
 	control.Handle(p.queries, recentQuery, recentOf(p.live))
 	control.Handle(p.queries, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return p.status(), nil })
-	control.Handle(p.queries, effectOfPoP, func(ctx context.Context, q effectQuery) (*effects.View, error) {
+	control.Handle(p.queries, effectOfPoP, (&recentEffect{window: p.cfg.Window, ask: func(ctx context.Context, q effectQuery) (*effects.View, error) {
 		return effectOf(ctx, p.cfg, q, p.now())
-	})
+	}}).get)
 	defer p.rounds.look(ctx, p.controller)
 	return p.controller.Attach(ctx, made)
 }

@@ -9,10 +9,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/congctl/congctl/internal/fleet/store/link"
@@ -32,11 +33,19 @@ import (
 const deskAPI = "/api"
 
 const (
-	deskAsks  = 4                // questions at a time; actions do not wait for them
-	deskTable = "prefixes"       // one at a time: 100,000 networks take half a second of CPU
-	deskWait  = 15 * time.Second // for a turn; the page waits for 20 s
-	deskWrite = 60 * time.Second // 100,000 networks over a slow line
+	deskAsks    = 4          // questions at a time; actions do not wait for them
+	deskTable   = "prefixes" // two at a time: 100,000 networks take half a second of CPU
+	deskTables  = 2
+	deskCompare = "compare"        // reads a plan of 8 MiB: for who may push it
+	deskWait    = 15 * time.Second // for a turn; the page waits for 20 s
+	deskWrite   = 60 * time.Second // 100,000 networks over a slow line
 )
+
+// deskBudget is for questions of callers without a token: a tenth of a core for one, a fifth for all. A page of
+// 100,000 networks takes some 3 s to load, and some 0.5 s after a round.
+func deskBudget() *budget {
+	return &budget{each: 6 * time.Second, all: 12 * time.Second, least: time.Second}
+}
 
 // stranger is a caller without a token.
 var stranger = mtls.Identity{Role: mtls.Viewer, Name: "dashboard-without-a-token", Token: true}
@@ -56,39 +65,69 @@ type desk struct {
 	about Desk
 	pops  func() []string
 	of    func(ctx context.Context, pop string) (popDesk, error)
-	turns chan struct{} // of all questions but deskTable
-	table chan struct{}
 	log   *slog.Logger
 
-	followers chan struct{}
+	closed    bool    // to callers without a token
+	budget    *budget // of callers without a token
+	turns     *places // of all questions but deskTable
+	table     *places
+	followers *places
 	looks     looks
 	ending    <-chan struct{} // closed when the process ends
 }
 
-// serve puts page and queries on a listener; nothing with metrics.dashboard off.
+// serve puts page and queries on a listener; nothing on none.
 func (d *desk) serve(on *listener.Server, cfg config.Config, tokens link.Tokens) error {
-	if on == nil || cfg.Metrics.Dashboard == config.DashboardOff {
+	if on == nil {
 		return nil
 	}
 	page, err := web.Page()
 	if err != nil {
 		return err
 	}
-	name, _, _ := net.SplitHostPort(cfg.Metrics.Listen) // "" by default: loopback has no other
-	d.turns, d.table = make(chan struct{}, deskAsks), make(chan struct{}, 1)
-	d.followers, d.looks.of, d.ending = make(chan struct{}, liveMost), map[string]*look{}, on.Ending()
+	d.closed = cfg.Metrics.Dashboard == config.DashboardToken
+	d.looks.of, d.ending = map[string]*look{}, on.Ending()
+	d.share()
 	api := http.NewServeMux()
 	api.HandleFunc("GET "+deskAPI+"/desk", d.first)
 	api.HandleFunc(deskAPI+popPath("{pop}")+"/v1/{query}", d.query)
 	all := http.NewServeMux()
 	all.HandleFunc("GET "+deskAPI+popPath("{pop}")+"/v1/live", d.follow) // not packed: each message leaves at once
 	all.Handle("/", packed(api))
+	known := link.Recognized(all, tokens, stranger)
+	if d.closed {
+		known = link.Authenticated(all, tokens)
+	}
 	d.log.Info("dashboard at http://" + on.Addr() + "/")
-	on.Handle(deskAPI+"/", web.Guard(ofHeader(link.Recognized(all, tokens, stranger)), name))
+	on.Handle(deskAPI+"/", ofHeader(known))
 	for _, path := range []string{"/{$}", "/assets/", "/licences.txt"} {
-		on.Handle("GET "+path, web.Guard(page, name))
+		on.Handle("GET "+path, page)
 	}
 	return nil
+}
+
+// share sets what one caller leaves for others.
+func (d *desk) share() {
+	d.budget, d.turns, d.table, d.followers = deskBudget(), newPlaces(deskAsks), newPlaces(deskTables), newPlaces(liveMost)
+}
+
+// openPage takes the dashboard's port, unless it is that of the metrics; nil if it is served nowhere.
+func openPage(ctx context.Context, m config.Metrics, own string, metrics *listener.Server, log *slog.Logger) (*listener.Server, error) {
+	switch address := m.Page(own); address {
+	case "":
+		if m.Dashboard != config.DashboardOff && metrics != nil {
+			log.Warn("no dashboard: metrics.listen is not on loopback, and it names client networks; metrics.dashboard_listen takes an address for it")
+		}
+		return nil, nil
+	case m.Address(own):
+		return metrics, nil
+	default:
+		s, err := listener.Listen(ctx, webOptions("metrics.dashboard_listen", address, false, log))
+		if err != nil {
+			return nil, failed("another port as metrics.dashboard_listen in the configuration", err)
+		}
+		return s, nil
+	}
 }
 
 // tokenHeader has the page's token: Authorization may be that of a proxy in front, which asks for a password. No other
@@ -101,13 +140,26 @@ func ofHeader(h http.Handler) http.Handler {
 			r = r.Clone(r.Context())
 			r.Header.Set("Authorization", "Bearer "+secret)
 		}
+		scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if strings.EqualFold(scheme, "Bearer") && exposed(r) {
+			control.Refuse(w, &control.Error{Code: control.Forbidden, Text: "a token came over plain HTTP from another host: take it for known to others",
+				Hint: "congctl token remove NAME; then ssh -L, or a proxy with TLS on this host"})
+			return
+		}
 		h.ServeHTTP(w, r)
 	})
 }
 
+// exposed reports whether others may have read a request.
+func exposed(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return r.TLS == nil && (err != nil || !from.Addr().Unmap().IsLoopback())
+}
+
 func (d *desk) first(w http.ResponseWriter, r *http.Request) {
 	about, id := d.about, link.Caller(r.Context())
-	about.Version, about.PoPs, about.Role = version, d.pops(), id.Role
+	about.Version, about.Role = version, id.Role
+	about.PoPs = slices.DeleteFunc(d.pops(), func(pop string) bool { return d.mayRead(id, pop, "") != nil })
 	if id != stranger {
 		about.Name, about.Only = id.Name, id.PoP
 	}
@@ -125,34 +177,67 @@ func (d *desk) at(ctx context.Context, pop string) (popDesk, error) {
 	return p, err
 }
 
+// mayRead returns why a caller may not ask something. Who needs no token is refused nothing for having one.
+func (d *desk) mayRead(id mtls.Identity, pop, query string) error {
+	if (!d.closed || mayAsk(id, pop)) && (query != deskCompare || mayAsk(id, pop) && id.Role == mtls.Operator) {
+		return nil
+	}
+	return &control.Error{Code: control.Forbidden, Text: id.String() + " may not do this", Hint: "a token of this PoP; to compare, an operator's"}
+}
+
 func (d *desk) query(w http.ResponseWriter, r *http.Request) {
-	pop := r.PathValue("pop")
+	pop, query := r.PathValue("pop"), r.PathValue("query")
 	p, err := d.at(r.Context(), pop)
 	if err != nil {
 		control.Refuse(w, err)
 		return
 	}
 	defer p.leave()
-	rest := http.StripPrefix(deskAPI+popPath(pop), permitted(pop, p.queries))
-	if p.queries.Acts("/v1/" + r.PathValue("query")) {
-		rest.ServeHTTP(w, r)
+	head := deskAPI + popPath(pop)
+	if p.queries.Acts("/v1/" + query) {
+		http.StripPrefix(head, permitted(pop, p.queries)).ServeHTTP(w, r)
+		return
+	}
+	if err := d.mayRead(link.Caller(r.Context()), pop, query); err != nil {
+		control.Refuse(w, err)
+		return
+	}
+	d.inTurn(w, r, query, http.StripPrefix(head, p.queries))
+}
+
+// inTurn answers a question once its caller may have an answer.
+func (d *desk) inTurn(w http.ResponseWriter, r *http.Request, query string, h http.Handler) {
+	who, known := d.caller(r.Context())
+	if left, over := d.budget.take(who, 0, time.Now()); over && !known {
+		w.Header().Set("Retry-After", strconv.Itoa(int(left/time.Second)+1))
+		control.Refuse(w, &control.Error{Code: control.Exhausted, Text: "no processor time is left in this minute for you without a token", Hint: "wait, or use a token"})
 		return
 	}
 	turns := d.turns
-	if r.PathValue("query") == deskTable {
+	if query == deskTable {
 		turns = d.table
 	}
-	select {
-	case turns <- struct{}{}:
-		defer func() { <-turns }()
-	case <-time.After(deskWait):
-		control.Refuse(w, &control.Error{Code: control.Unavailable, Text: "too many questions at a time", Hint: "close other dashboards of this host, or wait"})
-		return
-	case <-r.Context().Done():
+	ctx, done := context.WithTimeout(r.Context(), deskWait)
+	defer done()
+	give := turns.take(ctx, who)
+	if give == nil && r.Context().Err() != nil {
 		return
 	}
+	if give == nil {
+		control.Refuse(w, &control.Error{Code: control.Unavailable, Text: "too many questions at a time", Hint: "close other dashboards of this host, or wait"})
+		return
+	}
+	defer give()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(deskWrite)) // an answer without one is cut off earlier
-	rest.ServeHTTP(w, r)
+	d.budget.charge(who, func() { h.ServeHTTP(w, r) })
+}
+
+// caller names whose places and processor time a request takes: a token's, which is known, or its connection's.
+func (d *desk) caller(ctx context.Context) (who string, known bool) {
+	if id := link.Caller(ctx); id != stranger {
+		return id.String(), true
+	}
+	return askerOf(ctx), false
 }
 
 // packed compresses answers, most of all 100,000 networks.
@@ -179,14 +264,22 @@ func (p packing) Write(b []byte) (int, error) { return p.z.Write(b) }
 // Unwrap lets the deadline be set.
 func (p packing) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// serveDashboard answers browsers from the moment that metrics are served.
-func (u *up) serveDashboard(context.Context) error {
+// openPage takes the port before anything is treated.
+func (u *up) openPage(ctx context.Context) (err error) {
+	u.page, err = openPage(ctx, u.cfg.Metrics, edgeListen, u.web, u.log)
+	if u.page != nil && u.page != u.web {
+		u.later(func() error { _ = u.page.Close(); return nil })
+	}
+	return err
+}
+
+// serveDashboard answers browsers from the moment that metrics are served, or on a port of its own from now on.
+func (u *up) serveDashboard(ctx context.Context) error {
 	h := control.NewHandler(u.log, func(ctx context.Context) string { return link.Caller(ctx).String() })
 	control.HandleView(h, u.live)
 	control.HandleActions(h, u.live)
 	h.Audit(u.controller.Audit)
-	recent := recentEffect{ask: func(ctx context.Context, q effectQuery) (*effects.View, error) { return effectHere(ctx, u.cfg, q) }}
-	control.Handle(h, effectOfPoP, recent.get)
+	control.Handle(h, effectOfPoP, (&recentEffect{window: u.cfg.Window, ask: func(ctx context.Context, q effectQuery) (*effects.View, error) { return effectHere(ctx, u.cfg, q) }}).get)
 	control.Handle(h, ratesQuery, (&course{store: u.store}).get)
 	control.Handle(h, recentQuery, recentOf(u.live))
 	d := desk{log: u.log, pops: func() []string { return []string{u.cfg.PoP} }, of: func(_ context.Context, pop string) (popDesk, error) {
@@ -195,28 +288,9 @@ func (u *up) serveDashboard(context.Context) error {
 		}
 		return popDesk{queries: h, view: u.live, leave: func() {}}, nil
 	}}
-	return d.serve(u.web, u.cfg, tokensOf(u.cfg, func(err error) { u.log.Error("no token is valid", "err", err) }))
-}
-
-// recentEffect keeps the last answer about the effect for a minute: it reads a day of the store.
-type recentEffect struct {
-	ask func(context.Context, effectQuery) (*effects.View, error)
-
-	mu   sync.Mutex // guards all below, and is held while one is asked
-	of   effectQuery
-	made time.Time
-	view *effects.View
-}
-
-func (e *recentEffect) get(ctx context.Context, q effectQuery) (*effects.View, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.view != nil && e.of == q && time.Since(e.made) < time.Minute {
-		return e.view, nil
+	err := d.serve(u.page, u.cfg, tokensOf(u.cfg, func(err error) { u.log.Error("no token is valid", "err", err) }))
+	if err == nil && u.page != nil && u.page != u.web {
+		u.beside(ctx, func(ctx context.Context) error { return u.page.Serve(ctx, listener.Source{}) })
 	}
-	v, err := e.ask(ctx, q)
-	if err == nil {
-		e.of, e.made, e.view = q, time.Now(), v
-	}
-	return v, err
+	return err
 }

@@ -17,7 +17,7 @@ func (o *office) serveDashboard() error {
 		}
 		return popDesk{p.queries, p.live, p.status, p.users.Done}, nil
 	}}
-	return d.serve(o.web, o.cfg, tokensOf(o.cfg, func(err error) { o.log.Error("no token is valid", "err", err) }))
+	return d.serve(o.page, o.cfg, tokensOf(o.cfg, func(err error) { o.log.Error("no token is valid", "err", err) }))
 }
 
 // names are the PoPs that are this controller's now.

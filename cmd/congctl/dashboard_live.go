@@ -21,7 +21,7 @@ import (
 // a PoP share one look at it, and nothing looks while no page is open.
 
 const (
-	liveMost  = 16               // pages that follow at a time; the listener takes 32 connections
+	liveMost  = 16               // pages that follow at a time, half of them one caller's; the listener takes 32 connections
 	liveLook  = time.Second      // between two looks
 	liveBeat  = 5 * time.Second  // a message is sent at least so often: connections and alarms change with each poll
 	liveWrite = 5 * time.Second  // a page that takes a message slower is dropped
@@ -120,22 +120,19 @@ func (d *desk) look(ctx context.Context, pop string) (Pulse, error) {
 
 func (d *desk) follow(w http.ResponseWriter, r *http.Request) {
 	pop := r.PathValue("pop")
-	// Another site's page could not read it, but hold places.
-	if from := r.Header.Get("Sec-Fetch-Site"); from != "" && from != "same-origin" && from != "none" {
-		control.Refuse(w, &control.Error{Code: control.Forbidden, Text: "asked by another site's page"})
+	if err := d.mayRead(link.Caller(r.Context()), pop, "live"); err != nil {
+		control.Refuse(w, err)
 		return
 	}
-	if id := link.Caller(r.Context()); !mayAsk(id, pop) {
-		control.Refuse(w, &control.Error{Code: control.Forbidden, Text: id.String() + " may not do this", Hint: "a token of this PoP"})
-		return
-	}
-	select {
-	case d.followers <- struct{}{}:
-		defer func() { <-d.followers }()
-	default:
+	now, done := context.WithCancel(r.Context())
+	done() // a page without a place asks meanwhile
+	who, _ := d.caller(r.Context())
+	give := d.followers.take(now, who)
+	if give == nil {
 		control.Refuse(w, &control.Error{Code: control.Unavailable, Text: "too many pages follow this congctl", Hint: "close other dashboards of this host; this page asks every few seconds meanwhile"})
 		return
 	}
+	defer give()
 	p, err := d.look(r.Context(), pop)
 	if err != nil {
 		control.Refuse(w, err)

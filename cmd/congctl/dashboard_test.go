@@ -30,7 +30,9 @@ import (
 // board is a dashboard of a pretended PoP.
 type board struct {
 	*pretended
-	url string
+	url  string
+	desk *desk
+	log  lockedBuffer
 
 	mu    sync.Mutex // guards this
 	audit []control.Act
@@ -61,10 +63,11 @@ func openBoard(t testing.TB, networks int, cfg config.Config) *board {
 		check(t, prepareLoopback())
 	}
 	cfg.Metrics.Listen = "127.0.0.1:0"
-	log := slog.New(slog.DiscardHandler)
-	s, err := listener.Listen(t.Context(), listener.Options{Address: cfg.Metrics.Listen, Log: log})
+	b := &board{pretended: pretend(networks)}
+	log := newLog(cfg.Log, &b.log)
+	s, err := openListener(t.Context(), cfg.Metrics.Listen, false, log)
 	check(t, err)
-	b := &board{pretended: pretend(networks), url: "http://" + s.Addr()}
+	b.url = "http://" + s.Addr()
 	h := control.NewHandler(log, func(ctx context.Context) string { return link.Caller(ctx).String() })
 	control.HandleView(h, b)
 	control.HandleActions(h, b)
@@ -88,7 +91,10 @@ func openBoard(t testing.TB, networks int, cfg config.Config) *board {
 		tokens.gone.Store(true)
 		return control.None{}, b.act(func(*control.Status) {}, "expire", link.Caller(ctx).String())
 	})
-	check(t, d.serve(s, cfg, tokens))
+	on, err := openPage(t.Context(), cfg.Metrics, "", s, log)
+	check(t, err)
+	check(t, d.serve(on, cfg, tokens))
+	b.desk = &d
 	well := func(context.Context) error { return nil }
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
@@ -128,7 +134,7 @@ func TestDashboardRoles(t *testing.T) {
 		header       []string
 		want         int
 	}{
-		{see, "", nil, 200}, {see, "op", nil, 200}, {see, "look", nil, 200}, {see, "ams", nil, 403}, {see, "gone", nil, 401},
+		{see, "", nil, 200}, {see, "op", nil, 200}, {see, "look", nil, 200}, {see, "ams", nil, 200}, {see, "gone", nil, 401},
 		{act, "", nil, 403}, {act, "look", nil, 403}, {act, "ams", nil, 403}, {act, "gone", nil, 401},
 		{act, "op", []string{"Sec-Fetch-Site", "cross-site"}, 403}, {act, "op", []string{"Origin", "https://evil.example"}, 403},
 		{act, "op", []string{"Host", "evil.example"}, 421}, {see, "", []string{"Host", "evil.example"}, 421},
@@ -268,7 +274,8 @@ func TestDashboardTurns(t *testing.T) {
 	asked, release := make(chan bool, 2*deskAsks), make(chan bool)
 	control.Handle(h, control.Query[control.None, int]{Name: "hang"}, func(context.Context, control.None) (int, error) { asked <- true; <-release; return 1, nil })
 	control.Handle(h, control.Query[control.None, int]{Name: "act", Acts: true}, func(context.Context, control.None) (int, error) { return 2, nil })
-	d := desk{turns: make(chan struct{}, deskAsks), table: make(chan struct{}, 1), of: func(context.Context, string) (popDesk, error) { return popDesk{queries: h, leave: func() {}}, nil }}
+	d := desk{of: func(context.Context, string) (popDesk, error) { return popDesk{queries: h, leave: func() {}}, nil }}
+	d.share()
 	mux := http.NewServeMux()
 	mux.Handle("/api/pop/{pop}/v1/{query}", link.Recognized(http.HandlerFunc(d.query), boardTokens, stranger))
 	ask := func(ctx context.Context, query, token string) string {
@@ -281,9 +288,9 @@ func TestDashboardTurns(t *testing.T) {
 		return strings.TrimSpace(w.Body.String())
 	}
 	var all sync.WaitGroup
-	for range deskAsks {
-		all.Go(func() {
-			if got := ask(t.Context(), "hang", ""); got != "1" {
+	for i := range deskAsks {
+		all.Go(func() { // by two callers
+			if got := ask(t.Context(), "hang", []string{"", "look"}[i%2]); got != "1" {
 				t.Errorf("answer %q", got)
 			}
 		})

@@ -93,7 +93,8 @@ func ownNetwork(t *testing.T) bool {
 type stage struct {
 	dir, state string
 	agent      func() agent.Status // of the running congctl
-	code       int                 // exit code of the last command
+	alive      func(context.Context) error
+	code       int // exit code of the last command
 	running    bool
 }
 
@@ -108,7 +109,7 @@ func newStage(t *testing.T, db []byte) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(state) })
-	s := &stage{dir: t.TempDir(), state: state, agent: docsAgent}
+	s := &stage{dir: t.TempDir(), state: state, agent: docsAgent, alive: func(context.Context) error { return nil }}
 	if err := os.WriteFile(filepath.Join(state, "congctl.db"), db, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -284,6 +285,7 @@ func (s *stage) withRunning(t *testing.T, on bool, fn func()) {
 			TierReason: "sock_ops, marks, close records, and an iterator that gives stolen callbacks back"}}
 	control.HandleView(server.Handler, live)
 	control.HandleActions(server.Handler, live)
+	control.HandleAlive(server.Handler, s.alive)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(ctx) }()
 	s.running = true

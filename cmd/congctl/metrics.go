@@ -4,15 +4,19 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/congctl/congctl/internal/linux/clock"
+	"github.com/congctl/congctl/internal/linux/loopback"
 	"github.com/congctl/congctl/internal/linux/notify"
 	"github.com/congctl/congctl/internal/linux/process"
 	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/metrics"
 	"github.com/congctl/congctl/internal/metrics/listener"
 )
@@ -30,12 +34,38 @@ func openListener(ctx context.Context, address string, pprof bool, log *slog.Log
 	if address == "" {
 		return nil, nil
 	}
-	s, err := listener.Listen(ctx, listener.Options{Address: address, PProf: pprof, Log: log})
+	s, err := listener.Listen(ctx, webOptions("metrics.listen", address, pprof, log))
 	if err != nil {
 		return nil, failed("another port as metrics.listen in the configuration, or off", err)
 	}
 	log.Info("metrics at http://" + s.Addr() + "/metrics")
 	return s, nil
+}
+
+// webConns are few: a scraper, a probe and a browser have one to six.
+const webConns = 32
+
+func webOptions(key, address string, pprof bool, log *slog.Logger) listener.Options {
+	return listener.Options{Key: key, Address: address, PProf: pprof, Log: log, Asked: requestBudget().pace, Bound: func(l net.Listener) listener.Bounded {
+		return &control.Slots{Listener: l, Most: webConns, Whose: webHolder}
+	}}
+}
+
+// webHolder is a user of this host or, where the kernel knows none, an address; of IPv6 a /64, which has one owner.
+func webHolder(c net.Conn) control.Holder {
+	local, _ := netip.ParseAddrPort(c.LocalAddr().String())
+	remote, err := netip.ParseAddrPort(c.RemoteAddr().String())
+	if err != nil {
+		return control.Holder{}
+	}
+	if uid, ok := loopback.User(local, remote); ok {
+		return control.Holder{Name: fmt.Sprintf("uid %d", uid), Root: uid == 0}
+	}
+	from := remote.Addr().Unmap()
+	if from.Is6() {
+		return control.Holder{Name: netip.PrefixFrom(from.WithZone(""), 64).Masked().String()}
+	}
+	return control.Holder{Name: from.String()}
 }
 
 // openMetrics takes the port before anything is treated.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -36,6 +37,20 @@ func TestAlertRules(t *testing.T) {
 		cmd.Dir = "../../etc/prometheus"
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// TestPromtoolReadsPlain: a page of each verb in the text format 0.0.4, without a fault and without a finding.
+func TestPromtoolReadsPlain(t *testing.T) {
+	promtool := prometheusProgram(t, "promtool")
+	for _, m := range pageMakers() {
+		var p metrics.Page
+		m.write(&p)
+		cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics")
+		cmd.Stdin = bytes.NewReader(metrics.Plain(p.Text()))
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s: %v\n%s", m.verb, err, out)
 		}
 	}
 }

@@ -18,6 +18,8 @@ type container struct {
 	Command []string `yaml:"command"`
 	CapAdd  []string `yaml:"cap_add"`
 
+	LivenessProbe struct{ Exec struct{ Command []string } } `yaml:"livenessProbe"`
+
 	SecurityContext struct {
 		Capabilities struct{ Add []string }
 	} `yaml:"securityContext"`
@@ -49,6 +51,9 @@ func TestManifests(t *testing.T) {
 		ours++
 		args := append(c.Args, c.Command...)
 		takes(t, args)
+		if probe := c.LivenessProbe.Exec.Command; len(probe) > 0 {
+			takes(t, probe[1:])
+		}
 		granted := capabilities(t, args[0])
 		for _, name := range append(c.CapAdd, c.SecurityContext.Capabilities.Add...) {
 			if !slices.Contains(granted, "CAP_"+name) {

@@ -31,6 +31,7 @@ func (u *up) serve(ctx context.Context) error {
 	}
 	control.HandleView(s.Handler, u.live)
 	control.HandleActions(s.Handler, u.live)
+	control.HandleAlive(s.Handler, u.alive)
 	s.Audit(u.controller.Audit)
 	u.rounds.look(ctx, u.controller)
 	u.beside(ctx, s.Serve)

@@ -19,6 +19,7 @@ var (
 
 func asGuest() {}
 
+func (u *up) openPage(context.Context) error       { return nil }
 func (u *up) serveDashboard(context.Context) error { return nil }
 
 func (u *fleetAgent) kafkaSink() (uplink.Sink, error) {

@@ -16,27 +16,48 @@ import (
 
 func newStatus(g *global) *cobra.Command {
 	var wait time.Duration
+	var alive bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show whether congctl runs, what it can do here, what it lost, and its alarms",
 		Long: `status asks the running congctl, or shows what is in the store.
 
 Exit codes, as with systemctl status: 0 running, no alarm; 1 running with alarms,
-or without an answer; 2 wrong usage or configuration; 3 not running.`,
-		Example: "  congctl status\n  congctl status --wait 30s",
+or without an answer; 2 wrong usage or configuration; 3 not running. With --alive, for
+a probe that restarts what hangs, alarms do not count: 0 while the process does its work.`,
+		Example: "  congctl status\n  congctl status --wait 30s\n  congctl status --alive",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if wait < 0 {
 				return usage(fmt.Errorf("--wait %s: use a time above zero, such as 30s", wait))
+			}
+			if alive && (wait > 0 || g.pop != "") {
+				return usage(errors.New("--alive asks this host once: use it without --wait and --pop"))
 			}
 			cfg, err := g.config()
 			if err != nil {
 				return err
 			}
+			if alive {
+				return g.alive(cmd, cfg)
+			}
 			return g.status(cmd, cfg, wait)
 		},
 	}
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait up to this long for a congctl that answers and has polled the sockets once")
+	cmd.Flags().BoolVar(&alive, "alive", false, "print nothing, and exit with 0 while the process does its work, as /healthz says")
 	return cmd
+}
+
+// alive asks on the socket, which others than its group cannot flood.
+func (g *global) alive(cmd *cobra.Command, cfg config.Config) error {
+	err := g.client(cfg).Alive(cmd.Context())
+	switch {
+	case errors.Is(err, control.ErrNotRunning):
+		return &coded{exitDown, "sudo congctl up", err}
+	case err != nil:
+		return failed("", err)
+	}
+	return nil
 }
 
 func (g *global) status(cmd *cobra.Command, cfg config.Config, wait time.Duration) error {

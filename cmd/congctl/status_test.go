@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -44,6 +46,37 @@ func TestStatusCodes(t *testing.T) {
 			if s.code != c.code || !strings.Contains(errs.String(), c.says) || (c.code == exitUsage) != (out.Len() == 0) {
 				t.Errorf("%s, %s: exit code %d, want %d and %q: %s%s", c.name, format, s.code, c.code, c.says, out.String(), errs.String())
 			}
+		}
+	}
+}
+
+// TestStatusAlive: the code is whether the process does its work, alarms or not, and nothing is printed but why not.
+func TestStatusAlive(t *testing.T) {
+	s := newStage(t, docsDB(t))
+	alarmed := docsAgent()
+	alarmed.Alarms = []string{"theft: by x"}
+	s.agent = func() agent.Status { return alarmed }
+	for _, c := range []struct {
+		name    string
+		running bool
+		fault   error
+		args    string
+		code    int
+		says    string
+	}{
+		{"alive", true, nil, "", exitOK, ""},
+		{"hangs", true, errors.New("poll sockets: the last was 90s ago"), "", exitFailed, "poll sockets: the last was 90s ago"},
+		{"down", false, nil, "", exitDown, "no congctl is running here"},
+		{"with a wait", true, nil, "--wait 1s", exitUsage, "alive"},
+		{"of a PoP", true, nil, "--pop chi", exitUsage, "alive"},
+	} {
+		s.alive = func(context.Context) error { return c.fault }
+		var out, errs bytes.Buffer
+		s.withRunning(t, c.running, func() {
+			s.code = run(append(strings.Fields("status --alive "+c.args), "-c", filepath.Join(s.dir, "congctl.yml")), &out, &errs)
+		})
+		if s.code != c.code || out.Len() > 0 || !strings.Contains(errs.String(), c.says) {
+			t.Errorf("%s: exit code %d, want %d and %q: %s%s", c.name, s.code, c.code, c.says, out.String(), errs.String())
 		}
 	}
 }

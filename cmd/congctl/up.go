@@ -23,6 +23,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/logline"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/loop/store/sqlite"
+	"github.com/congctl/congctl/internal/metrics/listener"
 )
 
 func newUp(g *global) *cobra.Command {
@@ -57,6 +58,7 @@ type up struct {
 	meter      *weblog.Meter // nil if no access log is followed
 	keep       atomic.Pointer[config.Config]
 	live       *controller.View
+	page       *listener.Server // of the dashboard: web, another one, or nil
 	rounds     roundMeter
 	held       config.Config // the configuration in force; cfg is that of the start
 }
@@ -64,7 +66,7 @@ type up struct {
 func runUp(ctx context.Context, g *global, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
 	u := &up{edgeHost: newEdgeHost(g, cfg, rules, stderr), held: cfg}
 	u.owner = u
-	return u.start(ctx, u.lock, u.openMetrics, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.attach, u.runMeter, u.serve, u.serveDashboard, u.serveMetrics, u.drop)
+	return u.start(ctx, u.lock, u.openMetrics, u.openPage, u.openStore, u.openKernel, u.openController, u.openMeter, u.openAgent, u.attach, u.runMeter, u.serve, u.serveDashboard, u.serveMetrics, u.drop)
 }
 
 func (u *up) openStore(ctx context.Context) error {

@@ -104,35 +104,3 @@ func TestPackedAndKnown(t *testing.T) {
 		t.Errorf("no such page: %d %v", res.StatusCode, res.Header)
 	}
 }
-
-// TestGuard: another site's page reaches nothing, under no name.
-func TestGuard(t *testing.T) {
-	h := Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }), "edge.example.net")
-	for _, c := range []struct {
-		host, site, origin string
-		want               int
-	}{
-		{"127.0.0.1:9477", "same-origin", "http://127.0.0.1:9477", http.StatusOK},
-		{"[::1]:9477", "", "", http.StatusOK},
-		{"localhost:9999", "none", "", http.StatusOK},
-		{"edge.example.net:9477", "", "http://edge.example.net:9477", http.StatusOK},
-		{"evil.example:9477", "same-origin", "http://evil.example:9477", http.StatusMisdirectedRequest},
-		{"", "", "", http.StatusMisdirectedRequest},
-		{"127.0.0.1:9477", "cross-site", "https://evil.example", http.StatusForbidden},
-		{"127.0.0.1:9477", "same-site", "http://127.0.0.1:80", http.StatusForbidden},
-		{"127.0.0.1:9477", "", "https://evil.example", http.StatusForbidden},
-	} {
-		r := httptest.NewRequest(http.MethodPost, "/api/pop/x/v1/stop", nil)
-		r.Host = c.host
-		for k, v := range map[string]string{"Sec-Fetch-Site": c.site, "Origin": c.origin} {
-			if v != "" {
-				r.Header.Set(k, v)
-			}
-		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		if w.Code != c.want || (w.Body.String() == "in") != (c.want == http.StatusOK) {
-			t.Errorf("%+v: %d %s", c, w.Code, w.Body)
-		}
-	}
-}

@@ -34,6 +34,9 @@ export const deeds = {
   abort: { title: 'Take the roll-out back?', query: 'abort', yes: 'Take it back', grave: true, says: <p>All hosts get the last plan that settled.</p> },
 } satisfies Record<string, Deed>
 
+// mayAct: to compare plans takes what pushing one does.
+export const mayAct = (me: Desk, pop: string) => me.role === 'operator' && (!me.pop || me.pop === pop)
+
 // Know asks who one is, with a token that becomes the tab's if congctl knows it.
 export type Know = (secret?: string) => Promise<Desk>
 
@@ -56,7 +59,7 @@ export function Confirm({ pop, deed, desk, done, close, known }: AskFirst) {
       work(false)
     }
   }
-  const may = me.role === 'operator' && (!me.pop || me.pop === pop)
+  const may = mayAct(me, pop)
   return (
     <Dialog title={deed.title} close={close}>
       {deed.says}
@@ -72,6 +75,14 @@ export function Confirm({ pop, deed, desk, done, close, known }: AskFirst) {
 }
 
 function TokenField({ me, known, met }: { me: Desk; known: Know; met: (d: Desk) => void }) {
+  return (
+    <TokenForm known={known} met={met}>{me.name ? `Token ${me.name} may only look.` : 'Without a token this page may only look.'} To act, paste
+      an operator's token. Make one on this host: <code>sudo congctl token add NAME --role operator</code></TokenForm>
+  )
+}
+
+// TokenForm says why it asks for a token.
+export function TokenForm({ known, met, children }: { known: Know; met: (d: Desk) => void; children: ComponentChildren }) {
   const [text, type] = useState('')
   const [fault, set] = useState<Refusal>()
   const use = async (e: Event) => {
@@ -83,8 +94,7 @@ function TokenField({ me, known, met }: { me: Desk; known: Know; met: (d: Desk) 
   }
   return (
     <form onSubmit={use}>
-      <p class="quiet">{me.name ? `Token ${me.name} may only look.` : 'Without a token this page may only look.'} To act, paste
-        an operator's token. Make one on this host: <code>sudo congctl token add NAME --role operator</code></p>
+      <p class="quiet">{children}</p>
       <div class="row">
         <label class="grow">Token <input type="password" autocomplete="off" value={text} onInput={e => type(e.currentTarget.value)} /></label>
         <button disabled={!text.trim()}>Use token</button>

@@ -8,7 +8,7 @@ import { type Feed, asRefusal, useStatus } from './live'
 import { hrefTo, usePlace } from './route'
 import { turn, useTheme } from './theme'
 import { Locked, Moon, Open, Sun } from './icons'
-import { Confirm, Deed, Fault, type Know, TokenDialog, deeds } from './dialog'
+import { Confirm, Deed, Fault, type Know, TokenDialog, TokenForm, deeds } from './dialog'
 import type { Desk } from './answers'
 import { Overview } from './overview'
 import { Networks } from './networks'
@@ -23,7 +23,7 @@ import type { PageOf } from './page'
 
 
 function App() {
-  const [state, set] = useState<{ desk?: Desk; fault?: Refusal }>({})
+  const [state, set] = useState<{ desk?: Desk; fault?: Refusal; locked?: boolean }>({})
   const [ended, end] = useState(false) // the token
   const known: Know = async (secret = token.get()) => {
     const desk = await get<Desk>('/api/desk', secret)
@@ -32,12 +32,17 @@ function App() {
     set({ desk })
     return desk
   }
-  const first = () => void known().catch(e => { if (asRefusal(e).status !== 401) set(old => old.desk ? old : { fault: asRefusal(e) }) })
+  const first = () => void known().catch(e => {
+    const fault = asRefusal(e)
+    if (fault.status !== 401) set(old => old.desk ? old : { fault })
+    else if (!token.get()) set({ locked: true }) // else it is asked again without the token
+  })
   useEffect(() => {
     tokenEnds.refused = () => { end(true); first() }
     first()
   }, [])
   if (state.desk) return <Frame desk={state.desk} known={known} ended={ended} />
+  if (state.locked) return <main><h1>congctl</h1><TokenForm known={known} met={() => {}}>This dashboard is for holders of a token. Make one on its host: <code>sudo congctl token add NAME --role viewer</code></TokenForm></main>
   return <main>{state.fault ? <Fault fault={state.fault} /> : <p class="quiet">Asking congctl…</p>}</main>
 }
 

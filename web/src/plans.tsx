@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { ask, Refusal } from './ask'
 import { asRefusal, useAsk } from './live'
 import { Card, Empty, Scroll } from './parts'
-import { Deed, Fault, deeds } from './dialog'
+import { Deed, Fault, deeds, mayAct } from './dialog'
 import { count, plural, rate, stamp } from './words'
 import { hrefTo } from './route'
 import type { Diff, PlanFile, PlanLine } from './answers'
@@ -47,10 +47,10 @@ function History({ pop, plans, inForce }: { pop: string; plans: PlanLine[]; inFo
   )
 }
 
-function One({ pop, live, what, intend }: PageOf) {
+function One({ desk, pop, live, what, intend }: PageOf) {
   const serial = Number(what) || 0
   const { data: f, fault } = useAsk<PlanFile>(pop, 'plan', { serial }, live.epoch)
-  const diff = useAsk<Diff>(pop, 'compare', { text: f?.text ?? '' }, f ? live.epoch + f.hash : '')
+  const diff = useAsk<Diff>(pop, 'compare', { text: f?.text ?? '' }, f && mayAct(desk, pop) ? live.epoch + f.hash : '')
   const back: Deed = {
     title: `Go back to plan ${what}?`, query: 'rollback', body: { serial }, yes: 'Go back', grave: true,
     says: <p>What plan {what} says comes in force again under a new number, and the plan is frozen until you unfreeze it.</p>,
@@ -62,7 +62,7 @@ function One({ pop, live, what, intend }: PageOf) {
       {fault && <Fault fault={fault} />}
       {f && <p class="quiet">Written {stamp(f.created_unix_s)}, hash <code>{f.hash.slice(0, 16)}</code></p>}
       {f && live.data?.plan !== serial && <Card title="What going back would change" wide>
-        {diff.data ? <Changes pop={pop} diff={diff.data} /> : <p class="quiet">{diff.fault ? `It would be refused: ${diff.fault.message}` : 'Comparing…'}</p>}
+        {diff.data ? <Changes pop={pop} diff={diff.data} /> : <p class="quiet">{diff.fault ? `It would be refused: ${diff.fault.message}` : mayAct(desk, pop) ? 'Comparing…' : 'With an operator’s token this page compares them.'}</p>}
       </Card>}
       {f && <details open={live.data?.plan === serial}><summary>The plan as it was signed</summary><pre tabIndex={0}>{f.text}</pre></details>}
     </>

@@ -15,6 +15,7 @@ for (const theme of ['light', 'dark']) {
   for (const narrow of [false, true]) {
     for (const [name, [hash, sign]] of Object.entries(pages)) {
       const page = await run.page({ theme, narrow })
+      if (name === 'plan') await page.addInitScript(secret => sessionStorage.setItem('congctl-token', secret), second) // to compare takes an operator's
       await page.goto(`${url}/${hash}`)
       await page.waitForSelector(sign)
       await page.locator('.feed.live').waitFor()
@@ -73,7 +74,9 @@ await page.getByRole('link', { name: 'All networks' }).click()
 await page.waitForSelector('[aria-sort=descending]')
 run.check(page.url().endsWith('?sort=-rate&find=20.0.7') && await page.getByLabel('Find networks').inputValue() === '20.0.7', `back at ${page.url()}`)
 
-// Without a token nothing can be confirmed; with a wrong one neither; then stop, resume and freeze.
+// Without a token no plan is compared, and nothing can be confirmed; with a wrong one neither; then stop, resume and freeze.
+await page.goto(`${url}/#/chi/plans/40`)
+await page.getByText('With an operator’s token').waitFor()
 page.expects = /401|403/
 await page.getByRole('button', { name: 'Stop', exact: true }).click()
 const box = page.locator('dialog')

@@ -1,5 +1,6 @@
 // Package loopback makes a real connection from this host to itself and reads its
-// congestion control from the kernel, which a setting alone does not prove.
+// congestion control from the kernel, which a setting alone does not prove. It also says whose user the other end of
+// such a connection is.
 //
 // It measures no speed: the loopback interface has no queue and no loss.
 //

@@ -114,7 +114,7 @@ func tooLate(h http.Header) error {
 	}
 	by, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return &Error{Text: fmt.Sprintf("header %s: %q is no number of nanoseconds", actBy, text), Code: BadRequest}
+		return &Error{Text: fmt.Sprintf("header %s: %.40q is no number of nanoseconds", actBy, text), Code: BadRequest}
 	}
 	if bootNs() >= by {
 		return &Error{Text: "its deadline has passed: nothing was changed", Code: TooLate}

@@ -3,6 +3,7 @@ package control
 import (
 	"errors"
 	"net/http"
+	"strings"
 )
 
 // Error crosses the socket. Hint is the next command or step to try.
@@ -30,6 +31,7 @@ const (
 	Unavailable Code = "unavailable" // not yet or no longer: starting, draining
 	Elsewhere   Code = "elsewhere"   // not of this process: another controller decides
 	Unstored    Code = "unstored"    // a stop that holds, as far as the text says, and is not stored yet
+	Exhausted   Code = "exhausted"   // its caller has had its share: later
 	Internal    Code = "internal"
 )
 
@@ -38,20 +40,30 @@ var statuses = map[Code]int{
 	Refused:  http.StatusUnprocessableEntity,
 	TooLarge: http.StatusRequestEntityTooLarge, BadMethod: http.StatusMethodNotAllowed, Forbidden: http.StatusForbidden,
 	TooLate: http.StatusRequestTimeout, Unavailable: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError, Elsewhere: http.StatusMisdirectedRequest,
-	Unstored: http.StatusServiceUnavailable,
+	Unstored: http.StatusServiceUnavailable, Exhausted: http.StatusTooManyRequests,
 }
+
+// mostText bytes of an error are answered: a plan's 20 faults have fewer, and what a caller wrote is in it.
+const mostText = 4 << 10
 
 // asError makes any error fit for the socket.
 func asError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		whole := *e
-		whole.Text = err.Error() // with what wraps it
+		whole.Text = cut(err.Error()) // with what wraps it
 		if statuses[whole.Code] == 0 {
 			whole.Code = Internal
 		}
 		return &whole
 	}
-	return &Error{Text: err.Error(), Code: Internal}
+	return &Error{Text: cut(err.Error()), Code: Internal}
+}
+
+func cut(text string) string {
+	if len(text) <= mostText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostText], "") + "..."
 }
 
 // ErrNotRunning means that no congctl answers on the socket.

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,12 +76,12 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 		if r.Header.Get("Expect") == "" {
 			_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxBody))
 		}
-		return nil, &Error{Text: "no such query: " + r.URL.Path, Hint: "congctl and the running process may be of different versions", Code: NotFound}
+		return nil, &Error{Text: fmt.Sprintf("no such query: %.100s", r.URL.Path), Hint: "congctl and the running process may be of different versions", Code: NotFound}
 	}
 	if r.Method != http.MethodPost && (rt.acts || r.Method != http.MethodGet) {
-		return nil, &Error{Text: "method " + r.Method + " on " + r.URL.Path, Hint: "use POST", Code: BadMethod}
+		return nil, &Error{Text: fmt.Sprintf("method %.20s on %s", r.Method, r.URL.Path), Hint: "use POST", Code: BadMethod}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, rt.most))
+	body, err := read(w, r, rt.most)
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return nil, &Error{Text: fmt.Sprintf("request larger than %d bytes", rt.most), Code: TooLarge}
 	} else if err != nil {
@@ -93,9 +94,23 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 		answer, err = rt.fn(r.Context(), body)
 	}
 	if rt.acts {
-		h.acted(r.Context(), Act{Name: name, Arg: rt.arg(body), Err: err})
+		a := Act{Name: name, Err: err}
+		if e, bad := errors.AsType[*Error](err); !bad || e.Code != BadRequest { // else reading it again costs as much
+			a.Arg = rt.arg(body)
+		}
+		h.acted(r.Context(), a)
 	}
 	return answer, err
+}
+
+// read reads a body into memory that is taken once: that of a plan has 17 MB.
+func read(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	if r.ContentLength > most {
+		return nil, &http.MaxBytesError{Limit: most}
+	}
+	into := bytes.NewBuffer(make([]byte, 0, max(0, r.ContentLength)+bytes.MinRead))
+	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, most))
+	return into.Bytes(), err
 }
 
 // write encodes all of v before it sends the first byte, so that a value that JSON does

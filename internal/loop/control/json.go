@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -12,6 +13,9 @@ import (
 func decode(body []byte, into any) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil
+	}
+	if n := longestName(body); n > maxName {
+		return fmt.Errorf("a field's name has %d bytes, at most %d", n, maxName)
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
@@ -22,4 +26,40 @@ func decode(body []byte, into any) error {
 		return errors.New("more than one JSON value")
 	}
 	return nil
+}
+
+// maxName bytes: three times the longest that a query has. The decoder would copy one that it does not know again and again.
+const maxName = 64
+
+// longestName returns the bytes of the longest string before a colon.
+func longestName(body []byte) (most int) {
+	for {
+		at := bytes.IndexByte(body, '"')
+		if at < 0 {
+			return most
+		}
+		body = body[at+1:]
+		n := stringEnd(body)
+		after := bytes.TrimLeft(body[min(n+1, len(body)):], " \t\r\n")
+		if len(after) > 0 && after[0] == ':' {
+			most = max(most, n)
+		}
+		body = after
+	}
+}
+
+// stringEnd returns where a string's quote is; an escaped one is none.
+func stringEnd(s []byte) int {
+	for n := 0; ; n++ {
+		at := bytes.IndexAny(s[n:], `"\`)
+		if at < 0 {
+			return len(s)
+		}
+		if n += at; s[n] == '"' {
+			return n
+		}
+		if n++; n >= len(s) {
+			return len(s)
+		}
+	}
 }

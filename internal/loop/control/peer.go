@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"net"
 
 	"golang.org/x/sys/unix"
@@ -23,10 +24,18 @@ func PeerOf(ctx context.Context) (Peer, bool) {
 }
 
 func withPeer(ctx context.Context, c net.Conn) context.Context {
-	if s, ok := c.(*slot); ok && s.known {
-		return context.WithValue(ctx, peerKey{}, s.peer)
+	if s, ok := c.(*slot); ok {
+		if p, known := peer(s.Conn); known {
+			return context.WithValue(ctx, peerKey{}, p)
+		}
 	}
 	return ctx
+}
+
+// process is the holder of a connection to the socket.
+func process(c net.Conn) Holder {
+	p, known := peer(c)
+	return Holder{fmt.Sprintf("uid %d pid %d", p.UID, p.PID), known && p.UID == 0}
 }
 
 func peer(c net.Conn) (Peer, bool) {

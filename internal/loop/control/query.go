@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
+	"fmt"
 )
 
 // Query names a request and the types of request and response. Both ends use the same
@@ -25,7 +26,7 @@ func Handle[Q, A any](h *Handler, q Query[Q, A], fn func(context.Context, Q) (A,
 	h.route(q.Name, route{acts: q.Acts, most: cmp.Or(q.most, maxBody), arg: argOf[Q], fn: func(ctx context.Context, body []byte) (any, error) {
 		var in Q
 		if err := decode(body, &in); err != nil {
-			return nil, &Error{Text: "read request: " + err.Error(), Code: BadRequest}
+			return nil, &Error{Text: fmt.Sprintf("read request: %.200s", err), Code: BadRequest} // it may quote all of it
 		}
 		return fn(ctx, in)
 	}})

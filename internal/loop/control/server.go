@@ -71,8 +71,10 @@ func (s *Server) Serve(ctx context.Context) error {
 		ConnContext:       withPeer,
 		ErrorLog:          slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug),
 	}
+	slots := &Slots{Listener: s.listen, Most: maxConns, Whose: process}
+	hs.ConnState = slots.Turned
 	ended := make(chan error, 1)
-	go func() { ended <- hs.Serve(&slots{Listener: s.listen, max: maxConns}) }()
+	go func() { ended <- hs.Serve(slots) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve %s: %w", s.opt.Path, err)

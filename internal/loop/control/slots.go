@@ -2,6 +2,7 @@ package control
 
 import (
 	"net"
+	"net/http"
 	"slices"
 	"sync"
 )
@@ -10,67 +11,103 @@ import (
 // costs a file descriptor and a goroutine, and up needs descriptors to poll.
 const maxConns = 64
 
-// slots keeps a flood of connections from keeping a stop out: a new connection always gets
-// in, and beyond max the oldest of the process that holds most goes. Root's go last: they
-// are the reserve of the operator.
-type slots struct {
+// Slots keeps a flood of connections from keeping a stop, a probe or a scrape out: a new connection always gets
+// in, and beyond Most one goes of the holder that has most, the oldest of those that ask nothing before those that
+// do. Root's go last: they are the reserve of the operator.
+type Slots struct {
 	net.Listener
-	max int
+	Most  int
+	Whose func(net.Conn) Holder
 
-	mu   sync.Mutex // guards open
+	mu   sync.Mutex // guards open and asks of each
 	open []*slot    // in order of arrival
+}
+
+// Holder is whose a connection is: a process, a user, an address.
+type Holder struct {
+	Name string // "": unknown
+	Root bool
 }
 
 type slot struct {
 	net.Conn
-	peer  Peer
-	known bool
-	in    *slots
+	holder Holder
+	asks   bool // a request is under way
+	in     *Slots
 }
 
-func (s *slots) Accept() (net.Conn, error) {
+// Accept implements [net.Listener].
+func (s *Slots) Accept() (net.Conn, error) {
 	c, err := s.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	fresh := &slot{Conn: c, in: s}
-	fresh.peer, fresh.known = peer(c)
+	fresh := &slot{Conn: c, holder: s.Whose(c), in: s}
 	if out := s.admit(fresh); out != nil {
 		_ = out.Close()
 	}
 	return fresh, nil
 }
 
+// Turned is for [http.Server.ConnState].
+func (s *Slots) Turned(c net.Conn, to http.ConnState) {
+	if c, ok := c.(*slot); ok {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		c.asks = to == http.StateActive
+	}
+}
+
+// HolderOf returns whose an accepted connection is.
+func HolderOf(c net.Conn) Holder {
+	if s, ok := c.(*slot); ok {
+		return s.holder
+	}
+	return Holder{}
+}
+
 // admit takes a connection in and returns the one that must go for it.
-func (s *slots) admit(fresh *slot) (out *slot) {
+func (s *Slots) admit(fresh *slot) (out *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.open) >= s.max {
+	if len(s.open) >= s.Most {
 		out = crowd(s.open)
+		s.drop(out)
 	}
 	s.open = append(s.open, fresh)
 	return out
 }
 
-// crowd returns the oldest connection of the process that has most, root's aside where
-// there are others.
-func crowd(open []*slot) (oldest *slot) {
-	count := map[Peer]int{}
+// crowd returns the connection that goes.
+func crowd(open []*slot) (first *slot) {
+	count := map[Holder]int{}
 	for _, c := range open {
-		count[c.peer]++
+		count[c.holder]++
+	}
+	before := func(a, b *slot) bool {
+		switch {
+		case a.holder.Root != b.holder.Root:
+			return b.holder.Root
+		case count[a.holder] != count[b.holder]:
+			return count[a.holder] > count[b.holder]
+		}
+		return !a.asks && b.asks
 	}
 	for _, c := range open {
-		if oldest == nil || oldest.peer.UID == 0 && c.peer.UID != 0 ||
-			(oldest.peer.UID == 0) == (c.peer.UID == 0) && count[c.peer] > count[oldest.peer] {
-			oldest = c
+		if first == nil || before(c, first) {
+			first = c
 		}
 	}
-	return oldest
+	return first
+}
+
+func (s *Slots) drop(c *slot) {
+	s.open = slices.DeleteFunc(s.open, func(o *slot) bool { return o == c })
 }
 
 func (c *slot) Close() error {
 	c.in.mu.Lock()
-	c.in.open = slices.DeleteFunc(c.in.open, func(o *slot) bool { return o == c })
+	c.in.drop(c)
 	c.in.mu.Unlock()
 	return c.Conn.Close()
 }

@@ -48,19 +48,24 @@ func TestFloodLeavesRoom(t *testing.T) {
 }
 
 func TestWhoGoesForANewConnection(t *testing.T) {
-	of := func(uid uint32, pid int32) *slot { return &slot{peer: Peer{PID: pid, UID: uid}} }
+	root, ann, bob := Holder{"root", true}, Holder{Name: "ann"}, Holder{Name: "bob"}
+	idle := func(h Holder) *slot { return &slot{holder: h} }
+	asks := func(h Holder) *slot { return &slot{holder: h, asks: true} }
 	for name, c := range map[string]struct {
 		open []*slot
 		want int
 	}{
-		"one process":           {[]*slot{of(0, 1), of(0, 1)}, 0},
-		"the one that has most": {[]*slot{of(7, 1), of(7, 2), of(7, 2)}, 1},
-		"the oldest":            {[]*slot{of(7, 1), of(7, 2)}, 0},
-		"root last":             {[]*slot{of(0, 1), of(0, 1), of(7, 2)}, 2},
-		"another user":          {[]*slot{of(8, 1), of(7, 2), of(7, 2), of(0, 3)}, 1},
+		"one holder":            {[]*slot{idle(root), idle(root)}, 0},
+		"the one that has most": {[]*slot{idle(ann), idle(bob), idle(bob)}, 1},
+		"the oldest":            {[]*slot{idle(ann), idle(bob)}, 0},
+		"root last":             {[]*slot{idle(root), idle(root), asks(bob)}, 2},
+		"an idle one":           {[]*slot{asks(bob), idle(bob), idle(bob)}, 1},
+		"most before idle":      {[]*slot{idle(ann), asks(bob), asks(bob)}, 1},
+		"the oldest that asks":  {[]*slot{asks(bob), asks(bob)}, 0},
+		"unknown ones are one":  {[]*slot{idle(ann), idle(Holder{}), idle(Holder{}), idle(root)}, 1},
 	} {
 		if got := crowd(c.open); got != c.open[c.want] {
-			t.Errorf("%s: %+v goes", name, got.peer)
+			t.Errorf("%s: %+v goes", name, got.holder)
 		}
 	}
 }

@@ -108,6 +108,7 @@ var (
 	historyQuery  = Query[countRequest, []PlanLine]{Name: "history"}
 	planQuery     = Query[planRequest, PlanFile]{Name: "plan"}
 	statusQuery   = Query[None, Status]{Name: "status"}
+	aliveQuery    = Query[None, None]{Name: "alive"}
 )
 
 type prefixRequest struct {
@@ -141,6 +142,16 @@ func HandleStatus(h *Handler, status func(context.Context) (Status, error)) {
 	Handle(h, statusQuery, plain(status))
 }
 
+// HandleAlive makes h say whether the process does its work, as its watchdog is told.
+func HandleAlive(h *Handler, alive func(context.Context) error) {
+	Handle(h, aliveQuery, func(ctx context.Context, _ None) (None, error) {
+		if err := alive(ctx); err != nil {
+			return None{}, &Error{Text: err.Error(), Code: Unavailable}
+		}
+		return None{}, nil
+	})
+}
+
 // plain makes a handler of a method without a request.
 func plain[A any](fn func(context.Context) (A, error)) func(context.Context, None) (A, error) {
 	return func(ctx context.Context, _ None) (A, error) { return fn(ctx) }
@@ -169,6 +180,13 @@ func (c *Client) Compare(ctx context.Context, text string) (plan.Diff, error) {
 func (c *Client) History(ctx context.Context, n int) ([]PlanLine, error) {
 	return Ask(ctx, c, historyQuery, countRequest{n})
 }
+
+// Alive returns an error unless the process does its work.
+func (c *Client) Alive(ctx context.Context) error {
+	_, err := Ask(ctx, c, aliveQuery, None{})
+	return err
+}
+
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	return Ask(ctx, c, statusQuery, None{})
 }

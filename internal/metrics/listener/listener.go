@@ -8,12 +8,14 @@
 package listener
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/congctl/congctl/internal/metrics"
@@ -24,9 +26,18 @@ const Off = "off"
 
 // Options of a server.
 type Options struct {
+	Key     string // of the configuration that has Address; "": metrics.listen
 	Address string // host and port
 	PProf   bool   // also serve profiles of the process
 	Log     *slog.Logger
+	Bound   func(net.Listener) Bounded // nil: as many connections as come
+	Asked   func(context.Context)      // before each request, which waits for it; may be nil
+}
+
+// Bounded holds so many connections, and decides which one goes for a new one by what [http.Server.ConnState] says.
+type Bounded interface {
+	net.Listener
+	Turned(net.Conn, http.ConnState)
 }
 
 // Source is what a server answers from.
@@ -37,14 +48,13 @@ type Source struct {
 }
 
 const (
-	readWait   = 5 * time.Second  // for a request, and between two on one connection
+	readWait   = 5 * time.Second  // for a request, and between two on one connection: who asks seldom connects again
 	answerWait = 5 * time.Second  // for its answer; a scraper gives up after 10 s
 	writeWait  = 10 * time.Second // to a client that reads slowly
 	profile    = 2 * time.Minute  // the longest profile
 	drain      = time.Second      // of the 5 s in which the process must end
 	fresh      = time.Second      // a page is served again
 	maxHeader  = 8 << 10          // bytes
-	maxConns   = 32
 )
 
 // Server answers on one port.
@@ -57,9 +67,10 @@ type Server struct {
 
 // Listen takes the port. Requests wait until Serve runs.
 func Listen(ctx context.Context, o Options) (*Server, error) {
+	o.Key = cmp.Or(o.Key, "metrics.listen")
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on metrics.listen %s: %w", o.Address, err)
+		return nil, fmt.Errorf("listen on %s %s: %w", o.Key, o.Address, err)
 	}
 	return &Server{o, l, http.NewServeMux(), make(chan struct{})}, nil
 }
@@ -76,23 +87,31 @@ func (s *Server) Close() error { return s.listen.Close() }
 // Handle serves a pattern of [http.ServeMux] beside the metrics. It comes before Serve.
 func (s *Server) Handle(pattern string, h http.Handler) { s.mux.Handle(pattern, h) }
 
-// Serve answers until ctx ends. It runs once.
+// Serve answers until ctx ends. It runs once. Of a Source without Collect there are no metrics.
 func (s *Server) Serve(ctx context.Context, from Source) error {
-	pages := &pages{collect: from.Collect, turn: make(chan struct{}, 1)}
-	s.mux.Handle("GET /metrics", limited(pages))
-	s.mux.Handle("GET /healthz", limited(answer(from.Alive)))
-	s.mux.Handle("GET /readyz", limited(answer(from.Ready)))
-	hs := &http.Server{Handler: s.mux, ReadHeaderTimeout: readWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: 12 * readWait,
+	if from.Collect != nil {
+		pages := &pages{collect: from.Collect, turn: make(chan struct{}, 1)}
+		s.mux.Handle("GET /metrics", limited(pages))
+		s.mux.Handle("GET /healthz", limited(answer(from.Alive)))
+		s.mux.Handle("GET /readyz", limited(answer(from.Ready)))
+	}
+	name, _, _ := net.SplitHostPort(s.opt.Address) // the address was listened on
+	hs := &http.Server{Handler: guard(s.paced(), strings.ToLower(name)), ConnContext: withConn, ReadHeaderTimeout: readWait, ReadTimeout: readWait, WriteTimeout: writeWait, IdleTimeout: readWait,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug)}
 	if s.opt.PProf {
 		profiles(s.mux)
 		hs.WriteTimeout = profile
 	}
+	l := s.listen
+	if s.opt.Bound != nil {
+		bounded := s.opt.Bound(l)
+		l, hs.ConnState = bounded, bounded.Turned
+	}
 	ended := make(chan error, 1)
-	go func() { ended <- hs.Serve(&few{Listener: s.listen, free: make(chan struct{}, maxConns)}) }()
+	go func() { ended <- hs.Serve(l) }()
 	select {
 	case err := <-ended:
-		return fmt.Errorf("serve metrics.listen %s: %w", s.opt.Address, err)
+		return fmt.Errorf("serve %s %s: %w", s.opt.Key, s.opt.Address, err)
 	case <-ctx.Done():
 	}
 	close(s.ending)
@@ -102,6 +121,29 @@ func (s *Server) Serve(ctx context.Context, from Source) error {
 		_ = hs.Close()
 	}
 	return nil
+}
+
+// paced asks [Options.Asked] first.
+func (s *Server) paced() http.Handler {
+	if s.opt.Asked == nil {
+		return s.mux
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.opt.Asked(r.Context())
+		s.mux.ServeHTTP(w, r)
+	})
+}
+
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// Conn returns the connection of a request; nil of one that came elsewhere.
+func Conn(ctx context.Context) net.Conn {
+	c, _ := ctx.Value(connKey{}).(net.Conn)
+	return c
 }
 
 func limited(h http.Handler) http.Handler {
@@ -147,6 +189,11 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.collect(r.Context(), &page)
 		p.last, p.made = page.Text(), time.Now()
 	}
-	w.Header().Set("Content-Type", metrics.ContentType)
-	_, _ = w.Write(p.last)
+	kind, text := accepted(r.Header.Values("Accept")), p.last
+	if kind == metrics.PlainType {
+		text = metrics.Plain(text)
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Vary", "Accept")
+	_, _ = w.Write(text)
 }

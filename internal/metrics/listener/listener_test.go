@@ -140,25 +140,6 @@ func TestCollectionThatHangs(t *testing.T) {
 	close(hold)
 }
 
-// TestIdleConnectionsAreBounded, and make way when they are closed.
-func TestIdleConnectionsAreBounded(t *testing.T) {
-	url := serve(t, Options{}, Source{Collect: func(context.Context, *metrics.Page) {}, Alive: well, Ready: well})
-	var open []net.Conn
-	for range maxConns + 5 {
-		c, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), patience)
-		if err != nil {
-			t.Fatal(err)
-		}
-		open = append(open, c)
-	}
-	for _, c := range open {
-		c.Close()
-	}
-	if status, _, _ := get(t, url+"/healthz"); status != http.StatusOK {
-		t.Errorf("healthz: %d", status)
-	}
-}
-
 func TestPortInUse(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
