@@ -1,0 +1,24 @@
+package answer
+
+import (
+	"strconv"
+	"strings"
+)
+
+// MaxText is the most bytes of another process's text that go on into a log, an answer or a store: a reason names its
+// first fault.
+const MaxText = 300
+
+// Cut returns at most so many bytes of a text that another process wrote, on one line, with ? for each character that
+// cannot be printed.
+func Cut(s string, bytes int) string {
+	if len(s) > bytes {
+		s = strings.Clone(s[:bytes]) // the rest need not stay in memory
+	}
+	return strings.Map(func(c rune) rune {
+		if !strconv.IsPrint(c) || c == '\uFFFD' {
+			return '?'
+		}
+		return c
+	}, s)
+}
