@@ -15,6 +15,9 @@ func Cut(s string, bytes int) string {
 	if len(s) > bytes {
 		s = strings.Clone(s[:bytes]) // the rest need not stay in memory
 	}
+	if !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' }) {
+		return s // most are, and a record's must be quick
+	}
 	return strings.Map(func(c rune) rune {
 		if !strconv.IsPrint(c) || c == '\uFFFD' {
 			return '?'
