@@ -122,12 +122,12 @@ func newPane(f *os.File) *pane {
 }
 
 // note remembers a batch that is in the file.
-func (p *pane) note(start int64, h *wire.Header, bytes int) {
-	p.seen[nameOf(h)] = true
-	p.of[h.Host] += int64(bytes)
-	for _, e := range h.Ends {
+func (p *pane) note(start int64, id batchID, ends []wire.WindowEnd, bytes int) {
+	p.seen[id] = true
+	p.of[id.host] += int64(bytes)
+	for _, e := range ends {
 		if e.Start == start {
-			p.ends[h.Host] = e
+			p.ends[id.host] = e
 		}
 	}
 }
@@ -151,7 +151,12 @@ func (in *Inbox) reopen(start int64) error {
 	p := newPane(f)
 	rep, err := wire.Frames(f, func(b []byte) error {
 		h, err := wire.DecodeHeader(b)
-		p.note(start, &h, len(b))
+		if err == nil {
+			err = h.Conns(b, func(*record.Conn) error { return nil }) // or the window could never be read
+		}
+		if err == nil {
+			p.note(start, nameOf(&h), h.Ends, len(b))
+		}
 		return err
 	})
 	if err == nil && rep.TornBytes > 0 {

@@ -44,7 +44,7 @@ func frame(h wire.Header, windows ...int64) []byte {
 	var b wire.Batch
 	for i, start := range windows {
 		p, _ := record.PrefixOf(netip.MustParseAddr("203.0.113.1"))
-		if err := b.Add(&record.Conn{Netns: 1, Cookie: record.Cookie(1000*h.Sequence + uint64(i)), Window: start, Prefix: p}); err != nil {
+		if err := b.Add(&record.Conn{Netns: 1, Cookie: record.Cookie(1000*h.Sequence + uint64(i)), Window: start, AtNs: 1, Prefix: p}); err != nil {
 			panic(err)
 		}
 	}
@@ -216,12 +216,14 @@ func TestPast(t *testing.T) {
 	in := open(t, dir, 0)
 	in.opt.MaxBytes = 1 << 30 // the batch is in the file of each of its windows
 	defer func() { check(t, in.Shut()) }()
-	var past []int64
-	for i := range int64(2000) {
-		past = append(past, now-i*w)
+	for i := range int64(2000 / maxWindows) {
+		var past []int64
+		for j := range int64(maxWindows) {
+			past = append(past, now-(i*maxWindows+j)*w)
+		}
+		check(t, in.Take("edge-1", frame(wire.Header{Host: "edge-1", Boot: boot("edge-1"), Sequence: uint64(i + 1)}, past...), now))
 	}
-	check(t, in.Take("edge-1", frame(wire.Header{Host: "edge-1", Boot: boot("edge-1"), Sequence: 1}, past...), now))
-	if len(in.panes) != maxBehind+1 || in.Counts().Late != 2000-maxBehind-1 {
+	if len(in.panes) != maxBehind+1 || in.Counts().Late != 2000/maxWindows*maxWindows-maxBehind-1 {
 		t.Errorf("%d open windows, %+v", len(in.panes), in.Counts())
 	}
 }

@@ -83,7 +83,7 @@ func Hostile(h wire.Header, window, seconds int64) []Input {
 		{"100,000 default_congs", with(field(7, many(100_000, func(i int) []byte { return field(4, []byte(cong(i))) }))), InHeader},
 		{"the sequence, again and again", fill(varint(4, 7)), InHeader},
 		{"the version, again and again", fill(field(5, []byte("v"))), InHeader},
-		{"default_congs of 30,000 namespaces", with(field(7, bytes.Repeat(field(4, []byte("cubic")), 30_000))), None},
+		{"default_congs of 30,000 namespaces", with(field(7, append(varint(1, uint64(window)), bytes.Repeat(field(4, []byte("cubic")), 30_000)...))), None},
 		{"fields of a newer sender", fill(varint(500, 1)), InHeader},
 		{"groups in groups", with(bytes.Repeat(protowire.AppendTag(nil, 500, protowire.StartGroupType), size/2)), InHeader},
 		{"a field that is longer than the batch", with(protowire.AppendVarint(protowire.AppendTag(nil, 6, protowire.BytesType), 1<<40)), InHeader},
