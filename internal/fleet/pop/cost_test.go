@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/loop/window"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -31,20 +31,19 @@ func withKinds(hosts, hostile int, cong func(i int) string) *town {
 
 // TestKinds: a host that invents congestion controls gets few rows, and takes none from the others.
 func TestKinds(t *testing.T) {
-	const n = 80_000
 	for name, c := range map[string]struct {
-		hosts int
-		cong  func(i int) string
+		hosts, n int
+		cong     func(i int) string
 	}{
-		"each its own":                  {5, func(i int) string { return fmt.Sprintf("!%d", i) }},
-		"each its own, of two hosts":    {1, func(i int) string { return fmt.Sprintf("!%d", i) }},
-		"eight, in each network":        {5, func(i int) string { return fmt.Sprintf("!%d", i/networks%8) }},
-		"eight, of two hosts":           {1, func(i int) string { return fmt.Sprintf("!%d", i/networks%8) }},
-		"honest ones, and then its own": {3, func(i int) string { return []string{"cubic", "bbr", fmt.Sprintf("!%d", i)}[min(i, 2)] }},
-		"its own, and then honest ones": {3, func(i int) string { return []string{fmt.Sprintf("!%d", i), "cubic"}[i/(n-9)] }},
+		"each its own":                  {5, 80_000, func(i int) string { return fmt.Sprintf("!%d", i) }},
+		"each its own, of two hosts":    {1, 10_000, func(i int) string { return fmt.Sprintf("!%d", i) }},
+		"eight, in each network":        {5, 10_000, func(i int) string { return fmt.Sprintf("!%d", i/networks%8) }},
+		"eight, of two hosts":           {1, 10_000, func(i int) string { return fmt.Sprintf("!%d", i/networks%8) }},
+		"honest ones, and then its own": {3, 10_000, func(i int) string { return []string{"cubic", "bbr", fmt.Sprintf("!%d", i)}[min(i, 2)] }},
+		"its own, and then honest ones": {3, 10_000, func(i int) string { return []string{fmt.Sprintf("!%d", i), "cubic"}[i/9_991] }},
 	} {
 		honest := withKinds(c.hosts, 0, nil)
-		f := withKinds(c.hosts, n, c.cong)
+		f := withKinds(c.hosts, c.n, c.cong)
 		before := honest.gather(t, honest.pop(t, 2*networks))
 		p := f.pop(t, 2*networks)
 		var rows []record.Window
@@ -103,7 +102,7 @@ func TestReasonsAreCut(t *testing.T) {
 		f.ends = []End{e}
 		c, err := f.pop(t, 10).gather(w, f.ends)
 		for _, text := range []string{c.Unknown, c.Starved} {
-			if err != nil || len(text) > answer.MaxText || strings.ContainsAny(text, "\x1b\n\u202e") {
+			if err != nil || len(text) > foreign.MaxText || strings.ContainsAny(text, "\x1b\n\u202e") {
 				t.Errorf("%s: %d bytes, %.60q, %v", name, len(text), text, err)
 			}
 		}

@@ -19,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/fleet/rollout"
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/plan"
@@ -325,14 +325,14 @@ func (p *PoP) gather(start int64, ends []End) (w agent.ClosedWindow, err error) 
 	starved := 0
 	for _, e := range ends {
 		if e.Unknown != "" {
-			w.Unknown = answer.Cut(e.Host+": "+e.Unknown, answer.MaxText)
+			w.Unknown = foreign.Cut(e.Host+": "+e.Unknown, foreign.MaxText)
 			continue
 		}
 		counts[e.Host] = true
 		w.DefaultCongs = append(w.DefaultCongs, e.Congs...)
 		if e.Starved != "" {
 			starved++
-			w.Starved = answer.Cut(e.Host+": "+e.Starved, answer.MaxText)
+			w.Starved = foreign.Cut(e.Host+": "+e.Starved, foreign.MaxText)
 		}
 	}
 	switch {

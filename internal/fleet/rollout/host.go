@@ -5,13 +5,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Texts of agents end in the store and on terminals.
 const (
-	maxText = answer.MaxText
+	maxText = foreign.MaxText
 	maxWord = 100 // bytes: versions, boot ids, hashes
 	maxName = 253 // bytes: a DNS name
 )
@@ -22,12 +22,12 @@ func (c Connect) apply(r *Rollout) {
 	if h == nil {
 		return
 	}
-	boot := answer.Cut(c.Boot, maxWord)
+	boot := foreign.Cut(c.Boot, maxWord)
 	if h.Boot != "" && h.Boot != boot {
 		c.Hash = "" // its kernel is empty, whatever its agent remembers
 	}
 	*h = Host{
-		Connected: true, SeenNs: r.nowNs, Boot: boot, Version: answer.Cut(c.Version, maxWord), Tier: answer.Cut(c.Tier, maxWord), Serial: c.Serial, Hash: answer.Cut(c.Hash, maxWord),
+		Connected: true, SeenNs: r.nowNs, Boot: boot, Version: foreign.Cut(c.Version, maxWord), Tier: foreign.Cut(c.Tier, maxWord), Serial: c.Serial, Hash: foreign.Cut(c.Hash, maxWord),
 		Reached: h.Reached || s.Stage == StageAll || s.Next.Serial != 0 && c.Serial == s.Next.Serial,
 		Due:     h.Due, Astray: h.Astray, Told: h.Told,
 	}
@@ -46,8 +46,8 @@ func (r *Rollout) admit(name string) *Host {
 	if h := s.Hosts[name]; h != nil {
 		return h
 	}
-	if name == "" || len(name) > maxName || answer.Cut(name, maxName) != name {
-		r.drop(name, fmt.Sprintf("host %q: no name of a host", answer.Cut(name, maxWord)))
+	if name == "" || len(name) > maxName || foreign.Cut(name, maxName) != name {
+		r.drop(name, fmt.Sprintf("host %q: no name of a host", foreign.Cut(name, maxWord)))
 		return nil
 	}
 	if len(s.Hosts) >= r.rules.MaxHosts {
@@ -98,7 +98,7 @@ func (a Ack) apply(r *Rollout) {
 	if h == nil || !h.Connected || a.Serial < h.Serial {
 		return
 	}
-	h.Serial, h.Hash, h.Prefixes = a.Serial, answer.Cut(a.Hash, maxWord), a.Prefixes
+	h.Serial, h.Hash, h.Prefixes = a.Serial, foreign.Cut(a.Hash, maxWord), a.Prefixes
 	p := s.Base
 	if a.Serial == s.Next.Serial {
 		p, h.Reached = s.Next, true
@@ -126,7 +126,7 @@ func (e Refusal) apply(r *Rollout) {
 	if h == nil || !h.Connected || e.Serial != r.wants(h).Serial || e.Serial == 0 {
 		return
 	}
-	r.wrong(e.Host, e.Serial, fmt.Sprintf("refuses plan %d: %s", e.Serial, answer.Cut(e.Why, maxText)))
+	r.wrong(e.Host, e.Serial, fmt.Sprintf("refuses plan %d: %s", e.Serial, foreign.Cut(e.Why, maxText)))
 }
 
 // wrong takes what rolls out back if a host that has it answers anything but yes. Any other plan

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/loop/store/wire/wiretest"
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -56,7 +56,7 @@ func TestCostOfPushes(t *testing.T) {
 		if err == nil {
 			return nil
 		}
-		if text := err.Error(); !errors.Is(err, ErrRefused) || len(text) > answer.MaxText+len(ErrRefused.Error())+2 || answer.Cut(text, len(text)) != text {
+		if text := err.Error(); !errors.Is(err, ErrRefused) || len(text) > foreign.MaxText+len(ErrRefused.Error())+2 || foreign.Cut(text, len(text)) != text {
 			t.Errorf("%s: %q", i.Name, text)
 		}
 		return err

@@ -9,7 +9,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -43,7 +43,7 @@ func (in *Inbox) Take(host string, frames []byte, now int64) error {
 		}
 	}
 	if refused != nil {
-		return fmt.Errorf("%w: %s", ErrRefused, answer.Cut(refused.Error(), answer.MaxText))
+		return fmt.Errorf("%w: %s", ErrRefused, foreign.Cut(refused.Error(), foreign.MaxText))
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/loop/store/wire/congctlv1"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -224,7 +224,7 @@ func TestNames(t *testing.T) {
 	}
 	h, err := DecodeHeader(body(func(*congctlv1.Batch) {}))
 	e := append(h.Ends, WindowEnd{})[0]
-	if err != nil || len(h.CongctlVersion) != maxWord || len(e.Unknown) != answer.MaxText || strings.Contains(e.Unknown, "\x1b") || e.Starved != "a?b" || len(e.DefaultCongs) != 2 {
+	if err != nil || len(h.CongctlVersion) != maxWord || len(e.Unknown) != foreign.MaxText || strings.Contains(e.Unknown, "\x1b") || e.Starved != "a?b" || len(e.DefaultCongs) != 2 {
 		t.Errorf("%+v, %v", h, err)
 	}
 	for name, edit := range map[string]func(*congctlv1.Batch){
@@ -238,7 +238,7 @@ func TestNames(t *testing.T) {
 			}
 		},
 	} {
-		if h, err := DecodeHeader(body(edit)); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), name) || len(err.Error()) > answer.MaxText || !cmp.Equal(h, Header{}) {
+		if h, err := DecodeHeader(body(edit)); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), name) || len(err.Error()) > foreign.MaxText || !cmp.Equal(h, Header{}) {
 			t.Errorf("%s: %+v, %v", name, h, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -45,7 +45,7 @@ func appendConn(b []byte, part *[]byte, c *record.Conn) []byte {
 		b = appendBytes(b, numBBR, *part)
 	}
 	if c.Cong != "" {
-		b = protowire.AppendString(protowire.AppendTag(b, numCong, protowire.BytesType), answer.Cut(c.Cong, maxCong))
+		b = protowire.AppendString(protowire.AppendTag(b, numCong, protowire.BytesType), foreign.Cut(c.Cong, maxCong))
 	}
 	return b
 }

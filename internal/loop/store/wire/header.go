@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/loop/store/wire/congctlv1"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -40,14 +40,14 @@ const (
 
 // batch returns a message Batch without records.
 func (h *Header) batch() *congctlv1.Batch {
-	b := &congctlv1.Batch{Host: answer.Cut(h.Host, maxName), Pop: answer.Cut(h.PoP, maxName), Sequence: h.Sequence, CongctlVersion: answer.Cut(h.CongctlVersion, maxWord)}
+	b := &congctlv1.Batch{Host: foreign.Cut(h.Host, maxName), Pop: foreign.Cut(h.PoP, maxName), Sequence: h.Sequence, CongctlVersion: foreign.Cut(h.CongctlVersion, maxWord)}
 	if h.Boot != (record.BootID{}) {
 		b.BootId = h.Boot[:]
 	}
 	for _, e := range h.Ends {
-		m := &congctlv1.WindowEnd{Start: e.Start, Unknown: answer.Cut(e.Unknown, answer.MaxText), Starved: answer.Cut(e.Starved, answer.MaxText)}
+		m := &congctlv1.WindowEnd{Start: e.Start, Unknown: foreign.Cut(e.Unknown, foreign.MaxText), Starved: foreign.Cut(e.Starved, foreign.MaxText)}
 		for _, c := range e.DefaultCongs {
-			if c = answer.Cut(c, maxCong); !slices.Contains(m.DefaultCongs, c) && len(m.DefaultCongs) < maxKinds {
+			if c = foreign.Cut(c, maxCong); !slices.Contains(m.DefaultCongs, c) && len(m.DefaultCongs) < maxKinds {
 				m.DefaultCongs = append(m.DefaultCongs, c)
 			}
 		}
@@ -108,7 +108,7 @@ func nameOf(field string, raw []byte) (string, error) {
 	return "", fmt.Errorf("field %s: %d bytes; a name has at most %d, all of which can be printed", field, len(raw), maxName)
 }
 
-func textOf(raw []byte, most int) string { return answer.Cut(string(raw[:min(len(raw), most)]), most) }
+func textOf(raw []byte, most int) string { return foreign.Cut(string(raw[:min(len(raw), most)]), most) }
 
 func (h *Header) addEnd(raw []byte) error {
 	if len(h.Ends) == maxEnds {
@@ -120,9 +120,9 @@ func (h *Header) addEnd(raw []byte) error {
 		case numStart<<3 | isVarint:
 			e.Start = int64(v)
 		case numUnknown<<3 | isBytes:
-			e.Unknown = textOf(raw, answer.MaxText)
+			e.Unknown = textOf(raw, foreign.MaxText)
 		case numStarved<<3 | isBytes:
-			e.Starved = textOf(raw, answer.MaxText)
+			e.Starved = textOf(raw, foreign.MaxText)
 		case numDefaultCongs<<3 | isBytes:
 			return e.addCong(raw)
 		}

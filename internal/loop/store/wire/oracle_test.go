@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/loop/store/wire/congctlv1"
 	"github.com/congctl/congctl/internal/tcp/inetdiag"
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -152,7 +152,7 @@ func slowDecode(b []byte, c *record.Conn) (err error) {
 		return err
 	}
 	*c = record.Conn{Cong: m.Cong}
-	if answer.Cut(m.Cong, maxCong) != m.Cong {
+	if foreign.Cut(m.Cong, maxCong) != m.Cong {
 		return errors.New("no name of a congestion control")
 	}
 	if c.Local, err = slowAddr(m.Local, m.LocalPort); err != nil {
@@ -221,9 +221,9 @@ func slowHeader(b []byte, h *Header) error {
 		return errors.New("no boot id")
 	}
 	copy(h.Boot[:], m.BootId)
-	h.Host, h.PoP, h.Sequence, h.CongctlVersion = m.Host, m.Pop, m.Sequence, answer.Cut(m.CongctlVersion, maxWord)
+	h.Host, h.PoP, h.Sequence, h.CongctlVersion = m.Host, m.Pop, m.Sequence, foreign.Cut(m.CongctlVersion, maxWord)
 	for _, e := range m.WindowEnds {
-		end := WindowEnd{Start: e.Start, Unknown: answer.Cut(e.Unknown, answer.MaxText), Starved: answer.Cut(e.Starved, answer.MaxText)}
+		end := WindowEnd{Start: e.Start, Unknown: foreign.Cut(e.Unknown, foreign.MaxText), Starved: foreign.Cut(e.Starved, foreign.MaxText)}
 		for _, c := range e.DefaultCongs {
 			if !slices.Contains(end.DefaultCongs, c) {
 				end.DefaultCongs = append(end.DefaultCongs, c)

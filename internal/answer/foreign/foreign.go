@@ -1,4 +1,7 @@
-package answer
+// Package foreign cuts texts that another process wrote: an agent, a controller, a broker's client.
+//
+// It is not for a terminal, which package answer is; and no name is made of what it cuts.
+package foreign
 
 import (
 	"strconv"
