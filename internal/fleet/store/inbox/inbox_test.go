@@ -210,6 +210,27 @@ func TestOneHostLeavesRoom(t *testing.T) {
 	}
 }
 
+// TestManyBatches: the names of a host's batches take a bounded part of the memory, and leave those of others alone.
+func TestManyBatches(t *testing.T) {
+	in := open(t, t.TempDir(), 0)
+	in.opt.MaxBytes = 1 << 30
+	defer func() { check(t, in.Shut()) }()
+	h := wire.Header{Host: "edge-1", Boot: boot("edge-1"), Ends: []wire.WindowEnd{{Start: now}}}
+	var err error
+	for n := 0; err == nil && n < 2*maxNames; n += maxBatches {
+		var push []byte
+		for range maxBatches {
+			h.Sequence++
+			push = append(push, frame(h)...)
+		}
+		err = in.Take("edge-1", push, now)
+	}
+	if !errors.Is(err, ErrFull) || errors.Is(err, ErrRefused) || len(in.panes[now].seen) != maxNames {
+		t.Errorf("%d names, %v", len(in.panes[now].seen), err)
+	}
+	check(t, in.Take("edge-2", frame(wire.Header{Host: "edge-2", Boot: boot("edge-2"), Sequence: 1}, now), now))
+}
+
 // TestPast: windows of long ago open no files.
 func TestPast(t *testing.T) {
 	dir := t.TempDir()

@@ -174,6 +174,8 @@ func (in *Inbox) append(p *pane, host string, b []byte) error {
 	switch {
 	case in.bytes+int64(len(frame)) > in.opt.MaxBytes:
 		return fmt.Errorf("take batch: %w: fleet.spool_bytes are %d", ErrFull, in.opt.MaxBytes)
+	case p.names[host] >= maxNames:
+		return fmt.Errorf("take batch: %w of what %s sent: one host has at most %d batches of a window", ErrFull, host, maxNames)
 	case in.of[host]+int64(len(b)) > in.opt.MaxBytes/hostParts:
 		return fmt.Errorf("take batch: %w of what %s sent: one host has at most half of fleet.spool_bytes, %d", ErrFull, host, in.opt.MaxBytes)
 	}
