@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"runtime"
 	"testing"
 
@@ -34,6 +35,22 @@ func TestCostOfBatches(t *testing.T) {
 func readFile(file []byte) error {
 	_, err := wire.Read(bytes.NewReader(file), drop)
 	return err
+}
+
+// TestCostOfFiles: what is wrong with a file's frames is told without their bytes, or at the price of them.
+func TestCostOfFiles(t *testing.T) {
+	good := wiretest.Input{Body: bytes.Repeat([]byte{0x20, 7}, 1000)}.Frame()
+	length := func(n uint64) []byte { return binary.AppendUvarint(nil, n) }
+	wiretest.Door(t, []wiretest.Input{
+		{Name: "64 MiB of zeros", Body: append(length(64<<20), make([]byte, 64<<20)...), Fault: wiretest.InHeader},
+		{Name: "4 MiB of zeros", Body: append(length(4<<20), make([]byte, 4<<20)...), Fault: wiretest.InHeader},
+		{Name: "a length of 4 MiB", Body: length(4 << 20)}, // a torn tail
+		{Name: "a length of 2^63", Body: append(length(1<<63), good...), Fault: wiretest.InHeader},
+		{Name: "a length of eleven bytes", Body: bytes.Repeat([]byte{0xff}, 11), Fault: wiretest.InHeader},
+		{Name: "4 MiB of empty batches", Body: make([]byte, 4<<20)}, // zeros behind a crash
+		{Name: "an empty batch with data behind it", Body: append(make([]byte, 1<<20), good...), Fault: wiretest.InHeader},
+		{Name: "a damage behind a thousand batches", Body: append(bytes.Repeat(good, 1000), 1, 0), Fault: wiretest.InHeader},
+	}, wiretest.InRecord, func(in wiretest.Input) error { return readFile(in.Body) })
 }
 
 // TestCostOfSmallBatches: a file of nothing but them costs what their number does.
