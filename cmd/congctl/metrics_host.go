@@ -64,7 +64,7 @@ func lossMetrics(p *metrics.Page, a agent.Status) {
 	l := a.LeftOut
 	p.Counter("congctl_left_out_records_total", "Records of connections that no row of a window has, by reason.").
 		Is(float64(l.Late), "reason", "late").Is(float64(l.Unplaced), "reason", "unplaced").Is(float64(l.SetBack), "reason", "set_back").
-		Is(float64(l.Unknown), "reason", "unknown_arm").Is(float64(l.EvictedConns), "reason", "evicted").Is(float64(l.IneligibleConns), "reason", "ineligible")
+		Is(float64(l.Unknown), "reason", "unknown_arm").Is(float64(l.Crowded), "reason", "crowded").Is(float64(l.EvictedConns), "reason", "evicted").Is(float64(l.IneligibleConns), "reason", "ineligible")
 	p.Counter("congctl_left_out_networks_total", "Networks left out of a window, by reason: to stay within max_prefixes, or without an eligible connection.").
 		Is(float64(l.EvictedPrefixes), "reason", "evicted").Is(float64(l.IneligiblePrefixes), "reason", "ineligible")
 }

@@ -38,6 +38,7 @@ var capabilities = []capability{
 	}},
 	{"fleet", map[string]string{
 		"strict": "reads its configuration", "tcp": "keeps records of connections", "linux": "opens its files", "loop": "makes windows of many hosts' records, and has the loop's controller decide",
+		"answer": "cuts what peers wrote",
 	}},
 	{"change", map[string]string{"linux": "a link's qdiscs are one of the things changed"}},
 	{"host", map[string]string{

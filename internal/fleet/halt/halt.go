@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/loop/control"
 )
 
@@ -107,7 +108,7 @@ func (s *Switch) Take(ctx context.Context, text []byte) error {
 	}
 	id, by, err := s.Room.opt.Peers.Read(text)
 	if err != nil {
-		s.Room.opt.Refused(fmt.Sprintf("pop %s: an agent shows a stop that no controller signed: %s", s.Room.opt.PoP, err))
+		s.Room.opt.Refused(fmt.Sprintf("pop %s: an agent shows a stop that no controller signed: %s", s.Room.opt.PoP, foreign.Cut(err.Error(), foreign.MaxText)))
 		return nil
 	}
 	fresh, err := s.keep(ctx, id, by)

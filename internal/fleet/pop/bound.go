@@ -1,9 +1,11 @@
 package pop
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
+	"github.com/congctl/congctl/internal/loop/window"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -13,6 +15,8 @@ import (
 //	in each network       it counts for at most F x max(the largest other's connections there, minNet)
 //	networks of its own   at most F x max(the largest other's, those that two hosts or more have / (hosts - 1))
 //	in the window         it counts for at most F x the largest other's connections
+//	kinds of congestion   eight of its own, and of all hosts' the eight that most hosts have: the name is a host's word, and
+//	control               each makes a row
 //
 // Of H hosts of one size that is the share F / (H + F - 1): with 100 hosts 4 %, with 5 half. It asks for three hosts
 // that serve enough; of two nothing tells the liar from the larger one. What is beyond is thinned evenly: of t
@@ -41,6 +45,7 @@ type bounds map[string]*bound
 
 type bound struct {
 	all   thinning
+	kinds []kind
 	nets  map[record.Prefix]*thinning
 	below uint64 // as sent's
 }
@@ -69,7 +74,7 @@ func (b bounds) take(host string, c *record.Conn) uint64 {
 	if h == nil || !counted(c) {
 		return c.Times()
 	}
-	if spread(c.Prefix) >= h.below {
+	if spread(c.Prefix) >= h.below || !slices.ContainsFunc(h.kinds, func(k kind) bool { return k.cong == c.Cong }) {
 		return 0
 	}
 	n := c.Times()
@@ -99,6 +104,7 @@ func (t *tally) bounds() bounds {
 		t.boundNets(b, known)
 	}
 	t.boundOwn(b, known, compare)
+	t.boundKinds(b)
 	for name, s := range t.hosts {
 		n := t.within(b[name], s)
 		if most := maxRatio * conns.other(s.conns); n < s.conns || compare && n > most {
@@ -116,7 +122,7 @@ func (t *tally) bounds() bounds {
 
 func (b bounds) of(name string, s *sent) *bound {
 	if b[name] == nil {
-		b[name] = &bound{nets: map[record.Prefix]*thinning{}, below: s.below}
+		b[name] = &bound{kinds: s.kinds, nets: map[record.Prefix]*thinning{}, below: s.below}
 	}
 	return b[name]
 }
@@ -126,12 +132,53 @@ func (t *tally) within(b *bound, s *sent) (n uint64) {
 	for _, conns := range s.nets {
 		n += conns
 	}
-	if b != nil {
-		for _, cut := range b.nets {
-			n -= cut.n - cut.most
+	if b == nil {
+		return n
+	}
+	for _, cut := range b.nets {
+		n -= cut.n - cut.most
+	}
+	for _, k := range s.kinds {
+		if !slices.Contains(b.kinds, k) {
+			n -= min(n, k.conns) // some of them are in what was cut
 		}
 	}
 	return n
+}
+
+// boundKinds leaves the kinds of congestion control that most hosts have, and of those that as many have the ones that
+// matter more to a host: one host's inventions do not push out what another has.
+func (t *tally) boundKinds(b bounds) {
+	type seen struct {
+		cong         string
+		hosts, place int
+	}
+	all := map[string]*seen{}
+	for _, s := range t.hosts {
+		slices.SortFunc(s.kinds, func(a, b kind) int { return cmp.Or(cmp.Compare(b.conns, a.conns), cmp.Compare(a.cong, b.cong)) })
+		for i, k := range s.kinds {
+			at := all[k.cong]
+			if at == nil {
+				at = &seen{cong: k.cong, place: i}
+				all[k.cong] = at
+			}
+			at.hosts, at.place = at.hosts+1, min(at.place, i)
+		}
+	}
+	if len(all) <= window.MaxCongs {
+		return
+	}
+	order := slices.SortedFunc(maps.Values(all), func(a, b *seen) int {
+		return cmp.Or(cmp.Compare(b.hosts, a.hosts), cmp.Compare(a.place, b.place), cmp.Compare(a.cong, b.cong))
+	})[:window.MaxCongs]
+	for name, s := range t.hosts {
+		kept := slices.DeleteFunc(slices.Clone(s.kinds), func(k kind) bool {
+			return !slices.ContainsFunc(order, func(o *seen) bool { return o.cong == k.cong })
+		})
+		if len(kept) < len(s.kinds) {
+			b.of(name, s).kinds = kept
+		}
+	}
 }
 
 // net is the hosts that have a network.

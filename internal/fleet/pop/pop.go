@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/fleet/rollout"
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/plan"
@@ -324,14 +325,14 @@ func (p *PoP) gather(start int64, ends []End) (w agent.ClosedWindow, err error) 
 	starved := 0
 	for _, e := range ends {
 		if e.Unknown != "" {
-			w.Unknown = e.Host + ": " + e.Unknown
+			w.Unknown = foreign.Cut(e.Host+": "+e.Unknown, foreign.MaxText)
 			continue
 		}
 		counts[e.Host] = true
 		w.DefaultCongs = append(w.DefaultCongs, e.Congs...)
 		if e.Starved != "" {
 			starved++
-			w.Starved = e.Host + ": " + e.Starved
+			w.Starved = foreign.Cut(e.Host+": "+e.Starved, foreign.MaxText)
 		}
 	}
 	switch {
@@ -354,20 +355,20 @@ func (p *PoP) gather(start int64, ends []End) (w agent.ClosedWindow, err error) 
 func (p *PoP) rows(start int64, counts map[string]bool) ([]record.Window, error) {
 	t, rows := newTally(p.opt.MaxPrefixes, p.opt.MinBytes), p.newRows()
 	err := p.in.Conns(start, func(host string, c *record.Conn) {
-		if counts[host] {
-			t.add(host, c)
+		if counts[host] && t.add(host, c) {
 			rows.Add(c)
 		}
 	})
 	b := t.bounds()
 	if err == nil && b != nil {
 		rows = p.newRows()
+		var less record.Conn
 		err = p.in.Conns(start, func(host string, c *record.Conn) {
 			if !counts[host] {
 				return
 			}
 			if n := b.take(host, c); n > 0 {
-				less := *c
+				less = *c
 				less.Weight = float64(n)
 				rows.Add(&less)
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/congctl/congctl/internal/loop/window"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -15,21 +16,33 @@ type tally struct {
 	hosts    map[string]*sent
 }
 
+// maxRecords of a host that are looked at in a window: as many connections as an agent follows.
+const maxRecords = 4_000_000
+
 // sent is one host's. All counts are of connections, those that were thinned out too.
 type sent struct {
-	conns uint64
-	nets  map[record.Prefix]uint64
-	below uint64 // hash: networks with this one or more are not counted
-	rates histogram
+	conns   uint64
+	records int
+	kinds   []kind // of congestion control: those that came first
+	nets    map[record.Prefix]uint64
+	below   uint64 // hash: networks with this one or more are not counted
+	rates   histogram
 }
 
 func newTally(maxNets int, minBytes uint64) *tally {
 	return &tally{maxNets: maxNets, minBytes: minBytes, hosts: map[string]*sent{}}
 }
 
-func (t *tally) add(host string, c *record.Conn) {
+// kind is a name of a congestion control and the connections that have it.
+type kind struct {
+	cong  string
+	conns uint64
+}
+
+// add reports whether the record may be in a row at all.
+func (t *tally) add(host string, c *record.Conn) bool {
 	if !counted(c) {
-		return
+		return false
 	}
 	s := t.hosts[host]
 	if s == nil {
@@ -38,6 +51,9 @@ func (t *tally) add(host string, c *record.Conn) {
 	}
 	n := c.Times()
 	s.conns += n
+	if s.records++; s.records > maxRecords || !s.knows(c.Cong, n) {
+		return false
+	}
 	if c.Passive && c.WinBytesAcked >= t.minBytes && c.RateSource != record.RateNone {
 		s.rates.add(c.RateBytesPerS, float64(n))
 	}
@@ -47,6 +63,22 @@ func (t *tally) add(host string, c *record.Conn) {
 	if len(s.nets) >= 2*t.maxNets {
 		s.shrink(t.maxNets)
 	}
+	return true
+}
+
+// knows counts n connections of a kind, and reports whether it is one of the host's first.
+func (s *sent) knows(cong string, n uint64) bool {
+	for i := range s.kinds {
+		if s.kinds[i].cong == cong {
+			s.kinds[i].conns += n
+			return true
+		}
+	}
+	if len(s.kinds) == window.MaxCongs {
+		return false
+	}
+	s.kinds = append(s.kinds, kind{cong, n})
+	return true
 }
 
 // counted: others are in no row of a window, whatever they say.

@@ -4,28 +4,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Texts of agents end in the store and on terminals.
 const (
-	maxText = 300 // bytes: a refusal names its first fault
+	maxText = foreign.MaxText
 	maxWord = 100 // bytes: versions, boot ids, hashes
 	maxName = 253 // bytes: a DNS name
 )
-
-// cut bounds a text and takes out what a terminal would act on.
-func cut(s string, n int) string {
-	return strings.Map(func(c rune) rune {
-		if !strconv.IsPrint(c) || c == '\uFFFD' {
-			return '?'
-		}
-		return c
-	}, s[:min(len(s), n)])
-}
 
 func (c Connect) apply(r *Rollout) {
 	s := &r.State
@@ -33,12 +22,12 @@ func (c Connect) apply(r *Rollout) {
 	if h == nil {
 		return
 	}
-	boot := cut(c.Boot, maxWord)
+	boot := foreign.Cut(c.Boot, maxWord)
 	if h.Boot != "" && h.Boot != boot {
 		c.Hash = "" // its kernel is empty, whatever its agent remembers
 	}
 	*h = Host{
-		Connected: true, SeenNs: r.nowNs, Boot: boot, Version: cut(c.Version, maxWord), Tier: cut(c.Tier, maxWord), Serial: c.Serial, Hash: cut(c.Hash, maxWord),
+		Connected: true, SeenNs: r.nowNs, Boot: boot, Version: foreign.Cut(c.Version, maxWord), Tier: foreign.Cut(c.Tier, maxWord), Serial: c.Serial, Hash: foreign.Cut(c.Hash, maxWord),
 		Reached: h.Reached || s.Stage == StageAll || s.Next.Serial != 0 && c.Serial == s.Next.Serial,
 		Due:     h.Due, Astray: h.Astray, Told: h.Told,
 	}
@@ -57,8 +46,8 @@ func (r *Rollout) admit(name string) *Host {
 	if h := s.Hosts[name]; h != nil {
 		return h
 	}
-	if name == "" || len(name) > maxName || cut(name, maxName) != name {
-		r.drop(name, fmt.Sprintf("host %q: no name of a host", cut(name, maxWord)))
+	if name == "" || len(name) > maxName || foreign.Cut(name, maxName) != name {
+		r.drop(name, fmt.Sprintf("host %q: no name of a host", foreign.Cut(name, maxWord)))
 		return nil
 	}
 	if len(s.Hosts) >= r.rules.MaxHosts {
@@ -109,7 +98,7 @@ func (a Ack) apply(r *Rollout) {
 	if h == nil || !h.Connected || a.Serial < h.Serial {
 		return
 	}
-	h.Serial, h.Hash, h.Prefixes = a.Serial, cut(a.Hash, maxWord), a.Prefixes
+	h.Serial, h.Hash, h.Prefixes = a.Serial, foreign.Cut(a.Hash, maxWord), a.Prefixes
 	p := s.Base
 	if a.Serial == s.Next.Serial {
 		p, h.Reached = s.Next, true
@@ -137,7 +126,7 @@ func (e Refusal) apply(r *Rollout) {
 	if h == nil || !h.Connected || e.Serial != r.wants(h).Serial || e.Serial == 0 {
 		return
 	}
-	r.wrong(e.Host, e.Serial, fmt.Sprintf("refuses plan %d: %s", e.Serial, cut(e.Why, maxText)))
+	r.wrong(e.Host, e.Serial, fmt.Sprintf("refuses plan %d: %s", e.Serial, foreign.Cut(e.Why, maxText)))
 }
 
 // wrong takes what rolls out back if a host that has it answers anything but yes. Any other plan

@@ -87,8 +87,8 @@ func countLines(line func(name, format string, args ...any), a *agent.Status) {
 	}
 	line("dumps", "%d, %d sockets; %d interrupted, %d malformed messages", a.Polls, a.Sockets, a.InterruptedDumps, a.MalformedMessages)
 	line("close records lost", "%d ring full, %d queue full, %d malformed", a.RingFull, a.DroppedCloses, a.MalformedCloses)
-	line("left out of windows", "%d late, %d unplaced, %d set back, %d of an unknown arm; %d networks evicted, with %d connections; %d networks without an eligible one, with %d",
-		a.LeftOut.Late, a.LeftOut.Unplaced, a.LeftOut.SetBack, a.LeftOut.Unknown, a.LeftOut.EvictedPrefixes, a.LeftOut.EvictedConns, a.LeftOut.IneligiblePrefixes, a.LeftOut.IneligibleConns)
+	line("left out of windows", "%d late, %d unplaced, %d set back, %d of an unknown arm; %d networks evicted, with %d connections; %d networks without an eligible one, with %d; %d crowded",
+		a.LeftOut.Late, a.LeftOut.Unplaced, a.LeftOut.SetBack, a.LeftOut.Unknown, a.LeftOut.EvictedPrefixes, a.LeftOut.EvictedConns, a.LeftOut.IneligiblePrefixes, a.LeftOut.IneligibleConns, a.LeftOut.Crowded)
 	line("not followed", "%d accepted in namespaces not polled, %d for lack of memory or callbacks; %d switches refused",
 		a.Unpolled, a.NotFollowed, a.SwitchFailed)
 	line("callbacks taken", "%d, %d given back", a.Stripped, a.Rearmed)

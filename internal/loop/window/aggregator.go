@@ -12,6 +12,14 @@ import (
 // more for a driver that was stalled over a boundary.
 const maxPanes = 4
 
+const (
+	// MaxCongs is how many kinds of congestion control a network has rows of in a window. An edge has two or three, and
+	// the name is the sender's word: each would be a row.
+	MaxCongs = 8
+	// maxRowsEach, on average: max_prefixes bounds rows, too. A network has two or three; 200,000 with eight take 400 MB.
+	maxRowsEach = 8
+)
+
 // Config holds an Aggregator's fixed settings; loop/config has the defaults and their reasons.
 type Config struct {
 	WindowSeconds  int64
@@ -43,6 +51,7 @@ type LeftOut struct {
 	Unplaced        uint64 `json:"unplaced"`         // too many windows open
 	SetBack         uint64 `json:"set_back"`         // their window lay in the future when the clock was set back: removed again
 	Unknown         uint64 `json:"unknown_arm"`      // assigned or applied is unknown (treated before a restart, missed by eBPF)
+	Crowded         uint64 `json:"crowded"`          // of a ninth congestion control of their network in a window, or beyond eight rows for each of MaxPrefixes
 	EvictedPrefixes uint64 `json:"evicted_prefixes"` // to stay within MaxPrefixes
 	EvictedConns    uint64 `json:"evicted_connections"`
 	// A network outside of the plan without one eligible connection in a window has no row there:
@@ -57,6 +66,7 @@ func (l *LeftOut) Add(o LeftOut) {
 	l.Unplaced += o.Unplaced
 	l.SetBack += o.SetBack
 	l.Unknown += o.Unknown
+	l.Crowded += o.Crowded
 	l.EvictedPrefixes += o.EvictedPrefixes
 	l.EvictedConns += o.EvictedConns
 	l.IneligiblePrefixes += o.IneligiblePrefixes
@@ -68,6 +78,7 @@ type Aggregator struct {
 	cfg      Config
 	panes    map[int64]*pane
 	prefixes int     // over all panes
+	rows     int     // the same
 	caps     sampler // what each window begins with
 	flushed  int64   // the latest window that is out
 	st       Stats
@@ -77,6 +88,7 @@ type Aggregator struct {
 type pane struct {
 	start int64
 	rows  map[record.Prefix]*row // the first row of the prefix
+	made  int                    // rows
 	// samples are capped by this window alone: a storm in one must not thin another, and its
 	// figures must not depend on when it is flushed.
 	samples sampler
@@ -98,6 +110,10 @@ func (a *Aggregator) Add(c *record.Conn) {
 		return
 	}
 	r := a.rowOf(p, c)
+	if r == nil {
+		a.st.Crowded++
+		return
+	}
 	p.samples.count(p, r.add(c, a.cfg.MinBytes, p.samples.mask))
 	if eligible(c, a.cfg.MinBytes) {
 		a.st.Eligible++
@@ -145,22 +161,34 @@ func (a *Aggregator) paneOf(start int64) *pane {
 	return p
 }
 
-// rowOf finds the record's row or makes it, after making room for a new prefix.
+// rowOf finds the record's row or makes it, after making room for a new prefix. It returns nil for a row too many of a
+// prefix. The list is short: MaxCongs, in five arms, each with three marks.
 func (a *Aggregator) rowOf(p *pane, c *record.Conn) *row {
-	first := p.rows[c.Prefix]
+	first, kinds := p.rows[c.Prefix], uint8(1)
 	for r := first; r != nil; r = r.next {
-		if r.arm == c.Assigned && r.carryover == c.Carryover && r.cong == c.Cong && r.plain == c.DefaultCong && r.capped == c.Capped {
+		if r.cong != c.Cong {
+			continue
+		}
+		if r.arm == c.Assigned && r.carryover == c.Carryover && r.plain == c.DefaultCong && r.capped == c.Capped {
 			return r
 		}
+		kinds = 0
 	}
-	if first == nil {
+	switch {
+	case first == nil:
 		if a.prefixes >= a.cfg.MaxPrefixes {
 			a.evict()
 		}
 		a.prefixes++
+	case kinds+first.kinds > MaxCongs || a.rows-a.prefixes >= (maxRowsEach-1)*a.cfg.MaxPrefixes:
+		return nil
+	default:
+		kinds += first.kinds
 	}
-	r := &row{arm: c.Assigned, carryover: c.Carryover, cong: c.Cong, plain: c.DefaultCong, capped: c.Capped, next: first}
+	r := &row{arm: c.Assigned, carryover: c.Carryover, cong: c.Cong, kinds: kinds, plain: c.DefaultCong, capped: c.Capped, next: first}
 	p.rows[c.Prefix] = r
+	p.made++
+	a.rows++
 	return r
 }
 
@@ -197,6 +225,8 @@ func (a *Aggregator) evict() {
 			a.st.EvictedConns += r.conns
 			p.samples.total -= len(r.samples)
 			p.samples.clients -= len(r.clients)
+			p.made--
+			a.rows--
 		}
 		delete(p.rows, w.prefix)
 		a.prefixes--
@@ -256,6 +286,7 @@ func (a *Aggregator) Rewind(start int64) {
 
 func (a *Aggregator) drop(p *pane) {
 	a.prefixes -= len(p.rows)
+	a.rows -= p.made
 	delete(a.panes, p.start)
 }
 

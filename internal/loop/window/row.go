@@ -10,6 +10,7 @@ import (
 type row struct {
 	next      *row // another row of the same prefix
 	cong      string
+	kinds     uint8 // of cong in this row and those behind it
 	arm       record.Arm
 	carryover bool
 	plain     bool // what counts ran on its namespace's default

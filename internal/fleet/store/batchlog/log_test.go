@@ -8,26 +8,28 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// frameOf makes a frame of so many records, with pad bytes more.
+// frameOf makes a frame of so many records, with pad bytes more, in a field of a newer sender.
 func frameOf(sequence uint64, records, pad int) []byte {
 	var b wire.Batch
 	for i := range records {
-		if err := b.Add(&record.Conn{Cookie: record.Cookie(i + 1), Window: 300}); err != nil {
+		if err := b.Add(&record.Conn{Netns: 1, Cookie: record.Cookie(i + 1), Window: 300, AtNs: 1, Prefix: 0xcb007100 | 24}); err != nil {
 			panic(err)
 		}
 	}
-	frame, err := b.AppendFrame(nil, &wire.Header{Sequence: sequence, Host: strings.Repeat("h", pad)})
+	frame, err := b.AppendFrame(nil, &wire.Header{Sequence: sequence})
 	if err != nil {
 		panic(err)
 	}
-	return frame
+	batch := protowire.AppendBytes(protowire.AppendTag(body(frame), 500, protowire.BytesType), make([]byte, pad))
+	return append(binary.AppendUvarint(nil, uint64(len(batch))), batch...)
 }
 
 func sequenceOf(batch []byte) uint64 {

@@ -36,6 +36,10 @@ const maxBehind = 500
 // hostParts: one host has at most half of the inbox, so that a flood of one leaves room for the others.
 const hostParts = 2
 
+// maxNames of one host's batches in a window, which stay in memory: of 1,000 records each they are five times as many
+// connections as an agent follows.
+const maxNames = 20_000
+
 // Options of an inbox.
 type Options struct {
 	Dir           string
@@ -75,6 +79,7 @@ type pane struct {
 	file  *os.File
 	bytes int64
 	of    map[string]int64 // bytes of each host
+	names map[string]int   // batches of each host
 	seen  map[batchID]bool
 	ends  map[string]wire.WindowEnd
 }
@@ -118,16 +123,17 @@ func Open(o Options, closed int64) (*Inbox, error) {
 const suffix = ".pb"
 
 func newPane(f *os.File) *pane {
-	return &pane{file: f, of: map[string]int64{}, seen: map[batchID]bool{}, ends: map[string]wire.WindowEnd{}}
+	return &pane{file: f, of: map[string]int64{}, names: map[string]int{}, seen: map[batchID]bool{}, ends: map[string]wire.WindowEnd{}}
 }
 
 // note remembers a batch that is in the file.
-func (p *pane) note(start int64, h *wire.Header, bytes int) {
-	p.seen[nameOf(h)] = true
-	p.of[h.Host] += int64(bytes)
-	for _, e := range h.Ends {
+func (p *pane) note(start int64, id batchID, ends []wire.WindowEnd, bytes int) {
+	p.seen[id] = true
+	p.names[id.host]++
+	p.of[id.host] += int64(bytes)
+	for _, e := range ends {
 		if e.Start == start {
-			p.ends[h.Host] = e
+			p.ends[id.host] = e
 		}
 	}
 }
@@ -151,7 +157,12 @@ func (in *Inbox) reopen(start int64) error {
 	p := newPane(f)
 	rep, err := wire.Frames(f, func(b []byte) error {
 		h, err := wire.DecodeHeader(b)
-		p.note(start, &h, len(b))
+		if err == nil {
+			err = h.Conns(b, func(*record.Conn) error { return nil }) // or the window could never be read
+		}
+		if err == nil {
+			p.note(start, nameOf(&h), h.Ends, len(b))
+		}
 		return err
 	})
 	if err == nil && rep.TornBytes > 0 {

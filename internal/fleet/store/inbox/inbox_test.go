@@ -44,7 +44,7 @@ func frame(h wire.Header, windows ...int64) []byte {
 	var b wire.Batch
 	for i, start := range windows {
 		p, _ := record.PrefixOf(netip.MustParseAddr("203.0.113.1"))
-		if err := b.Add(&record.Conn{Netns: 1, Cookie: record.Cookie(1000*h.Sequence + uint64(i)), Window: start, Prefix: p}); err != nil {
+		if err := b.Add(&record.Conn{Netns: 1, Cookie: record.Cookie(1000*h.Sequence + uint64(i)), Window: start, AtNs: 1, Prefix: p}); err != nil {
 			panic(err)
 		}
 	}
@@ -210,18 +210,41 @@ func TestOneHostLeavesRoom(t *testing.T) {
 	}
 }
 
+// TestManyBatches: the names of a host's batches take a bounded part of the memory, and leave those of others alone.
+func TestManyBatches(t *testing.T) {
+	in := open(t, t.TempDir(), 0)
+	in.opt.MaxBytes = 1 << 30
+	defer func() { check(t, in.Shut()) }()
+	h := wire.Header{Host: "edge-1", Boot: boot("edge-1"), Ends: []wire.WindowEnd{{Start: now}}}
+	var err error
+	for n := 0; err == nil && n < 2*maxNames; n += maxBatches {
+		var push []byte
+		for range maxBatches {
+			h.Sequence++
+			push = append(push, frame(h)...)
+		}
+		err = in.Take("edge-1", push, now)
+	}
+	if !errors.Is(err, ErrFull) || errors.Is(err, ErrRefused) || len(in.panes[now].seen) != maxNames {
+		t.Errorf("%d names, %v", len(in.panes[now].seen), err)
+	}
+	check(t, in.Take("edge-2", frame(wire.Header{Host: "edge-2", Boot: boot("edge-2"), Sequence: 1}, now), now))
+}
+
 // TestPast: windows of long ago open no files.
 func TestPast(t *testing.T) {
 	dir := t.TempDir()
 	in := open(t, dir, 0)
 	in.opt.MaxBytes = 1 << 30 // the batch is in the file of each of its windows
 	defer func() { check(t, in.Shut()) }()
-	var past []int64
-	for i := range int64(2000) {
-		past = append(past, now-i*w)
+	for i := range int64(2000 / maxWindows) {
+		var past []int64
+		for j := range int64(maxWindows) {
+			past = append(past, now-(i*maxWindows+j)*w)
+		}
+		check(t, in.Take("edge-1", frame(wire.Header{Host: "edge-1", Boot: boot("edge-1"), Sequence: uint64(i + 1)}, past...), now))
 	}
-	check(t, in.Take("edge-1", frame(wire.Header{Host: "edge-1", Boot: boot("edge-1"), Sequence: 1}, past...), now))
-	if len(in.panes) != maxBehind+1 || in.Counts().Late != 2000-maxBehind-1 {
+	if len(in.panes) != maxBehind+1 || in.Counts().Late != 2000/maxWindows*maxWindows-maxBehind-1 {
 		t.Errorf("%d open windows, %+v", len(in.panes), in.Counts())
 	}
 }

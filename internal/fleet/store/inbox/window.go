@@ -61,21 +61,18 @@ func (in *Inbox) Conns(start int64, row func(host string, c *record.Conn)) error
 	return nil
 }
 
-type batch struct {
-	id    batchID
-	bytes []byte
-}
-
 func (in *Inbox) batches(start int64) (out []batch, err error) {
 	in.mu.Lock()
-	defer in.mu.Unlock()
 	p := in.panes[start]
 	if p == nil {
+		in.mu.Unlock()
 		return nil, nil
 	}
-	_, err = wire.Frames(io.NewSectionReader(p.file, 0, p.bytes), func(b []byte) error {
+	file := io.NewSectionReader(p.file, 0, p.bytes) // what comes from now on is behind it
+	in.mu.Unlock()
+	_, err = wire.Frames(file, func(b []byte) error {
 		h, err := wire.DecodeHeader(b)
-		out = append(out, batch{nameOf(&h), bytes.Clone(b)})
+		out = append(out, batch{id: nameOf(&h), bytes: bytes.Clone(b)})
 		return err
 	})
 	slices.SortFunc(out, func(a, b batch) int {

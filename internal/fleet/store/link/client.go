@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/fleet/store/link/fleetv1"
 )
 
@@ -120,10 +121,11 @@ func said(doing string, err error) error {
 		return nil
 	}
 	if e, ok := errors.AsType[*connect.Error](err); ok {
+		text := foreign.Cut(e.Message(), foreign.MaxText) // the other side's
 		if e.Code() == connect.CodeInvalidArgument || e.Code() == connect.CodeResourceExhausted {
-			return fmt.Errorf("%s: %w: %s", doing, ErrRefused, e.Message())
+			return fmt.Errorf("%s: %w: %s", doing, ErrRefused, text)
 		}
-		return fmt.Errorf("%s: %s", doing, e.Message())
+		return fmt.Errorf("%s: %s", doing, text)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

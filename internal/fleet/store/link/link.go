@@ -8,14 +8,16 @@
 package link
 
 import (
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/fleet/store/link/fleetv1"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Limits of a message, decompressed: a peer's mistake or malice costs no more memory.
 const (
-	maxPush  = 2 << 20 // bytes: eight batches of the usual 256 KiB
-	maxOrder = 9 << 20 // bytes: the largest plan file is 8 MiB
+	maxPush   = 2 << 20 // bytes: eight batches of the usual 256 KiB
+	maxFollow = 2 * maxStop
+	maxOrder  = 9 << 20 // bytes: the largest plan file is 8 MiB
 )
 
 // Have is what an agent has when it begins to follow.
@@ -50,12 +52,20 @@ type Report struct {
 }
 
 func have(m *fleetv1.FollowRequest) Have {
-	return Have{Boot: bootOf(m.BootId), Version: m.CongctlVersion, Plan: record.PlanID(m.Plan), Hash: m.Hash, Keys: m.PlanKeys[:min(len(m.PlanKeys), maxKeys)],
-		Stop: m.Stop, Tier: m.Tier}
+	h := Have{Boot: bootOf(m.BootId), Version: foreign.Cut(m.CongctlVersion, maxWord), Plan: record.PlanID(m.Plan), Hash: foreign.Cut(m.Hash, maxWord),
+		Stop: m.Stop[:min(len(m.Stop), maxStop)], Tier: foreign.Cut(m.Tier, maxWord)}
+	for _, k := range m.PlanKeys[:min(len(m.PlanKeys), maxKeys)] {
+		h.Keys = append(h.Keys, foreign.Cut(k, maxWord))
+	}
+	return h
 }
 
-// maxKeys is beyond what any rotation needs.
-const maxKeys = 16
+// What an agent says is kept as long as it is connected. What is cut is no plan's hash and no controller's stop any more.
+const (
+	maxKeys = 16       // beyond what any rotation needs
+	maxWord = 100      // bytes: versions, hashes, ids of keys
+	maxStop = 64 << 10 // bytes: a text of some hundred, and at most four certificates
+)
 
 func (h Have) message() *fleetv1.FollowRequest {
 	return &fleetv1.FollowRequest{BootId: h.Boot[:], CongctlVersion: h.Version, Plan: uint64(h.Plan), Hash: h.Hash, PlanKeys: h.Keys, Stop: h.Stop, Tier: h.Tier}
@@ -78,7 +88,7 @@ func (o Order) message() *fleetv1.Order {
 }
 
 func report(m *fleetv1.ReportRequest) Report {
-	return Report{Boot: bootOf(m.BootId), Plan: record.PlanID(m.Plan), Hash: m.Hash, InForce: int(m.InForce), Refusal: m.Refusal, Stopped: m.Stopped, Evict: m.Evict, Evicted: m.Evicted}
+	return Report{Boot: bootOf(m.BootId), Plan: record.PlanID(m.Plan), Hash: foreign.Cut(m.Hash, maxWord), InForce: int(m.InForce), Refusal: foreign.Cut(m.Refusal, foreign.MaxText), Stopped: m.Stopped, Evict: m.Evict, Evicted: m.Evicted}
 }
 
 func (r Report) message() *fleetv1.ReportRequest {

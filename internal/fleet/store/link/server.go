@@ -26,7 +26,7 @@ var ErrRefused = errors.New("refused")
 
 // NewHandler returns the service's path and its handler.
 func NewHandler(h Handler) (string, http.Handler) {
-	path, inner := fleetv1.NewFleetHandler(service{h}, connect.WithReadMaxBytes(maxPush),
+	path, inner := fleetv1.NewFleetHandler(service{h}, connect.WithReadMaxBytes(maxPush), connect.WithConditionalHandlerOptions(follows),
 		unpacking(), connect.WithCompressMinBytes(minPacked), connect.WithRecover(recovered))
 	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := agentOf(r.Context()); err != nil { // before anything of it is read
@@ -35,6 +35,14 @@ func NewHandler(h Handler) (string, http.Handler) {
 		}
 		inner.ServeHTTP(w, r)
 	})
+}
+
+// follows has a limit for requests that have lists: a push's would be a million keys of no byte.
+func follows(s connect.Spec) []connect.HandlerOption {
+	if s.Procedure == fleetv1.FleetFollowProcedure {
+		return []connect.HandlerOption{connect.WithReadMaxBytes(maxFollow)}
+	}
+	return nil
 }
 
 // recovered keeps a fault of one request from ending the others, and tells no caller of it.

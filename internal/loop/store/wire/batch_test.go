@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,8 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/loop/store/wire/congctlv1"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -123,33 +126,121 @@ func TestFileHasNoEnds(t *testing.T) {
 }
 
 func TestEndsOddValues(t *testing.T) {
-	odd := Header{Ends: []WindowEnd{{Start: -300, Unknown: "a\xffb", DefaultCongs: []string{"c\xff"}}}}
+	odd := Header{Host: "\n", Ends: []WindowEnd{{Start: -300, Unknown: "a\xffb", DefaultCongs: []string{"c\xff", "c?"}}}}
 	h, err := DecodeHeader(bodyOf(t, frameOf(t, &odd)))
-	want := Header{Ends: []WindowEnd{{Start: -300, Unknown: "a\ufffdb", DefaultCongs: []string{"c\ufffd"}}}}
+	want := Header{Host: "?", Ends: []WindowEnd{{Start: -300, Unknown: "a?b", DefaultCongs: []string{"c?"}}}}
 	if d := cmp.Diff(want, h); err != nil || d != "" {
 		t.Errorf("%v %s", err, d)
 	}
 }
 
-// TestHeaderIsBounded: of 64 MiB of empty ends the library would make 3 GiB.
+// TestHeaderIsBounded: of 1 MB of empty ends the library would make half a million.
 func TestHeaderIsBounded(t *testing.T) {
-	for size, ok := range map[int]bool{maxHeadBytes: true, maxHeadBytes + 2: false} {
-		body := bytes.Repeat([]byte{0x3a, 0}, size/2)
-		h, err := DecodeHeader(body)
-		if ok && (err != nil || len(h.Ends) != size/2) || !ok && (!errors.Is(err, ErrDamaged) || h.Ends != nil) {
-			t.Errorf("%d bytes: %d ends, %v", size, len(h.Ends), err)
+	for ends, ok := range map[int]bool{maxEnds: true, maxEnds + 1: false, 1 << 19: false} {
+		h, err := DecodeHeader(bytes.Repeat([]byte{0x3a, 0}, ends))
+		if ok && (err != nil || len(h.Ends) != ends) || !ok && (!errors.Is(err, ErrDamaged) || h.Ends != nil) {
+			t.Errorf("%d ends: %d, %v", ends, len(h.Ends), err)
 		}
 		var b Batch
 		if err := b.Add(typicalConn()); err != nil {
 			t.Fatal(err)
 		}
-		_, err = b.AppendFrame(nil, &Header{Ends: make([]WindowEnd, size/2)})
-		if n, _ := b.Len(); ok != (err == nil) || !ok && (n != 1 || !strings.Contains(err.Error(), fmt.Sprintf("%d ends of windows", size/2))) {
-			t.Errorf("%d bytes are written: %v, %d records left", size, err, n)
+		_, err = b.AppendFrame(nil, &Header{Ends: make([]WindowEnd, ends)})
+		if n, _ := b.Len(); ok != (err == nil) || !ok && (n != 1 || !strings.Contains(err.Error(), fmt.Sprintf("%d ends of windows", ends))) {
+			t.Errorf("%d ends are written: %v, %d records left", ends, err, n)
+		}
+	}
+	for size, ok := range map[int]bool{maxHeadBytes: true, maxHeadBytes + 2: false} {
+		if _, err := DecodeHeader(bytes.Repeat([]byte{0x20, 7}, size/2)); ok != (err == nil) {
+			t.Errorf("%d bytes: %v", size, err)
 		}
 	}
 	if _, err := DecodeHeader([]byte{0x3a, 0x02, 0x12, 0x05}); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a torn end: %v", err)
+	}
+}
+
+// smallestConn is the least that an agent can write of a connection: nothing was counted, nothing is known of its
+// congestion control.
+var smallestConn = record.Conn{Netns: 1, Cookie: 1, Window: 1767322800, AtNs: 1767322890123456789, Local: netip.MustParseAddrPort("192.0.2.2:22"), Prefix: 0xcb007100 | 24}
+
+// TestRecordsAreBounded: as many as a writer puts into a batch, of the size of the smallest.
+func TestRecordsAreBounded(t *testing.T) {
+	var b Batch
+	add := func(n int) {
+		for range n {
+			if err := b.Add(&smallestConn); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	add(maxConns)
+	if _, size := b.Len(); size != 34*maxConns {
+		t.Errorf("the smallest record has %.1f bytes", float64(size)/maxConns)
+	}
+	frame, err := b.AppendFrame(nil, &testHeader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := CountConns(bodyOf(t, frame)); n != maxConns || err != nil {
+		t.Errorf("%d records, %v", n, err)
+	}
+	add(maxConns + 1)
+	if _, err := b.AppendFrame(nil, &testHeader); err == nil || !strings.Contains(err.Error(), "1001 records") {
+		t.Errorf("a batch is written that is too long: %v", err)
+	}
+	for name, body := range map[string][]byte{
+		"one more":           append(bodyOf(t, frame), bodyOf(t, frame)...),
+		"of 6 bytes":         bytes.Repeat([]byte{0x32, 0x04, 0x18, 0xac, 0x82, 0x00}, 131_067),
+		"of 5, a batch":      bytes.Repeat([]byte{0x32, 0x03, 0x18, 0xac, 0x02}, maxConns),
+		"empty":              bytes.Repeat([]byte{0x32, 0}, 100),
+		"empty, of 16 MiB":   bytes.Repeat([]byte{0x32, 0}, 8<<20),
+		"with a longer tag":  bytes.Repeat([]byte{0xb2, 0x00, 0}, 100),
+		"behind many fields": append(bytes.Repeat([]byte{0x20, 1}, 100), bytes.Repeat([]byte{0x32, 0}, 100)...),
+	} {
+		rows := 0
+		count := func(*Header, *record.Conn) error { rows++; return nil }
+		if err := DecodeBatch(body, count); !errors.Is(err, ErrDamaged) || rows > 0 || !strings.Contains(err.Error(), "conns") {
+			t.Errorf("%s: %d rows, %v", name, rows, err)
+		}
+		if n, err := CountConns(body); n != 0 || !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: counted %d, %v", name, n, err)
+		}
+	}
+}
+
+// TestNames: what is whole or refused, and what is cut.
+func TestNames(t *testing.T) {
+	long := strings.Repeat("\x1b[2J", 15_000)
+	sent := &congctlv1.Batch{Host: "edge1", Pop: "fra", CongctlVersion: long, WindowEnds: []*congctlv1.WindowEnd{{Unknown: long, Starved: "a\nb", DefaultCongs: []string{"bbr", "bbr", "cubic"}}}}
+	body := func(edit func(*congctlv1.Batch)) []byte {
+		m := proto.Clone(sent).(*congctlv1.Batch)
+		edit(m)
+		b, err := proto.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	h, err := DecodeHeader(body(func(*congctlv1.Batch) {}))
+	e := append(h.Ends, WindowEnd{})[0]
+	if err != nil || len(h.CongctlVersion) != maxWord || len(e.Unknown) != foreign.MaxText || strings.Contains(e.Unknown, "\x1b") || e.Starved != "a?b" || len(e.DefaultCongs) != 2 {
+		t.Errorf("%+v, %v", h, err)
+	}
+	for name, edit := range map[string]func(*congctlv1.Batch){
+		"host":          func(m *congctlv1.Batch) { m.Host = strings.Repeat("h", maxName+1) },
+		"pop":           func(m *congctlv1.Batch) { m.Pop = "a\u202eb" },
+		"boot_id":       func(m *congctlv1.Batch) { m.BootId = make([]byte, 1<<17) },
+		"default_congs": func(m *congctlv1.Batch) { m.WindowEnds[0].DefaultCongs = []string{long} },
+		"more than 32": func(m *congctlv1.Batch) {
+			for i := range maxKinds {
+				m.WindowEnds[0].DefaultCongs = append(m.WindowEnds[0].DefaultCongs, fmt.Sprint(i))
+			}
+		},
+	} {
+		if h, err := DecodeHeader(body(edit)); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), name) || len(err.Error()) > foreign.MaxText || !cmp.Equal(h, Header{}) {
+			t.Errorf("%s: %+v, %v", name, h, err)
+		}
 	}
 }
 
@@ -177,6 +268,10 @@ func FuzzDecodeHeader(f *testing.F) {
 				t.Fatalf("%+v, %v", h, err)
 			}
 			return
+		}
+		var want Header
+		if serr := slowHeader(b, &want); serr == nil && !cmp.Equal(want, h) {
+			t.Fatalf("the library reads another header (-want +got):\n%s", cmp.Diff(want, h))
 		}
 		again, err := DecodeHeader(bodyOf(t, frameOf(t, &h)))
 		if d := cmp.Diff(h, again); err != nil || d != "" {

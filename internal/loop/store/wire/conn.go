@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"strings"
-	"unicode/utf8"
 	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -46,7 +45,7 @@ func appendConn(b []byte, part *[]byte, c *record.Conn) []byte {
 		b = appendBytes(b, numBBR, *part)
 	}
 	if c.Cong != "" {
-		b = protowire.AppendString(protowire.AppendTag(b, numCong, protowire.BytesType), valid(c.Cong))
+		b = protowire.AppendString(protowire.AppendTag(b, numCong, protowire.BytesType), foreign.Cut(c.Cong, maxCong))
 	}
 	return b
 }
@@ -83,9 +82,6 @@ func appendPrefix(b []byte, p record.Prefix) []byte {
 	return appendBytes(b, numPrefix, raw[:7])
 }
 
-// valid replaces what is not UTF-8: else no protobuf reader takes the message.
-func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
-
 // Decode reads a message Conn into c, all of it: a field that is not sent
 // becomes zero. Unknown fields are skipped. It refuses what no record can hold, with the
 // field's name.
@@ -109,7 +105,7 @@ func Decode(b []byte, c *record.Conn) error {
 		case numBBR<<3 | isBytes:
 			err = scan(raw, bbrByTag, unsafe.Pointer(&c.BBR), nil)
 		case numCong<<3 | isBytes:
-			c.Cong, err = congOf(raw, was)
+			c.Cong, err = congOf("cong", raw, was)
 		}
 		return err
 	})
@@ -120,15 +116,16 @@ func Decode(b []byte, c *record.Conn) error {
 }
 
 // congOf is was, the record's before this one, where that is the same: most are, and a new string costs an allocation.
-func congOf(raw []byte, was string) (string, error) {
-	switch {
-	case string(raw) == was:
+func congOf(field string, raw []byte, was string) (string, error) {
+	if string(raw) == was {
 		return was, nil
-	case !utf8.Valid(raw):
-		return "", fmt.Errorf("field cong: % x is not UTF-8", raw)
 	}
-	return string(raw), nil
+	if s := textOf(raw, maxCong); s == string(raw) {
+		return s, nil
+	}
+	return "", fmt.Errorf("field %s: %q; the name of a congestion control has at most %d bytes, all of which can be printed", field, raw[:min(len(raw), maxCong+1)], maxCong)
 }
+
 func withAddr(name string, was netip.AddrPort, raw []byte) (netip.AddrPort, error) {
 	addr, ok := netip.AddrFromSlice(raw)
 	if !ok && len(raw) > 0 {
@@ -158,7 +155,7 @@ func prefixOf(raw []byte) (record.Prefix, error) {
 	}
 	p := record.Prefix(binary.BigEndian.Uint64(full[:]))
 	if !p.Valid() || (len(raw) == 3) != p.Is4() {
-		return 0, fmt.Errorf("field prefix: % x; want 3 bytes of an IPv4 /24 or 7 of an IPv6 /56 outside ::/32", raw)
+		return 0, fmt.Errorf("field prefix: % .8x; want 3 bytes of an IPv4 /24 or 7 of an IPv6 /56 outside ::/32", raw)
 	}
 	return p, nil
 }

@@ -190,13 +190,18 @@ func TestDecodeRefuses(t *testing.T) {
 		{"field TotalRto", marshal(&congctlv1.Conn{Info: &congctlv1.TcpInfo{TotalRto: 1 << 16}})},
 		{"field End: value 3", marshal(&congctlv1.Conn{End: 3})},
 		{"field End: value -1", marshal(&congctlv1.Conn{End: -1})},
-		{"UTF-8", protowire.AppendString(protowire.AppendTag(nil, 13, protowire.BytesType), "\xff")},
+		{"field cong", protowire.AppendString(protowire.AppendTag(nil, 13, protowire.BytesType), "\xff")},
+		{"field cong", marshal(&congctlv1.Conn{Cong: "0123456789abcdef"})},
+		{"field cong", marshal(&congctlv1.Conn{Cong: "a\nb"})},
+		{"field cong", marshal(&congctlv1.Conn{Cong: strings.Repeat("\x1b", 1<<20)})},
+		{"field local: 1048576 bytes", marshal(&congctlv1.Conn{Local: make([]byte, 1<<20)})},
+		{"field prefix", marshal(&congctlv1.Conn{Prefix: make([]byte, 1<<20)})},
 		{"invalid wire-format", []byte{0x08, 0x80}},
 		{"invalid wire-format", []byte{0x80}},
 		{"invalid wire-format", append(protowire.AppendTag(nil, 200, protowire.BytesType), 9)},
 	} {
-		if err := Decode(c.b, &record.Conn{}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("want %q, got %v", c.want, err)
+		if err := Decode(c.b, &record.Conn{}); err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 200 {
+			t.Errorf("want %q, got %.500v", c.want, err)
 		}
 	}
 }
@@ -222,7 +227,7 @@ func TestEncodeOddValues(t *testing.T) {
 	if err := Decode(encode(nil, &c), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := record.Conn{Cong: "a\ufffdb", Remote: netip.MustParseAddrPort("192.0.2.1:9")}
+	want := record.Conn{Cong: "a?b", Remote: netip.MustParseAddrPort("192.0.2.1:9")}
 	if got != want {
 		t.Errorf("%+v", got)
 	}

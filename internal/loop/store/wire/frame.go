@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // ErrTorn is a batch that was not written to its end, or zeros to the end of the file.
@@ -49,17 +47,11 @@ func (f *FrameReader) Next() (batch []byte, end int64, err error) {
 }
 
 // CountConns returns how many records a message Batch has. It looks at their frames, not into them. Anything but a
-// message is [ErrDamaged].
-func CountConns(batch []byte) (n int, err error) {
-	for rest := batch; len(rest) > 0; {
-		num, typ, size := protowire.ConsumeField(rest)
-		if size < 0 {
-			return 0, fmt.Errorf("count records: %w: %w", ErrDamaged, protowire.ParseError(size))
-		}
-		if num == numConns && typ == protowire.BytesType {
-			n++
-		}
-		rest = rest[size:]
+// batch is [ErrDamaged].
+func CountConns(batch []byte) (int, error) {
+	n, err := new(Header).decode(batch)
+	if err != nil {
+		return 0, fmt.Errorf("count records: %w: %w", ErrDamaged, err)
 	}
 	return n, nil
 }

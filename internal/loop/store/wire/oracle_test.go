@@ -8,9 +8,11 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"reflect"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/loop/store/wire/congctlv1"
 	"github.com/congctl/congctl/internal/tcp/inetdiag"
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -150,6 +152,9 @@ func slowDecode(b []byte, c *record.Conn) (err error) {
 		return err
 	}
 	*c = record.Conn{Cong: m.Cong}
+	if foreign.Cut(m.Cong, maxCong) != m.Cong {
+		return errors.New("no name of a congestion control")
+	}
 	if c.Local, err = slowAddr(m.Local, m.LocalPort); err != nil {
 		return err
 	}
@@ -201,6 +206,30 @@ func receive(list []pair, to, message reflect.Value) error {
 		default:
 			field.SetUint(sent.Uint())
 		}
+	}
+	return nil
+}
+
+// slowHeader is the way from a message to a header by the library, which takes texts that are too long or no UTF-8, and
+// names twice.
+func slowHeader(b []byte, h *Header) error {
+	var m congctlv1.Batch
+	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(b, &m); err != nil {
+		return err
+	}
+	if n := len(m.BootId); n > 0 && n != len(h.Boot) {
+		return errors.New("no boot id")
+	}
+	copy(h.Boot[:], m.BootId)
+	h.Host, h.PoP, h.Sequence, h.CongctlVersion = m.Host, m.Pop, m.Sequence, foreign.Cut(m.CongctlVersion, maxWord)
+	for _, e := range m.WindowEnds {
+		end := WindowEnd{Start: e.Start, Unknown: foreign.Cut(e.Unknown, foreign.MaxText), Starved: foreign.Cut(e.Starved, foreign.MaxText)}
+		for _, c := range e.DefaultCongs {
+			if !slices.Contains(end.DefaultCongs, c) {
+				end.DefaultCongs = append(end.DefaultCongs, c)
+			}
+		}
+		h.Ends = append(h.Ends, end)
 	}
 	return nil
 }

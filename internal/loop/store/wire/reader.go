@@ -11,9 +11,9 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// maxBatchBytes bounds what a reader allocates: 64 MiB, 256 times the default
-// batch. A length above it is damage, not a batch.
-const maxBatchBytes = 64 << 20
+// maxBatchBytes bounds what a reader allocates: 4 MiB, 16 times the default batch and twice what a push may have. A
+// length above it is damage, not a batch.
+const maxBatchBytes = 4 << 20
 
 // Report is what a records file held.
 type Report struct {

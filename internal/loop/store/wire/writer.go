@@ -11,14 +11,11 @@ import (
 
 // Limits of a batch: it is written when either is reached.
 type Limits struct {
-	Conns int // default 1,000: what one poll of a small host gives
+	Conns int // default 1,000, and at most: what one poll of a small host gives
 	Bytes int // default 256 KiB: a quarter of the usual message limit of brokers (1 MB)
 }
 
-const (
-	defaultConns = 1000
-	defaultBytes = 256 << 10
-)
+const defaultBytes = 256 << 10
 
 // Writer writes a records file: batches, each behind its length as a varint
 // (the "delimited" form of every protobuf library). A file is written once, from
@@ -42,8 +39,8 @@ func Create(path string, head Header, limits Limits, a record.Addresses) (*Write
 	if err != nil {
 		return nil, fmt.Errorf("create records file: %w", err)
 	}
-	if limits.Conns <= 0 {
-		limits.Conns = defaultConns
+	if limits.Conns <= 0 || limits.Conns > maxConns {
+		limits.Conns = maxConns
 	}
 	if limits.Bytes <= 0 {
 		limits.Bytes = defaultBytes

@@ -1,0 +1,78 @@
+package link
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/congctl/congctl/internal/answer/foreign"
+	"github.com/congctl/congctl/internal/fleet/store/link/fleetv1"
+	"github.com/congctl/congctl/internal/fleet/store/mtls/mtlstest"
+	"github.com/congctl/congctl/internal/loop/store/wire/wiretest"
+)
+
+// TestTexts: what a peer says of itself is cut where its message becomes a value.
+func TestTexts(t *testing.T) {
+	long := strings.Repeat("\x1b[2J\u202e\n", 60_000)
+	h := have(&fleetv1.FollowRequest{CongctlVersion: long, Hash: long, Tier: long, PlanKeys: slices.Repeat([]string{long}, 100), Stop: []byte(long)})
+	r := report(&fleetv1.ReportRequest{Hash: long, Refusal: long})
+	refused := said("push batch", connect.NewError(connect.CodeInvalidArgument, errors.New(long)))
+	failed := said("push batch", connect.NewError(connect.CodeUnavailable, errors.New(long)))
+	if len(h.Keys) != maxKeys || len(h.Stop) != maxStop || !errors.Is(refused, ErrRefused) {
+		t.Errorf("%d keys, a stop of %d bytes, %.40v", len(h.Keys), len(h.Stop), refused)
+	}
+	for name, text := range map[string]string{
+		"version": h.Version, "hash": h.Hash, "tier": h.Tier, "key": h.Keys[15], "reported hash": r.Hash, "refusal": r.Refusal,
+		"a controller's refusal": refused.Error(), "a controller's fault": failed.Error(),
+	} {
+		if len(text) > foreign.MaxText+len("push batch: refused: ") || foreign.Cut(text, len(text)) != text || len(text) < maxWord/2 {
+			t.Errorf("%s: %d bytes, %.60q", name, len(text), text)
+		}
+	}
+}
+
+// TestCostOfRequests: of the largest messages that are let in, each field alone.
+func TestCostOfRequests(t *testing.T) {
+	const size = maxFollow - 1<<10
+	long := strings.Repeat("\x1b", size)
+	longer := strings.Repeat("\x1b", maxPush-1<<10)
+	message := func(name string, m proto.Message) wiretest.Input {
+		b, err := proto.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return wiretest.Input{Name: name, Body: b}
+	}
+	inputs := []wiretest.Input{
+		message("a version", &fleetv1.FollowRequest{CongctlVersion: long}),
+		message("a stop", &fleetv1.FollowRequest{Stop: []byte(long)}),
+		message("a key", &fleetv1.FollowRequest{PlanKeys: []string{long}}),
+		message("keys of no byte", &fleetv1.FollowRequest{PlanKeys: make([]string, size/2)}),
+	}
+	wiretest.Door(t, inputs, wiretest.None, func(in wiretest.Input) error {
+		var m fleetv1.FollowRequest
+		err := proto.Unmarshal(in.Body, &m)
+		_ = have(&m)
+		return err
+	})
+	wiretest.Door(t, []wiretest.Input{message("a refusal", &fleetv1.ReportRequest{Refusal: longer}), message("a hash", &fleetv1.ReportRequest{Hash: longer})}, wiretest.None, func(in wiretest.Input) error {
+		var m fleetv1.ReportRequest
+		err := proto.Unmarshal(in.Body, &m)
+		_ = report(&m)
+		return err
+	})
+}
+
+// TestLongFollow: what is beyond is not decoded.
+func TestLongFollow(t *testing.T) {
+	a, c := mtlstest.New(t), &controller{orders: make(chan Order)}
+	agent := client(t, serve(t, a, c, a.Issue(self)), a.Issue(host))
+	err := agent.Follow(t.Context(), Have{Keys: make([]string, maxFollow)}, func(Order) { t.Error("an order came") })
+	if !errors.Is(err, ErrRefused) {
+		t.Errorf("%v", err)
+	}
+}
