@@ -29,11 +29,7 @@ func openSampler(c config.Config, storageFD int) (*sampler, error) {
 		}
 		return nil, fmt.Errorf("open network namespaces: %w", err)
 	}
-	cfg := sample.PollConfig{StorageFD: storageFD}
-	for _, p := range c.Ports {
-		cfg.Ports = append(cfg.Ports, inetdiag.PortRange{Lo: p, Hi: p})
-	}
-	poll, err := sample.NewPoll(spaces, cfg)
+	poll, err := sample.NewPoll(spaces, sample.PollConfig{StorageFD: storageFD, Ports: c.PortRanges()})
 	if err != nil {
 		spaces.Close()
 		return nil, err

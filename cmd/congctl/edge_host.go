@@ -188,7 +188,8 @@ const (
 )
 
 func (u *edgeHost) clientFacing(ns record.NetnsID, local, remote netip.AddrPort, passive bool) bool {
-	if len(u.cfg.Ports) > 0 && !slices.Contains(u.cfg.Ports, local.Port()) {
+	at := local.Port()
+	if len(u.cfg.Ports) > 0 && !slices.ContainsFunc(u.cfg.Ports, func(p config.PortRange) bool { return p.Lo <= at && at <= p.Hi }) {
 		return false
 	}
 	return u.clients.Load().Facing(ns, local, remote, passive)

@@ -32,6 +32,7 @@ type Namespace struct {
 	dump       *Dumper
 	cong, snmp int
 	scratch    []byte
+	links      map[uint32]inetdiag.Cong // names that Link has found
 }
 
 // openNamespace must run on a thread inside the namespace.
@@ -40,7 +41,7 @@ func openNamespace(name string, ino uint64) (*Namespace, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Namespace{Name: name, Inode: ino, dump: d, cong: -1, snmp: -1, scratch: make([]byte, 8<<10)}
+	n := &Namespace{Name: name, Inode: ino, dump: d, cong: -1, snmp: -1, scratch: make([]byte, 8<<10), links: map[uint32]inetdiag.Cong{}}
 	if n.Cookie, err = netnsCookie(d.sock.fd); err == nil {
 		n.cong, err = unix.Open("/proc/sys/net/ipv4/tcp_congestion_control", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	}
@@ -92,6 +93,25 @@ func (n *Namespace) PassiveOpens() (uint64, error) {
 		return 0, fmt.Errorf("read snmp of network namespace %s: %w", n.Name, err)
 	}
 	return snmpCounter(string(text), "Tcp:", "PassiveOpens")
+}
+
+// Link names a link of this namespace; empty for 0, which is no link. One that is gone is "if9".
+func (n *Namespace) Link(index uint32) (name inetdiag.Cong) {
+	if index == 0 {
+		return name
+	}
+	if name, ok := n.links[index]; ok {
+		return name
+	}
+	name = inetdiag.CongOf(fmt.Sprintf("if%d", index))
+	if ifr, err := unix.NewIfreq("?"); err == nil {
+		ifr.SetUint32(index)
+		if unix.IoctlIfreq(n.dump.sock.fd, unix.SIOCGIFNAME, ifr) == nil {
+			name = inetdiag.CongOf(ifr.Name())
+		}
+	}
+	n.links[index] = name
+	return name
 }
 
 func snmpCounter(text, protocol, column string) (uint64, error) {

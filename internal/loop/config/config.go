@@ -22,12 +22,12 @@ type Config struct {
 	Window time.Duration `yaml:"window"`
 	Poll   time.Duration `yaml:"poll" scale:"yes"`
 
-	Netns       []string `yaml:"netns"`  // "own", "all", or names and paths
-	Ports       []uint16 `yaml:"ports"`  // local; empty is all
-	Cgroup      string   `yaml:"cgroup"` // "" is the cgroup2 root, found in /proc/mounts
-	Tier        string   `yaml:"tier"`   // "" is the best that the kernel can do; "route" or "observe" holds it lower
-	RingBytes   int      `yaml:"ring_bytes"`
-	MaxPrefixes int      `yaml:"max_prefixes"`
+	Netns       []string    `yaml:"netns"`  // "own", "all", or names and paths
+	Ports       []PortRange `yaml:"ports"`  // local; empty is all
+	Cgroup      string      `yaml:"cgroup"` // "" is the cgroup2 root, found in /proc/mounts
+	Tier        string      `yaml:"tier"`   // "" is the best that the kernel can do; "route" or "observe" holds it lower
+	RingBytes   int         `yaml:"ring_bytes"`
+	MaxPrefixes int         `yaml:"max_prefixes"`
 
 	Clients    Clients    `yaml:"clients"`
 	Treatment  Treatment  `yaml:"treatment"`
