@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -19,7 +20,7 @@ import (
 func newSockets(g *global) *cobra.Command {
 	var summary bool
 	var netns string
-	var ports []string
+	var ports portTexts
 	cmd := &cobra.Command{
 		Use:   "sockets",
 		Short: "Dump all TCP sockets once with every field of tcp_info",
@@ -52,8 +53,7 @@ namespace needs no root.`,
 	}
 	cmd.Flags().BoolVar(&summary, "summary", false, "counts only")
 	cmd.Flags().StringVar(&netns, "netns", "own", "own, all, or a name or path of a network namespace")
-	cmd.Flags().StringSliceVar(&ports, "port", nil, "only these local ports and ranges, as in 80,8080-8090, filtered in the kernel")
-	cmd.Flag("port").DefValue = "" // all of them, not an empty list
+	cmd.Flags().Var(&ports, "port", "only these local ports and ranges, as in 80,8080-8090, filtered in the kernel")
 	return cmd
 }
 
@@ -64,6 +64,17 @@ func printSummary(g *global, cmd *cobra.Command, from sockets.Source) error {
 	}
 	return g.print(cmd, s, func(w io.Writer) error { return s.WriteTable(w) })
 }
+
+// portTexts is what --port was given: ports and ranges.
+type portTexts []string
+
+func (p *portTexts) Set(text string) error {
+	*p = append(*p, strings.Split(text, ",")...)
+	return nil
+}
+
+func (p *portTexts) String() string { return "" }
+func (p *portTexts) Type() string   { return "uintSlice" } // the library's word for a list of numbers
 
 // portsOf lists the ports of --port.
 func portsOf(texts []string) (ports []uint, err error) {
