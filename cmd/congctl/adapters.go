@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -19,10 +20,16 @@ type sampler struct {
 	spaces *sample.Namespaces
 	poll   *sample.Poll
 	cong   inetdiag.Cong // what counts as the default everywhere; zero: each namespace's own
+	cut    []string      // namespaces that are not polled for want of trust
+	named  bool          // the configuration names each
 }
 
 func openSampler(c config.Config, storageFD int) (*sampler, error) {
-	spaces, err := sample.OpenNamespaces(c.Netns...)
+	open := sample.OpenTrusted
+	if c.NetnsTrust == config.TrustAll {
+		open = sample.OpenNamespaces
+	}
+	spaces, err := open(c.Netns...)
 	if err != nil {
 		if spaces != nil {
 			spaces.Close()
@@ -34,14 +41,24 @@ func openSampler(c config.Config, storageFD int) (*sampler, error) {
 		spaces.Close()
 		return nil, err
 	}
-	return &sampler{spaces: spaces, poll: poll, cong: inetdiag.CongOf(c.Treatment.DefaultCong)}, nil
+	return &sampler{spaces: spaces, poll: poll, cong: inetdiag.CongOf(c.Treatment.DefaultCong), named: !slices.Contains(c.Netns, sample.All)}, nil
+}
+
+// notTrusted counts the namespaces that are left out, and names those that the configuration names.
+func (s *sampler) notTrusted() (count int, named []string) {
+	if s.named {
+		named = s.cut
+	}
+	return len(s.cut), named
 }
 
 func (s *sampler) Close() error { return s.spaces.Close() }
 
 func (s *sampler) Namespaces() ([]agent.Namespace, error) {
-	if _, err := s.spaces.Refresh(); err != nil && len(s.spaces.All()) == 0 {
-		return nil, err
+	change, err := s.spaces.Refresh()
+	s.cut = change.NotTrusted
+	if len(s.spaces.All()) == 0 {
+		return nil, errors.Join(err, agent.NotTrusted(s.cut))
 	}
 	var out []agent.Namespace
 	for _, n := range s.spaces.All() {

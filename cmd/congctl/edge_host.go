@@ -160,7 +160,7 @@ func (u *edgeHost) openAgent(ctx context.Context) error {
 	}
 	deps := agent.Deps{
 		Sockets: u.sampler, Counters: u.sampler, Clock: clock.Now, Starved: meter.Starved,
-		ClientFacing: u.clientFacing, Records: records, OnWindow: func(w agent.ClosedWindow) { u.owner.onWindow(ctx, w) }, OnAlarm: u.onAlarm, OnClear: u.onClear,
+		NotTrusted: u.sampler.notTrusted, ClientFacing: u.clientFacing, Records: records, OnWindow: func(w agent.ClosedWindow) { u.owner.onWindow(ctx, w) }, OnAlarm: u.onAlarm, OnClear: u.onClear,
 	}
 	if u.follower != nil {
 		deps.Follower, deps.Treater = u.follower, u.follower

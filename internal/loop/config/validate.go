@@ -105,6 +105,7 @@ func (c Config) checkSampling(fs *strict.Faults) {
 		}
 	}
 	c.checkNetns(fs)
+	oneOf(fs, "netns_trust", c.NetnsTrust, TrustHost, TrustAll)
 	if n := c.RingBytes; n < 64*pageBytes || n > 1<<30 || n&(n-1) != 0 {
 		fs.Add("ring_bytes", strconv.Itoa(n), "not a power of two from 262144 to 1073741824", "the default is 4194304")
 	}
