@@ -167,7 +167,7 @@ func (u *edgeHost) openAgent(ctx context.Context) error {
 		if u.follower.CanSweep() {
 			deps.Sweeper = u.follower
 		}
-		deps.KernelCounts = u.follower.counts
+		deps.KernelCounts, deps.Attached = u.follower.counts, u.follower.Attached
 	} else if u.router != nil {
 		deps.Treater = u.router
 	}

@@ -20,6 +20,7 @@ func (a *Agent) poll() error {
 	a.drainCloses()
 	stepped := a.noteClock(now, boot)
 	a.noteStarved()
+	a.noteAttached()
 	final, win := a.place(now)
 
 	spaces, err := a.namespaces()
