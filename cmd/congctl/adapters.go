@@ -22,7 +22,14 @@ type sampler struct {
 	cong   inetdiag.Cong // what counts as the default everywhere; zero: each namespace's own
 	cut    []string      // namespaces that are not polled for want of trust
 	named  bool          // the configuration names each
+
+	byID map[record.NetnsID]*sample.Namespace // of the last listing, and some that were gone by then
+	gone []*sample.Namespace                  // the latest first
 }
+
+// keepGone is of how many namespaces local addresses are known after their end: close records
+// of some seconds before come later.
+const keepGone = 64
 
 func openSampler(c config.Config, storageFD int) (*sampler, error) {
 	open := sample.OpenTrusted
@@ -60,6 +67,10 @@ func (s *sampler) Namespaces() ([]agent.Namespace, error) {
 	if len(s.spaces.All()) == 0 {
 		return nil, errors.Join(err, agent.NotTrusted(s.cut))
 	}
+	if err := s.spaces.ReadLocal(); err != nil {
+		return nil, err
+	}
+	s.index(change.Gone)
 	var out []agent.Namespace
 	for _, n := range s.spaces.All() {
 		cong := s.cong
@@ -72,6 +83,22 @@ func (s *sampler) Namespaces() ([]agent.Namespace, error) {
 		out = append(out, agent.Namespace{ID: n.Cookie, Name: n.Name, DefaultCong: cong})
 	}
 	return out, nil
+}
+
+func (s *sampler) index(gone []*sample.Namespace) {
+	s.gone = slices.Concat(gone, s.gone)
+	s.gone = s.gone[:min(len(s.gone), keepGone)]
+	s.byID = make(map[record.NetnsID]*sample.Namespace, len(s.spaces.All())+len(s.gone))
+	for _, n := range slices.Concat(s.gone, s.spaces.All()) {
+		s.byID[n.Cookie] = n
+	}
+}
+
+// isLocal reports whether an address is a namespace's own. Of a namespace that is not known any more
+// each may be.
+func (s *sampler) isLocal(id record.NetnsID, a netip.Addr) bool {
+	n := s.byID[id]
+	return n == nil || n.Local(a)
 }
 
 func (s *sampler) find(id record.NetnsID) (*sample.Namespace, error) {

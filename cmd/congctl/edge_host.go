@@ -152,7 +152,7 @@ func (u *edgeHost) openAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	u.clients.Store(&agent.Clients{Allow: u.cfg.Clients.Allow, Exclude: u.cfg.Clients.Exclude})
+	u.setClients(u.cfg.Clients)
 	meter := cpu.NewMeter("/proc", cpu.Limits{StealShare: u.cfg.Starved.StealShare, RunQueuePerCPU: u.cfg.Starved.RunQueuePerCPU})
 	records, err := u.owner.records()
 	if err != nil {
@@ -186,6 +186,10 @@ const (
 	maxQueuedCloses = 200_000          // 64 MB at the worst: four seconds of closes at 50,000/s
 	coverageLimit   = 0.99
 )
+
+func (u *edgeHost) setClients(c config.Clients) {
+	u.clients.Store(&agent.Clients{Allow: c.Allow, Exclude: c.Exclude, Local: u.sampler.isLocal})
+}
 
 func (u *edgeHost) clientFacing(ns record.NetnsID, local, remote netip.AddrPort, passive bool) bool {
 	at := local.Port()

@@ -32,6 +32,7 @@ type Namespace struct {
 	dump       *Dumper
 	cong, snmp int
 	scratch    []byte
+	local      local
 	links      map[uint32]inetdiag.Cong // names that Link has found
 }
 
@@ -151,7 +152,7 @@ func (n *Namespace) slurp(fd int) ([]byte, error) {
 
 // Close frees the descriptors; with the last of them the namespace may die.
 func (n *Namespace) Close() error {
-	err := n.dump.Close()
+	err := errors.Join(n.dump.Close(), n.local.close())
 	for _, fd := range []int{n.cong, n.snmp} {
 		if fd >= 0 {
 			err = errors.Join(err, unix.Close(fd))
