@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -19,34 +20,57 @@ type sampler struct {
 	spaces *sample.Namespaces
 	poll   *sample.Poll
 	cong   inetdiag.Cong // what counts as the default everywhere; zero: each namespace's own
+	cut    []string      // namespaces that are not polled for want of trust
+	named  bool          // the configuration names each
+
+	byID map[record.NetnsID]*sample.Namespace // of the last listing, and some that were gone by then
+	gone []*sample.Namespace                  // the latest first
 }
 
+// keepGone is of how many namespaces local addresses are known after their end: close records
+// of some seconds before come later.
+const keepGone = 64
+
 func openSampler(c config.Config, storageFD int) (*sampler, error) {
-	spaces, err := sample.OpenNamespaces(c.Netns...)
+	open := sample.OpenTrusted
+	if c.NetnsTrust == config.TrustAll {
+		open = sample.OpenNamespaces
+	}
+	spaces, err := open(c.Netns...)
 	if err != nil {
 		if spaces != nil {
 			spaces.Close()
 		}
 		return nil, fmt.Errorf("open network namespaces: %w", err)
 	}
-	cfg := sample.PollConfig{StorageFD: storageFD}
-	for _, p := range c.Ports {
-		cfg.Ports = append(cfg.Ports, inetdiag.PortRange{Lo: p, Hi: p})
-	}
-	poll, err := sample.NewPoll(spaces, cfg)
+	poll, err := sample.NewPoll(spaces, sample.PollConfig{StorageFD: storageFD, Ports: c.PortRanges()})
 	if err != nil {
 		spaces.Close()
 		return nil, err
 	}
-	return &sampler{spaces: spaces, poll: poll, cong: inetdiag.CongOf(c.Treatment.DefaultCong)}, nil
+	return &sampler{spaces: spaces, poll: poll, cong: inetdiag.CongOf(c.Treatment.DefaultCong), named: !slices.Contains(c.Netns, sample.All)}, nil
+}
+
+// notTrusted counts the namespaces that are left out, and names those that the configuration names.
+func (s *sampler) notTrusted() (count int, named []string) {
+	if s.named {
+		named = s.cut
+	}
+	return len(s.cut), named
 }
 
 func (s *sampler) Close() error { return s.spaces.Close() }
 
 func (s *sampler) Namespaces() ([]agent.Namespace, error) {
-	if _, err := s.spaces.Refresh(); err != nil && len(s.spaces.All()) == 0 {
+	change, err := s.spaces.Refresh()
+	s.cut = change.NotTrusted
+	if len(s.spaces.All()) == 0 {
+		return nil, errors.Join(err, agent.NotTrusted(s.cut))
+	}
+	if err := s.spaces.ReadLocal(); err != nil {
 		return nil, err
 	}
+	s.index(change.Gone)
 	var out []agent.Namespace
 	for _, n := range s.spaces.All() {
 		cong := s.cong
@@ -59,6 +83,22 @@ func (s *sampler) Namespaces() ([]agent.Namespace, error) {
 		out = append(out, agent.Namespace{ID: n.Cookie, Name: n.Name, DefaultCong: cong})
 	}
 	return out, nil
+}
+
+func (s *sampler) index(gone []*sample.Namespace) {
+	s.gone = slices.Concat(gone, s.gone)
+	s.gone = s.gone[:min(len(s.gone), keepGone)]
+	s.byID = make(map[record.NetnsID]*sample.Namespace, len(s.spaces.All())+len(s.gone))
+	for _, n := range slices.Concat(s.gone, s.spaces.All()) {
+		s.byID[n.Cookie] = n
+	}
+}
+
+// isLocal reports whether an address is a namespace's own. Of a namespace that is not known any more
+// each may be.
+func (s *sampler) isLocal(id record.NetnsID, a netip.Addr) bool {
+	n := s.byID[id]
+	return n == nil || n.Local(a)
 }
 
 func (s *sampler) find(id record.NetnsID) (*sample.Namespace, error) {

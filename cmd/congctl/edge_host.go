@@ -152,7 +152,7 @@ func (u *edgeHost) openAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	u.clients.Store(&agent.Clients{Allow: u.cfg.Clients.Allow, Exclude: u.cfg.Clients.Exclude})
+	u.setClients(u.cfg.Clients)
 	meter := cpu.NewMeter("/proc", cpu.Limits{StealShare: u.cfg.Starved.StealShare, RunQueuePerCPU: u.cfg.Starved.RunQueuePerCPU})
 	records, err := u.owner.records()
 	if err != nil {
@@ -160,14 +160,14 @@ func (u *edgeHost) openAgent(ctx context.Context) error {
 	}
 	deps := agent.Deps{
 		Sockets: u.sampler, Counters: u.sampler, Clock: clock.Now, Starved: meter.Starved,
-		ClientFacing: u.clientFacing, Records: records, OnWindow: func(w agent.ClosedWindow) { u.owner.onWindow(ctx, w) }, OnAlarm: u.onAlarm, OnClear: u.onClear,
+		NotTrusted: u.sampler.notTrusted, ClientFacing: u.clientFacing, Records: records, OnWindow: func(w agent.ClosedWindow) { u.owner.onWindow(ctx, w) }, OnAlarm: u.onAlarm, OnClear: u.onClear,
 	}
 	if u.follower != nil {
 		deps.Follower, deps.Treater = u.follower, u.follower
 		if u.follower.CanSweep() {
 			deps.Sweeper = u.follower
 		}
-		deps.KernelCounts = u.follower.counts
+		deps.KernelCounts, deps.Attached = u.follower.counts, u.follower.Attached
 	} else if u.router != nil {
 		deps.Treater = u.router
 	}
@@ -187,8 +187,13 @@ const (
 	coverageLimit   = 0.99
 )
 
+func (u *edgeHost) setClients(c config.Clients) {
+	u.clients.Store(&agent.Clients{Allow: c.Allow, Exclude: c.Exclude, Local: u.sampler.isLocal})
+}
+
 func (u *edgeHost) clientFacing(ns record.NetnsID, local, remote netip.AddrPort, passive bool) bool {
-	if len(u.cfg.Ports) > 0 && !slices.Contains(u.cfg.Ports, local.Port()) {
+	at := local.Port()
+	if len(u.cfg.Ports) > 0 && !slices.ContainsFunc(u.cfg.Ports, func(p config.PortRange) bool { return p.Lo <= at && at <= p.Hi }) {
 		return false
 	}
 	return u.clients.Load().Facing(ns, local, remote, passive)

@@ -48,7 +48,7 @@ type settings struct {
 }
 
 func quickSettings() settings {
-	return settings{Window: "3s", Poll: "500ms", Block: "1h", Washout: "0s", Expiry: "9s", ControlEvery: 8, Netns: "own", Clients: "{}", Plan: "{}"}
+	return settings{Window: "3s", Poll: "500ms", Block: "1h", Washout: "0s", Expiry: "9s", ControlEvery: 8, Netns: "own", Clients: "{" + allowLoopback + "}", Plan: "{}"}
 }
 
 func (c settings) yaml(dir string) string {

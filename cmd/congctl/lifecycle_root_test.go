@@ -99,7 +99,7 @@ func TestReload(t *testing.T) {
 	}
 
 	e.cfg = good
-	e.cfg.Clients = fmt.Sprintf("{exclude: [%s]}", prefixOf(t, excluded))
+	e.cfg.Clients = fmt.Sprintf("{%s, exclude: [%s]}", allowLoopback, prefixOf(t, excluded))
 	e.cfg.Lists = fmt.Sprintf(", never: [%s/32 a probe]", denied)
 	e.reload("reload: by SIGHUP; ")
 	e.judgeReloads()

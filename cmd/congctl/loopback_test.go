@@ -24,6 +24,9 @@ const (
 	networks = 200        // of each family
 )
 
+// allowLoopback makes them clients, which a host's own addresses are not.
+const allowLoopback = `allow: [198.18.0.0/15, "2001:db8::/40"]`
+
 var prepareLoopback = sync.OnceValue(layLoopback)
 
 // layLoopback prepares the loopback of the calling thread's namespace.

@@ -58,6 +58,6 @@ func (u *fleetAgent) ready(context.Context) error {
 	case s.Plan == 0:
 		return errors.New("wait for the controller's first plan")
 	default:
-		return standing(s, "plan-file", "stop-file", "lost")
+		return standing(s, "plan-file", "stop-file", "lost", "cgroup")
 	}
 }

@@ -36,7 +36,7 @@ func (u *up) ready(context.Context) error {
 	case s.Plan == 0:
 		return errors.New("wait for the first plan: the next round writes it")
 	}
-	return errors.Join(u.store.InPlace(), standing(s, "round", "events"))
+	return errors.Join(u.store.InPlace(), standing(s, "round", "events", "cgroup"))
 }
 
 // standing returns the alarms of some kinds.

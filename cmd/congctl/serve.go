@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/controller"
@@ -74,7 +73,7 @@ func (u *up) adopt(ctx context.Context, next config.Config, rules policy.Rules) 
 	if err := u.setDeny(rules); err != nil {
 		return errors.Join(err, u.setDeny(u.rules), u.controller.SetRules(ctx, u.rules))
 	}
-	u.clients.Store(&agent.Clients{Allow: next.Clients.Allow, Exclude: next.Clients.Exclude})
+	u.setClients(next.Clients)
 	u.agent.SetLimits(limits)
 	u.controller.SetLimits(limitsOf(next, rules))
 	u.keep.Store(&next)

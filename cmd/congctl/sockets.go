@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -18,7 +20,7 @@ import (
 func newSockets(g *global) *cobra.Command {
 	var summary bool
 	var netns string
-	var ports []uint
+	var ports portTexts
 	cmd := &cobra.Command{
 		Use:   "sockets",
 		Short: "Dump all TCP sockets once with every field of tcp_info",
@@ -28,7 +30,11 @@ by its kernel name, with its unit. Reading its own network
 namespace needs no root.`,
 		Example: "  congctl sockets\n  congctl sockets --summary\n  congctl sockets -o jsonl --port 443",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, done, err := socketSource(netns, ports, inetdiag.ExtAll)
+			asked, err := portsOf(ports)
+			if err != nil {
+				return usage(err)
+			}
+			from, done, err := socketSource(netns, asked, inetdiag.ExtAll)
 			if err != nil {
 				return err
 			}
@@ -47,8 +53,7 @@ namespace needs no root.`,
 	}
 	cmd.Flags().BoolVar(&summary, "summary", false, "counts only")
 	cmd.Flags().StringVar(&netns, "netns", "own", "own, all, or a name or path of a network namespace")
-	cmd.Flags().UintSliceVar(&ports, "port", nil, "only these local ports, filtered in the kernel")
-	cmd.Flag("port").DefValue = "" // all of them, not an empty list
+	cmd.Flags().Var(&ports, "port", "only these local ports and ranges, as in 80,8080-8090, filtered in the kernel")
 	return cmd
 }
 
@@ -58,6 +63,34 @@ func printSummary(g *global, cmd *cobra.Command, from sockets.Source) error {
 		return err
 	}
 	return g.print(cmd, s, func(w io.Writer) error { return s.WriteTable(w) })
+}
+
+// portTexts is what --port was given: ports and ranges.
+type portTexts []string
+
+func (p *portTexts) Set(text string) error {
+	*p = append(*p, strings.Split(text, ",")...)
+	return nil
+}
+
+func (p *portTexts) String() string { return "" }
+func (p *portTexts) Type() string   { return "uintSlice" } // the library's word for a list of numbers
+
+// portsOf lists the ports of --port.
+func portsOf(texts []string) (ports []uint, err error) {
+	for _, text := range texts {
+		r, err := inetdiag.ParsePortRange(text)
+		switch _, number := strconv.Atoi(text); {
+		case err != nil && number == nil:
+			return nil, fmt.Errorf("--port %s: use 0 to 65535", text)
+		case err != nil:
+			return nil, fmt.Errorf("--port %q: %w", text, err)
+		}
+		for p := uint(r.Lo); p <= uint(r.Hi); p++ {
+			ports = append(ports, p)
+		}
+	}
+	return ports, nil
 }
 
 // socketSource walks all sockets in all states, listeners and TIME_WAIT included, with these attributes.
@@ -74,9 +107,6 @@ func socketSource(netns string, ports []uint, ext inetdiag.Ext) (sockets.Source,
 	if len(ports) > 0 {
 		var ranges []inetdiag.PortRange
 		for _, p := range ports {
-			if p > 65535 {
-				return nil, nil, errors.Join(usage(fmt.Errorf("--port %d: use 0 to 65535", p)), spaces.Close())
-			}
 			ranges = append(ranges, inetdiag.PortRange{Lo: uint16(p), Hi: uint16(p)})
 		}
 		if req.Bytecode, err = inetdiag.SportFilter(ranges); err != nil {
@@ -85,7 +115,10 @@ func socketSource(netns string, ports []uint, ext inetdiag.Ext) (sockets.Source,
 	}
 	return func(visit func(string, *inetdiag.Sock)) error {
 		for _, n := range spaces.All() {
-			st, err := n.Dump(req, func(s *inetdiag.Sock) { visit(n.Name, s) })
+			st, err := n.Dump(req, func(s *inetdiag.Sock) {
+				s.Link = n.Link(s.Interface)
+				visit(n.Name, s)
+			})
 			if err != nil {
 				return err
 			}

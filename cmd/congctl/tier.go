@@ -9,6 +9,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/kernel/enforce"
 	"github.com/congctl/congctl/internal/loop/kernel/route"
 	"github.com/congctl/congctl/internal/loop/policy"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 func (u *edgeHost) openKernel(ctx context.Context) error {
@@ -69,7 +70,7 @@ func (u *edgeHost) openTier(ctx context.Context) (storage int, err error) {
 func (u *edgeHost) openFollower() (storage int, err error) {
 	e, err := enforce.Open(enforce.Options{
 		Cgroup: u.cfg.Cgroup, MinBytes: u.cfg.Treatment.MinBytes, RingBytes: u.cfg.RingBytes,
-		MaxPlanned: u.cfg.Plan.Max, Ports: u.cfg.Ports,
+		MaxPlanned: u.cfg.Plan.Max, Ports: inetdiag.PortsOf(u.cfg.PortRanges()),
 	})
 	if err != nil {
 		return 0, err

@@ -3,12 +3,12 @@ package names
 import (
 	"fmt"
 	"net/netip"
-	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/congctl/congctl/internal/goodput/network"
 	"github.com/congctl/congctl/internal/linux/plainfile"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
 
 // ReadTenants reads a file of tenants.
@@ -65,11 +65,11 @@ func (r *reader) part(t *network.Tenant, field, part string, key, value *yaml.No
 		})
 	case "ports":
 		r.list(value, field, func(n *yaml.Node) {
-			p, err := strconv.ParseUint(n.Value, 10, 16)
-			if err != nil || p == 0 {
+			p, err := inetdiag.ParsePortRange(n.Value)
+			if err != nil || p.Lo == 0 {
 				r.fault(n, field, "not a port from 1 to 65535", "")
 			}
-			t.Ports = append(t.Ports, uint16(p))
+			t.Ports = append(t.Ports, inetdiag.PortsOf([]inetdiag.PortRange{p})...)
 		})
 	default:
 		r.fault(key, field, "unknown key", "known here: hosts, addresses, ports")

@@ -32,6 +32,8 @@ type Namespace struct {
 	dump       *Dumper
 	cong, snmp int
 	scratch    []byte
+	local      local
+	links      map[uint32]inetdiag.Cong // names that Link has found
 }
 
 // openNamespace must run on a thread inside the namespace.
@@ -40,7 +42,7 @@ func openNamespace(name string, ino uint64) (*Namespace, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Namespace{Name: name, Inode: ino, dump: d, cong: -1, snmp: -1, scratch: make([]byte, 8<<10)}
+	n := &Namespace{Name: name, Inode: ino, dump: d, cong: -1, snmp: -1, scratch: make([]byte, 8<<10), links: map[uint32]inetdiag.Cong{}}
 	if n.Cookie, err = netnsCookie(d.sock.fd); err == nil {
 		n.cong, err = unix.Open("/proc/sys/net/ipv4/tcp_congestion_control", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	}
@@ -94,6 +96,25 @@ func (n *Namespace) PassiveOpens() (uint64, error) {
 	return snmpCounter(string(text), "Tcp:", "PassiveOpens")
 }
 
+// Link names a link of this namespace; empty for 0, which is no link. One that is gone is "if9".
+func (n *Namespace) Link(index uint32) (name inetdiag.Cong) {
+	if index == 0 {
+		return name
+	}
+	if name, ok := n.links[index]; ok {
+		return name
+	}
+	name = inetdiag.CongOf(fmt.Sprintf("if%d", index))
+	if ifr, err := unix.NewIfreq("?"); err == nil {
+		ifr.SetUint32(index)
+		if unix.IoctlIfreq(n.dump.sock.fd, unix.SIOCGIFNAME, ifr) == nil {
+			name = inetdiag.CongOf(ifr.Name())
+		}
+	}
+	n.links[index] = name
+	return name
+}
+
 func snmpCounter(text, protocol, column string) (uint64, error) {
 	var names []string
 	for line := range strings.Lines(text) {
@@ -131,7 +152,7 @@ func (n *Namespace) slurp(fd int) ([]byte, error) {
 
 // Close frees the descriptors; with the last of them the namespace may die.
 func (n *Namespace) Close() error {
-	err := n.dump.Close()
+	err := errors.Join(n.dump.Close(), n.local.close())
 	for _, fd := range []int{n.cong, n.snmp} {
 		if fd >= 0 {
 			err = errors.Join(err, unix.Close(fd))

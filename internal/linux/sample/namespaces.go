@@ -31,14 +31,16 @@ const namedDir = "/run/netns"
 
 // Namespaces is a set of open namespaces. Not for concurrent use.
 type Namespaces struct {
-	names []string
-	open  []*Namespace
+	names   []string
+	trusted func(fd int) (bool, error) // nil: all are
+	open    []*Namespace
 }
 
 // Change is what a Refresh did. Gone namespaces are closed already.
 type Change struct {
 	Added, Gone []*Namespace
-	Unreadable  int // processes whose namespace we may not read, without privilege
+	Unreadable  int      // processes whose namespace we may not read, without privilege
+	NotTrusted  []string // left out by [OpenTrusted], each under its best name
 }
 
 type candidate struct {
@@ -49,14 +51,22 @@ type candidate struct {
 // OpenNamespaces opens namespaces by names of /run/netns or paths, [Own], or [All] alone.
 // Where some cannot be opened, the error names them and the set holds the others; the set
 // is nil only when there is no name.
-func OpenNamespaces(names ...string) (*Namespaces, error) {
+func OpenNamespaces(names ...string) (*Namespaces, error) { return open(nil, names) }
+
+func open(trusted func(fd int) (bool, error), names []string) (*Namespaces, error) {
 	if len(names) == 0 {
 		return nil, errors.New("open network namespaces: no name is given; write own, all, a namespace of /run/netns, or a path")
 	}
-	s := &Namespaces{names: names}
+	s := &Namespaces{names: names, trusted: trusted}
 	_, err := s.Refresh()
 	return s, err
 }
+
+// OpenTrusted is OpenNamespaces without those that another user namespace than ours owns,
+// however they are named: who may make a user namespace, as every user may on most hosts, has
+// in its network namespaces whatever addresses, routes and so clients it makes up. The one
+// that we run in is always in the set.
+func OpenTrusted(names ...string) (*Namespaces, error) { return open(ownedHere, names) }
 
 // All lists the open namespaces, own first, then by inode.
 func (s *Namespaces) All() []*Namespace { return s.open }
@@ -88,11 +98,14 @@ func (s *Namespaces) Refresh() (Change, error) {
 		if slices.ContainsFunc(s.open, func(n *Namespace) bool { return n.Inode == c.ino }) {
 			continue
 		}
-		n, e := c.openIt()
-		if errors.Is(e, fs.ErrNotExist) && s.all() {
+		n, e := c.openIt(s.trusted)
+		switch {
+		case errors.Is(e, fs.ErrNotExist) && s.all():
 			continue // died since we saw it
-		}
-		if e != nil {
+		case errors.Is(e, errNotTrusted):
+			change.NotTrusted = append(change.NotTrusted, c.name)
+			continue
+		case e != nil:
 			err = errors.Join(err, e)
 			continue
 		}
@@ -115,7 +128,7 @@ func ownRank(n *Namespace) int {
 	return 1
 }
 
-func (c candidate) openIt() (*Namespace, error) {
+func (c candidate) openIt(trusted func(fd int) (bool, error)) (*Namespace, error) {
 	if own, err := inode(nsthread.Own); err == nil && own == c.ino {
 		return openNamespace(c.name, c.ino)
 	}
@@ -127,6 +140,13 @@ func (c candidate) openIt() (*Namespace, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil || st.Ino != c.ino {
 		return nil, fmt.Errorf("open network namespace %s: changed meanwhile: %w", c.name, fs.ErrNotExist)
+	}
+	if trusted != nil {
+		if ok, err := trusted(fd); err != nil {
+			return nil, fmt.Errorf("find the owner of network namespace %s: %w", c.name, err)
+		} else if !ok {
+			return nil, errNotTrusted
+		}
 	}
 	var n *Namespace
 	err = nsthread.Run(fd, func() error {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/congctl/congctl/internal/linux/netns"
 	"github.com/congctl/congctl/internal/linux/nsthread"
 	"github.com/congctl/congctl/internal/tcp/inetdiag"
 )
@@ -220,5 +221,50 @@ func TestEnteringLeavesNoThreadBehind(t *testing.T) {
 		if ino, err := inode(task); err == nil && ino != own {
 			t.Errorf("%s is in namespace %d, own is %d", task, ino, own)
 		}
+	}
+}
+
+// TestLinksAreNamed: each socket of two on one link-local address has the link that it is bound to.
+func TestLinksAreNamed(t *testing.T) {
+	needRoot(t, "it makes links")
+	ns, err := netns.Anonymous()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	var open []*Namespaces
+	err = ns.Do(func() error {
+		s, err := OpenNamespaces(Own)
+		open = append(open, s)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open[0].Close()
+	if err := errors.Join(netns.Veth(ns, "eth8", ns, "eth9"), ns.Up("eth8"), ns.Up("eth9")); err != nil {
+		t.Fatal(err)
+	}
+	at := netip.MustParsePrefix("fe80::1/64")
+	for _, link := range []string{"eth8", "eth9"} {
+		if err := ns.AddAddr(link, at); err != nil {
+			t.Fatal(err)
+		}
+		l, err := ns.Listen(t.Context(), nil, netip.AddrPortFrom(at.Addr().WithZone(link), 8080))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+	}
+	got := map[string]int{}
+	_, err = open[0].All()[0].Dump(inetdiag.Request{States: inetdiag.Listening}, func(s *inetdiag.Sock) {
+		link := open[0].All()[0].Link(s.Interface)
+		got[link.String()]++
+	})
+	if err != nil || got["eth8"] != 1 || got["eth9"] != 1 || len(got) != 2 {
+		t.Errorf("listeners %v, %v", got, err)
+	}
+	if gone, none := open[0].All()[0].Link(999), open[0].All()[0].Link(0); gone.String() != "if999" || none.String() != "" {
+		t.Errorf("%s, %s", gone, none)
 	}
 }

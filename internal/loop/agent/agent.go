@@ -39,6 +39,12 @@ type Deps struct {
 	Sweeper  Sweeper
 	Clock    Clock
 	Starved  Starvation
+	// NotTrusted counts the network namespaces that the last listing left out, because another
+	// user namespace owns them, and names those that the configuration names; may be nil.
+	NotTrusted func() (count int, named []string)
+	// Attached attaches the Follower again where its cgroup was removed and made again, and
+	// reports that; may be nil.
+	Attached func() (again bool, err error)
 	// ClientFacing reports whether a passive connection's remote is a client.
 	ClientFacing func(ns record.NetnsID, local, remote netip.AddrPort, passive bool) bool
 	// KernelCounts reads the eBPF program's own counts; may be nil.

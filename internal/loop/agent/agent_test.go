@@ -479,4 +479,21 @@ func TestClients(t *testing.T) {
 			t.Errorf("%s: an outbound connection is client-facing", addr)
 		}
 	}
+	// Addresses of the namespace itself are no clients, in whichever form, unless they are allowed.
+	own := netip.MustParsePrefix("203.0.113.64/26")
+	c.Local = func(ns record.NetnsID, a netip.Addr) bool {
+		return ns == 7 && (own.Contains(a) || a == netip.MustParseAddr("2001:db8::9"))
+	}
+	c.Allow = append(c.Allow, netip.MustParsePrefix("203.0.113.120/29"))
+	for addr, want := range map[string]bool{
+		"203.0.113.77": false, "::ffff:203.0.113.77": false, "203.0.113.121": true, "203.0.113.130": true, "2001:db8::9": false, "2001:db8::a": true,
+	} {
+		r := netip.AddrPortFrom(netip.MustParseAddr(addr), 1)
+		if got := c.Facing(7, local, r, true); got != want {
+			t.Errorf("%s of this namespace: %v", addr, got)
+		}
+		if !c.Facing(8, local, r, true) {
+			t.Errorf("%s of another namespace is no client", addr)
+		}
+	}
 }

@@ -9,14 +9,18 @@ import (
 )
 
 // Clients decides which connections are client-facing: accepted here, from a remote that
-// is neither special (loopback, private, link-local ...) nor excluded. Allow admits
-// special ranges; Exclude beats Allow.
-type Clients struct{ Allow, Exclude []netip.Prefix }
+// is neither special (loopback, private, link-local ...), nor an address of this host, nor
+// excluded. Allow admits special ranges and own addresses; Exclude beats Allow.
+type Clients struct {
+	Allow, Exclude []netip.Prefix
+	// Local reports whether a namespace has an address itself; nil: none has any.
+	Local func(record.NetnsID, netip.Addr) bool
+}
 
-// Facing implements Deps.ClientFacing. Own addresses need no list: a connection to
-// oneself has a loopback remote, or a local one, which is the remote of another local
-// socket and caught by remote == local.
-func (c Clients) Facing(_ record.NetnsID, local, remote netip.AddrPort, passive bool) bool {
+// Facing implements Deps.ClientFacing. An address of another namespace of this host is a
+// client's: its packets pass a link, and one container must not hide a network from the others by
+// making it its own.
+func (c Clients) Facing(ns record.NetnsID, local, remote netip.AddrPort, passive bool) bool {
 	if !passive {
 		return false
 	}
@@ -24,10 +28,8 @@ func (c Clients) Facing(_ record.NetnsID, local, remote netip.AddrPort, passive 
 	if a == local.Addr().Unmap() || within(c.Exclude, a) {
 		return false
 	}
-	if _, special := ranges.SpecialAddr(a); special {
-		return within(c.Allow, a)
-	}
-	return true
+	_, special := ranges.SpecialAddr(a)
+	return within(c.Allow, a) || !special && !(c.Local != nil && c.Local(ns, a))
 }
 
 func within(nets []netip.Prefix, a netip.Addr) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/congctl/congctl/internal/loop/ledger"
@@ -19,6 +20,7 @@ func (a *Agent) poll() error {
 	a.drainCloses()
 	stepped := a.noteClock(now, boot)
 	a.noteStarved()
+	a.noteAttached()
 	final, win := a.place(now)
 
 	spaces, err := a.namespaces()
@@ -179,6 +181,7 @@ func (a *Agent) namespaces() ([]Namespace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", err)
 	}
+	a.noteNotTrusted()
 	follow := make(map[record.NetnsID]inetdiag.Cong, len(spaces))
 	for _, ns := range spaces {
 		follow[ns.ID] = ns.DefaultCong
@@ -205,6 +208,31 @@ func (a *Agent) namespaces() ([]Namespace, error) {
 		a.ClearAlarm("follow")
 	}
 	return spaces, nil
+}
+
+func (a *Agent) noteNotTrusted() {
+	if a.deps.NotTrusted == nil {
+		return
+	}
+	count, named := a.deps.NotTrusted()
+	a.mu.Lock()
+	a.status.NotTrusted = count
+	a.mu.Unlock()
+	if err := NotTrusted(named); err != nil {
+		a.RaiseAlarm("netns", err.Error())
+	} else {
+		a.ClearAlarm("netns")
+	}
+}
+
+// NotTrusted is the error about namespaces that are not polled because another user namespace
+// owns them; nil for none.
+func NotTrusted(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("network namespace %s: not polled, since another user namespace than the host's owns it and could invent clients; netns_trust: all polls it nevertheless",
+		strings.Join(names, ", "))
 }
 
 func (a *Agent) pollOne(ns Namespace, now, boot int64, final bool, win int64) error {

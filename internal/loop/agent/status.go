@@ -13,10 +13,11 @@ import (
 type Status struct {
 	Namespaces        []string `json:"namespaces"`
 	DefaultCongs      []string `json:"default_congestion_controls"` // of each namespace
-	Polls             uint64   `json:"polls"`                       // dumps, one a namespace and poll
-	PolledNs          int64    `json:"-"`                           // boot time of the last dump that succeeded; 0: none
-	DumpSeconds       float64  `json:"dump_seconds"`                // all dumps took so long, by the clock
-	Sockets           uint64   `json:"sockets"`                     // sockets seen in all dumps
+	NotTrusted        int      `json:"namespaces_not_trusted,omitzero"`
+	Polls             uint64   `json:"polls"`        // dumps, one a namespace and poll
+	PolledNs          int64    `json:"-"`            // boot time of the last dump that succeeded; 0: none
+	DumpSeconds       float64  `json:"dump_seconds"` // all dumps took so long, by the clock
+	Sockets           uint64   `json:"sockets"`      // sockets seen in all dumps
 	InterruptedDumps  uint64   `json:"interrupted_dumps"`
 	MalformedMessages uint64   `json:"malformed_messages"`
 	MalformedCloses   uint64   `json:"malformed_closes"`

@@ -99,6 +99,22 @@ func (a *Agent) watchCoverage(spaces []Namespace) {
 		s.ebpf, s.kernel, 100*s.share(), 100*a.opt.CoverageLimit, a.suspects()))
 }
 
+// noteAttached alarms for at least one poll when the followed cgroup went, since what ended
+// meanwhile was not seen.
+func (a *Agent) noteAttached() {
+	if a.deps.Attached == nil {
+		return
+	}
+	switch again, err := a.deps.Attached(); {
+	case err != nil:
+		a.RaiseAlarm("cgroup", err.Error())
+	case again:
+		a.RaiseAlarm("cgroup", "the cgroup was removed and made again: attached again; connections from before are neither followed nor treated")
+	default:
+		a.ClearAlarm("cgroup")
+	}
+}
+
 // watchLosses alarms while close records are lost, until a window passes without.
 func (a *Agent) watchLosses(boot int64) {
 	n := a.closes.lost()

@@ -22,12 +22,13 @@ type Config struct {
 	Window time.Duration `yaml:"window"`
 	Poll   time.Duration `yaml:"poll" scale:"yes"`
 
-	Netns       []string `yaml:"netns"`  // "own", "all", or names and paths
-	Ports       []uint16 `yaml:"ports"`  // local; empty is all
-	Cgroup      string   `yaml:"cgroup"` // "" is the cgroup2 root, found in /proc/mounts
-	Tier        string   `yaml:"tier"`   // "" is the best that the kernel can do; "route" or "observe" holds it lower
-	RingBytes   int      `yaml:"ring_bytes"`
-	MaxPrefixes int      `yaml:"max_prefixes"`
+	Netns       []string    `yaml:"netns"`       // "own", "all", or names and paths
+	NetnsTrust  string      `yaml:"netns_trust"` // "host", or "all"
+	Ports       []PortRange `yaml:"ports"`       // local; empty is all
+	Cgroup      string      `yaml:"cgroup"`      // "" is the cgroup2 root, found in /proc/mounts
+	Tier        string      `yaml:"tier"`        // "" is the best that the kernel can do; "route" or "observe" holds it lower
+	RingBytes   int         `yaml:"ring_bytes"`
+	MaxPrefixes int         `yaml:"max_prefixes"`
 
 	Clients    Clients    `yaml:"clients"`
 	Treatment  Treatment  `yaml:"treatment"`
@@ -128,6 +129,7 @@ func Default() Config {
 		Poll:     10 * time.Second,
 		Netns:    []string{NetnsOwn},
 
+		NetnsTrust:  TrustHost,
 		RingBytes:   4 << 20,
 		MaxPrefixes: 200_000,
 		Treatment:   Treatment{Cong: "bbr", MinBytes: 100_000, Expiry: 15 * time.Minute, Control: ControlOn},
@@ -144,10 +146,12 @@ func Default() Config {
 	}
 }
 
-// Values of Netns that stand alone, and of Experiment.Mode.
+// Values of Netns that stand alone, of NetnsTrust, and of Experiment.Mode.
 const (
 	NetnsOwn      = "own"
 	NetnsAll      = "all"
+	TrustHost     = "host"
+	TrustAll      = "all"
 	ExperimentOn  = "on"
 	ExperimentOff = "off"
 	ControlOn     = "on" // of Treatment.Control

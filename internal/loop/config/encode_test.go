@@ -9,7 +9,7 @@ func TestTextIsReadBackToTheSame(t *testing.T) {
 		"changed": `pop: ams
 window: 10s
 netns: [own, blue]
-ports: [80, 443]
+ports: [80, 443, 8080-8090]
 clients: {allow: [10.1.0.0/16], exclude: ["2001:db9::/32"]}
 treatment: {default_cong: cubic, expiry: 90s, never: [203.0.113.0/28], always: ["198.51.100.0/24 ticket: 7, why #not", 2001:db8::/56 radio], control: off}
 policy: {lookback: 3m, max_age: 1h, guards: {low_rtt: false, policer_spread: 0}}

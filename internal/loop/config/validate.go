@@ -99,10 +99,13 @@ func roundUp(d, unit time.Duration) time.Duration { return (d + unit - 1) / unit
 const pageBytes = 4096 // the ring's size must be a power of two times the page
 
 func (c Config) checkSampling(fs *strict.Faults) {
-	if slices.Contains(c.Ports, 0) {
-		fs.Add("ports", "0", "not a port", "list ports from 1 to 65535, or leave it empty for all")
+	for _, p := range c.PortRanges() {
+		if p.Lo == 0 {
+			fs.Add("ports", p.String(), "not a port", "list ports from 1 to 65535, or leave it empty for all")
+		}
 	}
 	c.checkNetns(fs)
+	oneOf(fs, "netns_trust", c.NetnsTrust, TrustHost, TrustAll)
 	if n := c.RingBytes; n < 64*pageBytes || n > 1<<30 || n&(n-1) != 0 {
 		fs.Add("ring_bytes", strconv.Itoa(n), "not a power of two from 262144 to 1073741824", "the default is 4194304")
 	}

@@ -69,6 +69,9 @@ func agentLines(line func(name, format string, args ...any), a *agent.Status) {
 	} else {
 		line("namespaces", "%s", strings.Join(a.Namespaces, ", "))
 	}
+	if a.NotTrusted > 0 {
+		line("not trusted", "%d namespaces of other user namespaces are not polled (netns_trust)", a.NotTrusted)
+	}
 	line("prefixes in force", "%d of plan %d", a.InForce, a.Plan)
 	if a.Hosts == nil {
 		countLines(line, a)

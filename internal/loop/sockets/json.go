@@ -104,12 +104,19 @@ func (o *object) head(s *inetdiag.Sock) {
 	o.text("family", family)
 	o.text("state", inetdiag.StateName(s.State))
 	o.key("local")
-	o.b = append(s.Local.Addr().AppendTo(append(o.b, '"')), '"')
+	local := s.Local.Addr()
+	if local.IsLinkLocalUnicast() { // of two links both may have it
+		local = local.WithZone(linkOf(s))
+	}
+	o.b = append(local.AppendTo(append(o.b, '"')), '"')
 	o.uint("local_port", uint64(s.Local.Port()))
 	o.key("remote")
 	o.b = append(s.Remote.Addr().AppendTo(append(o.b, '"')), '"')
 	o.uint("remote_port", uint64(s.Remote.Port()))
 	o.uint("interface", uint64(s.Interface))
+	if link := linkOf(s); link != "" {
+		o.text("link", link)
+	}
 	o.uint("cookie", s.Cookie)
 	o.uint("timer", uint64(s.Timer))
 	o.uint("retrans", uint64(s.Retrans))
@@ -159,6 +166,8 @@ func (o *object) options(s *inetdiag.Sock) {
 		o.bool("unknown_attributes", true)
 	}
 }
+
+func linkOf(s *inetdiag.Sock) string { return string(appendCong(nil, s.Link)) }
 
 // appendCong writes a name without making a string of it; the kernel allows only printable
 // names, so anything else is replaced.

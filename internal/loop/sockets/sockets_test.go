@@ -198,3 +198,30 @@ func TestJSONAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestScope: of two listeners on one address and port, the link that each is bound to tells them apart, as in ss.
+func TestScope(t *testing.T) {
+	listeners := func(visit func(string, *inetdiag.Sock)) error {
+		for _, at := range []string{"[fe80::1]:8080", "0.0.0.0:8080", "[::]:8080"} {
+			for i, link := range []string{"eth8", "eth9"} {
+				visit("own", &inetdiag.Sock{Family: inetdiag.FamilyInet6, State: inetdiag.StateListen, Interface: uint32(8 + i), Link: inetdiag.CongOf(link),
+					Local: netip.MustParseAddrPort(at), Remote: netip.MustParseAddrPort("[::]:0")})
+			}
+		}
+		return nil
+	}
+	var table, json bytes.Buffer
+	if err := errors.Join(WriteTable(&table, listeners), EachJSON(listeners, lines(&json))); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"[fe80::1]%eth8:8080 ", "[fe80::1]%eth9:8080 ", "0.0.0.0%eth8:8080 ", "0.0.0.0%eth9:8080 ", "[::]%eth8:8080 ", "[::]%eth9:8080 "} {
+		if strings.Count(table.String(), want) != 1 {
+			t.Errorf("%s is missing:\n%s", want, &table)
+		}
+	}
+	for want, times := range map[string]int{`"local":"fe80::1%eth9"`: 1, `"local":"0.0.0.0"`: 2, `"local":"::"`: 2, `"link":"eth9"`: 3} {
+		if strings.Count(json.String(), want) != times {
+			t.Errorf("%s not %d times:\n%s", want, times, &json)
+		}
+	}
+}

@@ -92,7 +92,7 @@ func (t *table) line(r *row) {
 
 func cells(netns string, s *inetdiag.Sock) row {
 	r := row{
-		inetdiag.StateName(s.State), "-", address(s.Local), address(s.Remote), strconv.Itoa(int(s.Rqueue)), strconv.Itoa(int(s.Wqueue)),
+		inetdiag.StateName(s.State), "-", address(s.Local, linkOf(s)), address(s.Remote, ""), strconv.Itoa(int(s.Rqueue)), strconv.Itoa(int(s.Wqueue)),
 		"-", "-", "-", "-", "-", "-", "-", "-", netns,
 	}
 	if s.Has&inetdiag.HasCong != 0 {
@@ -117,12 +117,19 @@ func cells(netns string, s *inetdiag.Sock) row {
 	return r
 }
 
-func address(a netip.AddrPort) string {
-	if a.Port() != 0 {
-		return a.String()
+// address prints an address, the link that the socket is bound to, and a port, as ss does.
+func address(a netip.AddrPort, link string) string {
+	host, port := a.Addr().String(), "*"
+	if a.Addr().Is6() {
+		host = "[" + host + "]"
 	}
-	text := a.String()
-	return text[:len(text)-1] + "*"
+	if link != "" {
+		host += "%" + link
+	}
+	if a.Port() != 0 {
+		port = strconv.Itoa(int(a.Port()))
+	}
+	return host + ":" + port
 }
 
 // micros prints a time; 0 and the kernel's "no sample yet" (all ones) are missing.

@@ -18,12 +18,57 @@ package inetdiag
 // Source: inet_diag_bc_audit(), inet_diag_bc_run() in net/ipv4/inet_diag.c.
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // PortRange is a closed range of local ports.
 type PortRange struct{ Lo, Hi uint16 }
+
+// ParsePortRange reads one port, or two with a hyphen, as in 8080-8090. Its error does not
+// repeat the text.
+func ParsePortRange(text string) (PortRange, error) {
+	first, last, two := strings.Cut(text, "-")
+	if !two {
+		last = first
+	}
+	lo, err1 := strconv.ParseUint(first, 10, 16)
+	hi, err2 := strconv.ParseUint(last, 10, 16)
+	switch {
+	case (err1 != nil || err2 != nil) && two:
+		return PortRange{}, errors.New("not two whole numbers from 0 to 65535, as in 8080-8090")
+	case err1 != nil:
+		return PortRange{}, errors.New("not a whole number from 0 to 65535")
+	case lo > hi:
+		return PortRange{}, fmt.Errorf("inverted; write %d-%d", hi, lo)
+	}
+	return PortRange{uint16(lo), uint16(hi)}, nil
+}
+
+// String is what ParsePortRange reads.
+func (r PortRange) String() string {
+	if r.Lo == r.Hi {
+		return strconv.Itoa(int(r.Lo))
+	}
+	return fmt.Sprintf("%d-%d", r.Lo, r.Hi)
+}
+
+// PortsOf lists the ports of the ranges, each once.
+func PortsOf(ranges []PortRange) (ports []uint16) {
+	var have [1 << 16]bool
+	for _, r := range ranges {
+		for p := int(r.Lo); p <= int(r.Hi); p++ {
+			if !have[p] {
+				have[p] = true
+				ports = append(ports, uint16(p))
+			}
+		}
+	}
+	return ports
+}
 
 const (
 	opJump       = 1
@@ -76,7 +121,7 @@ func mergeRanges(ranges []PortRange) ([]PortRange, error) {
 	merged := sorted[:0]
 	for _, r := range sorted {
 		if r.Lo > r.Hi {
-			return nil, fmt.Errorf("compile port filter: range %d-%d is inverted; write %d-%d", r.Lo, r.Hi, r.Hi, r.Lo)
+			return nil, fmt.Errorf("compile port filter: range %s is inverted; write %d-%d", r, r.Hi, r.Lo)
 		}
 		if last := len(merged) - 1; last >= 0 && int(r.Lo) <= int(merged[last].Hi)+1 {
 			merged[last].Hi = max(merged[last].Hi, r.Hi)

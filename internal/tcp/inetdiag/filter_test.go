@@ -2,6 +2,7 @@ package inetdiag
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -112,4 +113,44 @@ func TestSportFilterMergesAndRefuses(t *testing.T) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
+}
+
+func TestParsePortRange(t *testing.T) {
+	for text, want := range map[string]string{
+		"80": "80", "0": "0", "8080-8090": "8080-8090", "443-443": "443", "0-65535": "0-65535",
+		"90-80": "inverted; write 80-90", "70000": "not a whole number from 0 to 65535", "": "not a whole number from 0 to 65535",
+		"-1": "not two whole numbers", "80-": "not two whole numbers", "80-90-95": "not two whole numbers",
+		"80-70000": "not two whole numbers", "+80": "not a whole number", " 80": "not a whole number",
+	} {
+		r, err := ParsePortRange(text)
+		got := r.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	if got := PortsOf([]PortRange{{8080, 8082}, {80, 80}, {8081, 8083}}); !slices.Equal(got, []uint16{8080, 8081, 8082, 80, 8083}) {
+		t.Errorf("ports %v", got)
+	}
+}
+
+// FuzzParsePortRange: what is read is written as text that is read as the same.
+func FuzzParsePortRange(f *testing.F) {
+	for _, s := range []string{"80", "8080-8090", "90-80", "-", "65536"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := ParsePortRange(text)
+		if err != nil {
+			if r != (PortRange{}) {
+				t.Fatalf("%q: both a range and %v", text, err)
+			}
+			return
+		}
+		if again, err := ParsePortRange(r.String()); again != r || err != nil || r.Lo > r.Hi {
+			t.Fatalf("%q: %v, then %v, %v", text, r, again, err)
+		}
+	})
 }

@@ -8,7 +8,8 @@ import "net/netip"
 type Sock struct {
 	Family, State, Timer, Retrans uint8
 	Local, Remote                 netip.AddrPort // as the kernel sends them; IPv4-mapped IPv6 stays mapped
-	Interface                     uint32
+	Interface                     uint32         // the only one that the socket uses; 0: any
+	Link                          Cong           // its name (IFNAMSIZ, 16 as well), where the reader of a dump fills it in
 	Cookie                        uint64
 	ExpiresMs, Rqueue, Wqueue     uint32
 	UID, Inode                    uint32

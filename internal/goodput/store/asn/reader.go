@@ -3,7 +3,10 @@ package asn
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
+	"syscall"
 
 	"github.com/oschwald/maxminddb-golang/v2"
 
@@ -15,10 +18,12 @@ type Reader struct{ db *maxminddb.Reader }
 
 // Open opens a database: GeoLite2-ASN, dbip-asn-lite or any other with their fields.
 func Open(path string) (*Reader, error) {
-	db, err := maxminddb.Open(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil, err // it names the file
-	} else if err != nil {
+	b, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := maxminddb.OpenBytes(b)
+	if err != nil {
 		return nil, fmt.Errorf("open %s: not a database in mmdb format: %w", path, err)
 	}
 	r := &Reader{db: db}
@@ -28,7 +33,32 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// Close unmaps the file.
+// maxFile of a database, in bytes. GeoLite2-ASN and dbip-asn-lite have 10 MB.
+const maxFile = 64 << 20
+
+// read copies the file: were it mapped, a copy over it in place would end the process by SIGBUS
+// at the next look-up. It waits for no FIFO.
+func read(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err // it names the file
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a plain file")}
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(b) > maxFile {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("more than %d MiB", maxFile>>20)}
+	}
+	return b, err
+}
+
+// Close frees the copy.
 func (r *Reader) Close() error { return r.db.Close() }
 
 // entry has the field names that all providers of such databases use.

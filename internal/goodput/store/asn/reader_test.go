@@ -1,9 +1,11 @@
 package asn
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -58,5 +60,55 @@ func TestRefused(t *testing.T) {
 	}
 	if _, err := Open("testdata/absent"); !os.IsNotExist(err) {
 		t.Error(err)
+	}
+}
+
+// TestReplacedInPlace: what becomes of the file later changes no answer and ends no process.
+func TestReplacedInPlace(t *testing.T) {
+	good, err := os.ReadFile("testdata/asn.mmdb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefix, err := record.ParsePrefix("203.0.113.0/24")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, replace := range map[string]func(path string) error{
+		"emptied":     func(path string) error { return os.Truncate(path, 0) },
+		"cut":         func(path string) error { return os.Truncate(path, 100) },
+		"overwritten": func(path string) error { return os.WriteFile(path, make([]byte, len(good)), 0o600) },
+		"removed":     os.Remove,
+	} {
+		path := filepath.Join(t.TempDir(), "asn.mmdb")
+		if err := os.WriteFile(path, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := replace(path); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Of(prefix); got != "AS64500 Example Cable" {
+			t.Errorf("%s: %q", name, got)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNoPlainFile: neither a FIFO without a writer, nor a device without an end, nor a huge file with holes is waited for.
+func TestNoPlainFile(t *testing.T) {
+	dir := t.TempDir()
+	fifo, huge := filepath.Join(dir, "fifo"), filepath.Join(dir, "huge")
+	if err := errors.Join(syscall.Mkfifo(fifo, 0o600), os.WriteFile(huge, nil, 0o600), os.Truncate(huge, maxFile+1)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{fifo: "not a plain file", "/dev/zero": "not a plain file", dir: "not a plain file", huge: "more than 64 MiB"} {
+		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }

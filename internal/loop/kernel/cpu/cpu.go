@@ -1,5 +1,7 @@
 // Package cpu reports whether this host is short of CPU: the share of time that a
-// hypervisor kept from it (steal) and how many tasks wanted each processor.
+// hypervisor kept from it (steal) and how many tasks wanted each processor, as long as they also kept
+// this process waiting: idle work of an ordinary user, or niced, gives way at once and takes nothing
+// from others.
 //
 // It is not a load monitor. It answers one question: may new connections be moved to BBR,
 // whose pacing timers suffer first when CPU is short?
@@ -12,19 +14,23 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
 
 // Limits beyond which a host counts as starved.
 type Limits struct {
-	StealShare     float64 // of all processors' time, 0..1
-	RunQueuePerCPU float64 // runnable tasks per processor, mean of the last samples
+	StealShare float64 // of all processors' time, 0..1
+	// RunQueuePerCPU is of runnable tasks per processor, mean of the last samples; and of this process's
+	// time of running and waiting to run, as a multiple of its running, which among equals is the
+	// same number.
+	RunQueuePerCPU float64
 }
 
 // Meter remembers the counters of the last few calls.
 type Meter struct {
-	stat   string // path, so that a test can bring its own
+	proc   string // path, so that a test can bring its own
 	limits Limits
 	ring   [samples]Counters
 	n      int // calls so far
@@ -40,15 +46,16 @@ type Counters struct {
 	Total, Steal uint64 // jiffies since boot
 	Running      uint64 // tasks, now
 	CPUs         int
+	Ran, Waited  uint64 // ns of this process's threads, on a processor and for one; 0: not known
 }
 
-// NewMeter reads the stat file of proc ("/proc").
-func NewMeter(proc string, l Limits) *Meter { return &Meter{stat: proc + "/stat", limits: l} }
+// NewMeter reads the stat file of proc ("/proc"), and schedstat of this process's threads.
+func NewMeter(proc string, l Limits) *Meter { return &Meter{proc: proc, limits: l} }
 
 // Starved returns a reason if the host was short of CPU over the last calls, and "" if it
 // was not or if there were too few calls.
 func (m *Meter) Starved() (string, error) {
-	text, err := os.ReadFile(m.stat)
+	text, err := os.ReadFile(m.proc + "/stat")
 	var now Counters
 	if err == nil {
 		now, err = Parse(string(text))
@@ -56,13 +63,14 @@ func (m *Meter) Starved() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read cpu counters: %w", err)
 	}
+	now.Ran, now.Waited = m.own()
 	oldest := m.ring[m.n%samples] // zero in the first round
 	m.ring[m.n%samples] = now
 	m.n++
 	if m.n < samples {
 		return "", nil
 	}
-	if q := m.meanQueue(); q > m.limits.RunQueuePerCPU {
+	if q := m.meanQueue(); q > m.limits.RunQueuePerCPU && m.waits(m.ring[m.n%samples], now) {
 		return fmt.Sprintf("%.1f runnable tasks per CPU, limit %.1f", q, m.limits.RunQueuePerCPU), nil
 	}
 	if oldest.Total == 0 || now.Total <= oldest.Total {
@@ -81,6 +89,32 @@ func (m *Meter) meanQueue() float64 {
 		sum += float64(max(c.Running, 1)-1) / float64(max(c.CPUs, 1))
 	}
 	return sum / samples
+}
+
+// waits reports whether this process waited for a processor as it would among more equals than the
+// limit. Where the kernel does not say (CONFIG_SCHED_INFO), or a thread ended, it is taken to have.
+func (m *Meter) waits(then, now Counters) bool {
+	if then.Ran == 0 || now.Ran <= then.Ran || now.Waited < then.Waited {
+		return true
+	}
+	ran, waited := float64(now.Ran-then.Ran), float64(now.Waited-then.Waited)
+	return (ran+waited)/ran > m.limits.RunQueuePerCPU
+}
+
+// own sums "ran waited slices" of this process's threads. One that ended meanwhile is left out.
+func (m *Meter) own() (ran, waited uint64) {
+	threads, _ := filepath.Glob(m.proc + "/self/task/*/schedstat")
+	for _, name := range threads {
+		text, err := os.ReadFile(name)
+		var r, w uint64
+		if err == nil {
+			_, err = fmt.Sscan(string(text), &r, &w)
+		}
+		if err == nil {
+			ran, waited = ran+r, waited+w
+		}
+	}
+	return ran, waited
 }
 
 // Parse takes from the text of /proc/stat the line "cpu user nice system idle iowait irq

@@ -1,11 +1,18 @@
 package cpu
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func write(t *testing.T, dir string, idle, steal, running uint64) {
@@ -72,5 +79,101 @@ func TestStarvedOnThisHost(t *testing.T) {
 		if why, err := m.Starved(); err != nil || why != "" {
 			t.Fatalf("%q, %v", why, err)
 		}
+	}
+}
+
+// writeOwn sets what two threads of this process ran and waited, in milliseconds each.
+func writeOwn(t *testing.T, dir string, ran, waited int) {
+	t.Helper()
+	for _, thread := range []string{"7", "8"} {
+		at := filepath.Join(dir, "self", "task", thread)
+		text := fmt.Sprintf("%d %d 5\n", ran*1e6, waited*1e6)
+		if err := errors.Join(os.MkdirAll(at, 0o700), os.WriteFile(filepath.Join(at, "schedstat"), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestStarvedOnlyWhereItWaits: a long run queue is no shortage where this process got a processor when it wanted one.
+func TestStarvedOnlyWhereItWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		ran, waited int // more at each call, ms
+		want        bool
+	}{
+		"idle work gives way":           {10, 0, false},
+		"niced work nearly does":        {10, 15, false},
+		"two equals a processor":        {10, 19, false},
+		"four equals a processor":       {10, 30, true},
+		"never on a processor":          {0, 30, true},
+		"counters went back, one ended": {10, -3, true},
+	} {
+		dir := t.TempDir()
+		m := NewMeter(dir, Limits{StealShare: 0.10, RunQueuePerCPU: 3})
+		var got string
+		for i := range samples {
+			write(t, dir, uint64(1000+100*i), 900, 15) // seven others a processor
+			writeOwn(t, dir, 100+c.ran*i, 100+c.waited*i)
+			var err error
+			if got, err = m.Starved(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if (got != "") != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	// Steal counts whatever the queue is.
+	dir := t.TempDir()
+	m := NewMeter(dir, Limits{StealShare: 0.10, RunQueuePerCPU: 3})
+	var got string
+	for i := range samples + 1 {
+		write(t, dir, 1000, uint64(900+100*i), 15)
+		writeOwn(t, dir, 100+10*i, 100)
+		got, _ = m.Starved()
+	}
+	if !strings.Contains(got, "steal") {
+		t.Errorf("stolen time: %q", got)
+	}
+}
+
+// TestIdleLoops: 20 loops a processor of the least priority, as an ordinary user may start them, are no shortage. This
+// process runs in real time, or else a busy machine of tests would keep it waiting.
+func TestIdleLoops(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: raises its priority; minimum kernel 3.14")
+	}
+	m := NewMeter("/proc", Limits{StealShare: 1, RunQueuePerCPU: 15})
+	if ran, _ := m.own(); ran == 0 {
+		t.Skip("needs CONFIG_SCHED_INFO, of which /proc/self/task/*/schedstat is; minimum kernel 2.6.23")
+	}
+	for range 20 * runtime.NumCPU() {
+		loop := exec.Command("chrt", "--idle", "0", "sh", "-c", "while :; do :; done")
+		if err := loop.Start(); err != nil {
+			t.Skipf("needs chrt (util-linux): %v; minimum kernel 2.6.23", err)
+		}
+		t.Cleanup(func() { _ = loop.Process.Kill(); _ = loop.Wait() })
+	}
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		id, _ := strconv.Atoi(thread.Name())
+		set := func(policy, priority uint32) error {
+			return unix.SchedSetAttr(id, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: policy, Priority: priority}, 0)
+		}
+		if err := set(unix.SCHED_FIFO, 1); err != nil {
+			t.Skipf("needs real-time priority: %v; minimum kernel 3.14", err)
+		}
+		defer func() { _ = set(unix.SCHED_NORMAL, 0) }()
+	}
+	for call := 0; call < samples || m.meanQueue() < 15; call++ { // until the loops run
+		for work := range 20_000 {
+			_ = fmt.Sprint(work)
+		}
+		if why, err := m.Starved(); err != nil || why != "" {
+			t.Fatalf("%q of %.1f a processor, %v", why, m.meanQueue(), err)
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/ringbuf"
 	"github.com/cilium/ebpf/rlimit"
@@ -86,13 +85,8 @@ func (e *Enforcer) open() error {
 			return err
 		}
 	}
-	e.link, err = link.AttachCgroup(link.CgroupOptions{
-		Path: e.opt.Cgroup, Attach: ebpf.AttachCGroupSockOps, Program: e.objs.CongctlSockops,
-	})
-	if errors.Is(err, unix.EPERM) {
-		return fmt.Errorf("attach sock_ops to %s: %w: %s", e.opt.Cgroup, ErrTaken, e.namesOfOthers())
-	} else if err != nil {
-		return fmt.Errorf("attach sock_ops to %s: %w", e.opt.Cgroup, err)
+	if err := e.attach(); err != nil {
+		return err
 	}
 	return e.alone()
 }
