@@ -2,6 +2,7 @@ package advise
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/congctl/congctl/internal/answer"
@@ -14,6 +15,10 @@ func checkCongAfterBoot(f *Facts) Finding {
 	}
 	if !b.OK() {
 		return unclear("the congestion control after a reboot", b.Why, grantFiles(f))
+	}
+	if i := slices.IndexFunc(b.Value.Refused, func(s Setting) bool { return s.Value == "bbr" }); i >= 0 && b.Value.Value != "bbr" {
+		return fail("%s sets bbr, but this kernel does not have it", b.Value.Refused[i].at()).
+			because("the kernel refuses the setting at boot and keeps its own default").fix(f.kernelWithBBR())
 	}
 	if b.Value.Value != "bbr" {
 		return fail("after a reboot, new connections will use %s (%s)", b.Value.Value, b.Value.From).
@@ -88,7 +93,7 @@ func short(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
 func checkSyntax(f *Facts) Finding {
 	applied, unread := f.SysctlOrder()
-	_, faults := settings(append(applied, unread...))
+	_, faults := f.applier().settings(append(applied, unread...))
 	if len(faults) == 0 {
 		return ok("%s of sysctl settings, all well-formed", answer.Count(len(applied)+len(unread), "file"))
 	}
@@ -109,7 +114,7 @@ func checkUnread(f *Facts) Finding {
 	_, unread := f.SysctlOrder()
 	var lost []string
 	conf := false
-	set, _ := settings(unread)
+	set, _ := f.applier().settings(unread)
 	for _, s := range set {
 		if s.sets(KeyCong) || s.sets(KeyQdisc) {
 			lost = append(lost, fmt.Sprintf("%s (%s=%s)", s.at(), short(s.Key), s.Value))

@@ -52,6 +52,8 @@ type System struct {
 	// Applier is what sets sysctls at boot: "systemd-sysctl", "procps", "openrc", "busybox";
 	// "" if none was found.
 	Applier string
+	// Sysctl is the program of that name: "busybox", or "" for that of procps.
+	Sysctl string
 	// Script is what the init runs at the end of a boot: RCLocal or LocalStart; "" for neither.
 	Script        string
 	ScriptAnyMode bool // passed to a shell, and so run whatever its mode is
@@ -90,6 +92,9 @@ type Kernel struct {
 	Config Known[map[string]string]
 	From   string // where Config was read: "/proc/config.gz", "/boot/config-6.1.0-18-amd64"
 	BTF    bool   // /sys/kernel/btf/vmlinux exists
+	// Congs are the names of all congestion controls that it has, registered or not yet; empty if
+	// unknown.
+	Congs []string
 }
 
 // ModuleState is how a module is available.

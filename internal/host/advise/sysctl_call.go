@@ -118,12 +118,8 @@ func (f *Facts) loaded(names []string, key string) (set []Setting) {
 		if !ok && name != SysctlConf {
 			set = append(set, Setting{Key: key, Value: "sysctl -p " + name, Odd: true}) // its text was not read
 		}
-		all, _ := ParseSysctl(file.Path, file.Text)
-		for _, s := range all {
-			if s.sets(key) && !s.malformed() {
-				set = append(set, s)
-			}
-		}
+		kept, _ := f.taken(grammar{}, f.program().written(Files{file}, key))
+		set = append(set, kept...)
 	}
 	return set
 }

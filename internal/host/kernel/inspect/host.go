@@ -64,6 +64,7 @@ func (h Host) Read() advise.Facts {
 	}
 	f.Cong = advise.Cong{Available: list(advise.KeyAvailable), Allowed: list(advise.KeyAllowed), Current: f.Sysctl[advise.KeyCong]}
 	f.Modules = h.modules(f.Kernel, f.Cong, own, odd)
+	f.Kernel.Congs = congs(f.Kernel, f.Cong, own.Modules)
 	f.Links = known(h.Network.Links())
 	f.Sockets = known(h.Network.Sockets())
 	f.Spaces = known(h.Network.Spaces())

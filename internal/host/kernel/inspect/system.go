@@ -23,6 +23,9 @@ func (h Host) system() advise.System {
 	}
 	s.Init, s.Script, s.ScriptAnyMode = h.Boot()
 	s.Applier = h.applier(s.Init)
+	if slices.ContainsFunc([]string{"/sbin/sysctl", "/usr/sbin/sysctl", "/bin/sysctl"}, func(p string) bool { return strings.Contains(h.link(p), "busybox") }) {
+		s.Sysctl = "busybox"
+	}
 	s.UID, s.Caps = h.process()
 	return s
 }
