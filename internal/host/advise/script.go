@@ -32,10 +32,32 @@ func (f *Facts) scripts() (run Files, idle []idleScript) {
 		case !file.Exec && !f.System.ScriptAnyMode:
 			idle = append(idle, idleScript{file, "it is not executable", "sudo chmod +x " + file.Path, "sudo chmod -x " + file.Path})
 		default:
+			if why, fix := f.unstarted(file.Text); why != "" && file.Why == "" {
+				idle = append(idle, idleScript{file, why, fix + " " + file.Path, "restore the old first line"})
+				continue
+			}
 			run = append(run, file)
 		}
 	}
 	return run, idle
+}
+
+// unstarted says why execve(2) refuses a script, and what mends it. systemd starts programs itself; where a shell
+// does, it takes a text without "#!" for its own.
+func (f *Facts) unstarted(text string) (why, fix string) {
+	first, _, _ := strings.Cut(text, "\n")
+	interpreter, marked := strings.CutPrefix(first, "#!")
+	switch {
+	case f.System.ScriptAnyMode || !marked && f.System.Init != "systemd":
+		return "", ""
+	case !marked:
+		return `it does not begin with "#!", so systemd cannot start it`, "sudo sed -i '1i #!/bin/sh'"
+	case strings.HasSuffix(first, "\r"):
+		return "its lines end in a carriage return, which becomes part of the interpreter's name", `sudo sed -i 's/\r$//'`
+	case !path.IsAbs(strings.TrimLeft(interpreter, " \t")):
+		return "its first line has no path of an interpreter", "sudo sed -i '1s,.*,#!/bin/sh,'"
+	}
+	return "", ""
 }
 
 // scriptSets finds what a script sets a key to. A line that names the key and is not plain
