@@ -56,6 +56,9 @@ func (f File) links(to string) bool {
 // AfterBoot predicts a setting. A file that may not be read leaves it unknown: it could be
 // the one that counts.
 func (f *Facts) AfterBoot(key string) Known[Boot] {
+	if f.System.ApplierWhy != "" {
+		return Unknown[Boot](f.System.ApplierWhy)
+	}
 	applied, _ := f.SysctlOrder()
 	for _, file := range applied {
 		if file.Why != "" {

@@ -2,6 +2,7 @@ package advise
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -39,7 +40,15 @@ func checkCongAfterBoot(f *Facts) Finding {
 // started: nothing boots in a container without an init.
 func (f *Facts) started() bool { return f.System.Container != "" && f.System.Init == "none" }
 
+// byHand is for a boot that only its administrator knows.
+func (f *Facts) byHand() string {
+	return "see after a reboot: sysctl " + KeyCong + "; or have " + f.System.Init + " run at boot: congctl host enable bbr"
+}
+
 func grantFiles(f *Facts) string {
+	if f.System.ApplierWhy != "" {
+		return f.byHand()
+	}
 	if f.System.UID != 0 {
 		return "run it as root: sudo congctl host check"
 	}
@@ -111,6 +120,9 @@ func checkUnread(f *Facts) Finding {
 	if found, is := f.unrun(); is {
 		return found
 	}
+	if found, is := f.misnamed(); is {
+		return found
+	}
 	_, unread := f.SysctlOrder()
 	var lost []string
 	conf := false
@@ -127,6 +139,9 @@ func checkUnread(f *Facts) Finding {
 		}
 		return ok("no file that sets congestion control or qdisc is left unread")
 	}
+	if f.System.ApplierWhy != "" {
+		return unclear("what reads "+some(lost), f.System.ApplierWhy, f.byHand())
+	}
 	if f.System.Applier == "" {
 		return fail("nothing reads %s", some(lost)).because("nothing sets sysctls at boot: see sysctl-applier").fix(enableBBR, disable)
 	}
@@ -138,6 +153,25 @@ func checkUnread(f *Facts) Finding {
 	return warn("nothing reads %s", some(lost)).
 		because("a file of the same name in a directory of higher precedence masks it").
 		fix("give the file a name of its own, or remove it", "give it its old name")
+}
+
+// misnamed finds settings in a file whose name no program that reads drop-ins takes.
+func (f *Facts) misnamed() (Finding, bool) {
+	set, _ := f.applier().settings(f.Files.strays(SysctlDirs))
+	for _, s := range set {
+		if s.sets(KeyCong) || s.sets(KeyQdisc) {
+			return warn("nothing reads %s (%s=%s): %s", s.at(), short(s.Key), s.Value, onlyConf).
+				because("in these directories other files are ignored without a word").
+				fix("sudo mv "+s.File+" "+renamed(s.File), "sudo mv "+renamed(s.File)+" "+s.File), true
+		}
+	}
+	return Finding{}, false
+}
+
+const onlyConf = "only files whose names end in .conf and begin with no dot are read"
+
+func renamed(file string) string {
+	return path.Join(path.Dir(file), strings.TrimSuffix(strings.TrimLeft(path.Base(file), "."), ".conf")+".conf")
 }
 
 // unrun finds a script that is meant to turn BBR or fq on, and is not run.
@@ -159,6 +193,8 @@ func checkApplier(f *Facts) Finding {
 	switch {
 	case s.Applier != "":
 		return ok("%s sets sysctls at boot (init: %s)", s.Applier, s.Init)
+	case s.ApplierWhy != "":
+		return unclear("what sets sysctls at boot", s.ApplierWhy, f.byHand())
 	case s.Container != "" && s.Init == "none":
 		return ok("nothing sets sysctls when this container starts (%s); pass them when you start it", s.Container)
 	case s.Init == "openrc":

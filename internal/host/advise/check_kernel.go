@@ -131,6 +131,11 @@ func checkAutoload(f *Facts) Finding {
 		return warn("%s loads tcp_bbr, but %s has: %s", from, bars[0].file, bars[0].line).
 			because("systemd-modules-load obeys a blacklist; then only the sysctl setting loads the module, by name").
 			fix("remove the line of "+bars[0].file, "put the line back")
+	case from == "" && f.misnamedFor("tcp_bbr") != "":
+		file := f.misnamedFor("tcp_bbr")
+		return warn("nothing reads %s, which names tcp_bbr: %s", file, onlyConf).
+			because("in modules-load.d other files are ignored without a word").
+			fix("sudo mv "+file+" "+renamed(file), "sudo mv "+renamed(file)+" "+file)
 	case f.AfterBoot(KeyCong).Value.Value == "bbr" && from == "":
 		return ok("the sysctl setting loads tcp_bbr at boot (%s)", f.AfterBoot(KeyCong).Value.From)
 	case from != "":

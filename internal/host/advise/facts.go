@@ -47,11 +47,13 @@ func No(k Known[bool]) bool { return k.OK() && !k.Value }
 type System struct {
 	Distro Distro
 	// Init is the first process's kind: "systemd", "openrc", "busybox", "sysvinit", "none"
-	// (a container whose first process is an application).
+	// (a container whose first process is an application), or the name of one that congctl does
+	// not know ("procd", "runit", "dinit").
 	Init string
 	// Applier is what sets sysctls at boot: "systemd-sysctl", "procps", "openrc", "busybox";
-	// "" if none was found.
-	Applier string
+	// "" if there is none, or if ApplierWhy says why it is unknown.
+	Applier    string
+	ApplierWhy string
 	// Sysctl is the program of that name: "busybox", or "" for that of procps.
 	Sysctl string
 	// Script is what the init runs at the end of a boot: RCLocal or LocalStart; "" for neither.

@@ -20,6 +20,16 @@ func (f *Facts) Loads(module string) string {
 // modulesFile is read by the inits of old, and by systemd where modules-load.d has a link to it.
 const modulesFile = "/etc/modules"
 
+// misnamedFor finds a file that would load a module if its name were another one; "" for none.
+func (f *Facts) misnamedFor(module string) string {
+	for _, file := range f.Files.strays(ModulesLoadDirs) {
+		if f.names(file, module) {
+			return file.Path
+		}
+	}
+	return ""
+}
+
 func (f *Facts) names(file File, module string) bool {
 	for line := range strings.Lines(file.Text) {
 		line = strings.Trim(line, " \t\r\n")

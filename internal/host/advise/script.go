@@ -8,8 +8,9 @@ import (
 
 // Where inits keep the commands of an administrator that run at the end of a boot.
 const (
-	RCLocal    = "/etc/rc.local"
-	LocalStart = "/etc/local.d/*.start" // OpenRC's service local
+	RCLocal       = "/etc/rc.local"
+	RCLocalRedHat = "/etc/rc.d/rc.local"   // to which /etc/rc.local is a link, if it is there
+	LocalStart    = "/etc/local.d/*.start" // OpenRC's service local
 )
 
 // idleScript is a script that no boot runs.
@@ -20,7 +21,7 @@ type idleScript struct {
 
 // scripts returns those that a boot runs, in their order, and those that it does not.
 func (f *Facts) scripts() (run Files, idle []idleScript) {
-	all := append(f.Files.In(path.Dir(RCLocal), "/rc.local"), f.Files.In(path.Dir(LocalStart), ".start")...)
+	all := append(append(f.Files.In(path.Dir(RCLocal), "/rc.local"), f.Files.In(path.Dir(RCLocalRedHat), "/rc.local")...), f.Files.In(path.Dir(LocalStart), ".start")...)
 	slices.SortStableFunc(all, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	for _, file := range all {
 		ours, _ := path.Match(f.System.Script, file.Path)

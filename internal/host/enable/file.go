@@ -90,6 +90,9 @@ func (p *planner) assignments(format string) string {
 
 func (p *planner) byDropIn(name string) func() []advise.File {
 	return func() []advise.File {
+		if f, _ := p.f.Files.Get(name); f.Link != "" {
+			return nil // a mask, or somebody's link
+		}
 		return []advise.File{{Path: name, Text: mark + "\n" + p.assignments("%s = %s\n")}}
 	}
 }
@@ -167,6 +170,10 @@ func (p *planner) autoload() {
 
 // noWay: no file that congctl writes decides. It names what does; BBR is on until the next boot.
 func (p *planner) noWay(keys []string) {
+	if why := p.f.System.ApplierWhy; why != "" {
+		p.note(AboutReboot, "is unknown: "+why+"; BBR is on until then: have your init run \"congctl host enable bbr\" at boot")
+		return
+	}
 	if p.f.System.Applier == "" {
 		p.note(AboutReboot, "nothing on this host applies settings at boot, so BBR is on only until then: enable a service that does (OpenRC: sudo rc-update add sysctl boot), then run \"congctl host enable bbr\" again")
 		return
