@@ -67,7 +67,7 @@ func (f *Facts) AfterBoot(key string) Known[Boot] {
 	}
 	order, refused := f.taken(f.applier(), f.applier().written(applied, key))
 	later, more := f.taken(grammar{}, f.later(key))
-	order = settled(append(order, later...))
+	order = settled(append(append(f.cmdlineSets(key), order...), later...))
 	if len(order) == 0 {
 		b := f.builtinDefault(key)
 		b.Value.Refused = append(refused, more...)
@@ -77,6 +77,8 @@ func (f *Facts) AfterBoot(key string) Known[Boot] {
 	switch {
 	case last.Odd && last.Line == 0:
 		return Unknown[Boot](last.File + ": " + last.Value)
+	case last.Odd && last.Value == "":
+		return Unknown[Boot](fmt.Sprintf("%s sets %s, too, and when is unknown", last.at(), key))
 	case last.Odd:
 		return Unknown[Boot](fmt.Sprintf("%s may set %s, but only running it would tell: %s", last.at(), key, last.Value))
 	}
@@ -119,12 +121,17 @@ func (s Setting) malformed() bool {
 	})
 }
 
-func (s Setting) at() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
+func (s Setting) at() string {
+	if s.Line == 0 {
+		return s.File
+	}
+	return fmt.Sprintf("%s:%d", s.File, s.Line)
+}
 
-// later returns settings that scripts make after sysctls were applied. tuned's count only if
-// /etc has none: it applies the files of /etc again after its own.
+// later returns settings that are made after sysctls were applied, those of unknown time last. tuned's count
+// only if /etc has none: unless told otherwise, it applies the files of /etc again after its own.
 func (f *Facts) later(key string) (set []Setting) {
-	if s, ok := f.tunedSets(key); ok && !f.setInEtc(key) {
+	if s, ok := f.tunedSets(key); ok && !(f.tunedReapplies() && f.setInEtc(key)) {
 		set = append(set, s)
 	}
 	run, _ := f.scripts()
@@ -134,7 +141,7 @@ func (f *Facts) later(key string) (set []Setting) {
 		}
 		set = append(set, f.scriptSets(script, key)...)
 	}
-	return set
+	return append(set, f.writerSets(key)...)
 }
 
 // settled drops what changes nothing, whether it is reached or not.

@@ -52,6 +52,9 @@ func grantFiles(f *Facts) string {
 	if f.System.UID != 0 {
 		return "run it as root: sudo congctl host check"
 	}
+	if len(f.Writers) > 0 {
+		return "set the same value there, or remove it there"
+	}
 	return "set it in a file: " + enableBBR
 }
 

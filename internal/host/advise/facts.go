@@ -20,6 +20,9 @@ type Facts struct {
 	// Files are the texts that decide the host's state after a boot: sysctl.d,
 	// modules-load.d, modprobe.d, networkd, NetworkManager, tuned.
 	Files Files
+	// Writers are other texts that a boot reads or runs and that speak of such a setting, in no
+	// known order: units, tmpfiles.d, cron and more.
+	Writers Files
 
 	CPU  CPU
 	Loop Loop
@@ -97,6 +100,8 @@ type Kernel struct {
 	// Congs are the names of all congestion controls that it has, registered or not yet; empty if
 	// unknown.
 	Congs []string
+	// Cmdline is the command line that it was booted with.
+	Cmdline string
 }
 
 // ModuleState is how a module is available.

@@ -1,6 +1,9 @@
 package advise
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Loads finds the file that loads a module at boot; "" for none. systemd takes a whole line for a
 // name, other inits its first word.
@@ -53,6 +56,12 @@ type bar struct {
 // barred reads modprobe.d as kmod does: words between blanks, a "\" joins lines, and whatever
 // an "install" runs in place of the module, it is loaded only if that says so.
 func (f *Facts) barred(module string) (found []bar) {
+	for _, word := range strings.Fields(f.Kernel.Cmdline) {
+		name, list, _ := strings.Cut(word, "=")
+		if hard := name == "module_blacklist"; (hard || name == "modprobe.blacklist") && slices.Contains(strings.Split(underscored(list), ","), module) {
+			found = append(found, bar{cmdline, word, hard})
+		}
+	}
 	order, _ := f.Files.DropIns(ModprobeDirs, ".conf")
 	for _, file := range order {
 		for line := range strings.SplitSeq(strings.ReplaceAll(file.Text, "\\\n", ""), "\n") {

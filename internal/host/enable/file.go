@@ -33,22 +33,38 @@ func (p *planner) files() {
 	if len(keys) == 0 {
 		return
 	}
-	for _, way := range []func() []advise.File{p.byDropIn(dropIn), p.byDropIn(laterDropIn), p.byConf, p.byScript} {
-		files := way()
-		if len(files) == 0 || len(p.lacking(with(p.f, files))) > 0 {
-			continue
-		}
-		for _, f := range files {
-			v := change.FileText(f.Text)
-			if f.Exec {
-				v.Mode = 0o755
+	for _, f := range []*advise.Facts{p.f, certain(p.f)} {
+		for _, way := range []func() []advise.File{p.byDropIn(dropIn), p.byDropIn(laterDropIn), p.byConf, p.byScript} {
+			if files := way(); len(files) > 0 && len(p.lacking(with(f, files))) == 0 {
+				p.write(files)
+				return
 			}
-			p.step(change.File, f.Path, v, "after a reboot")
 		}
-		p.autoload()
-		return
 	}
 	p.noWay(keys)
+}
+
+// certain is a host without the writers whose time is unknown: what they set, a file cannot decide, but
+// without the file nothing else sets it.
+func certain(f *advise.Facts) *advise.Facts {
+	g := *f
+	g.Writers = nil
+	return &g
+}
+
+func (p *planner) write(files []advise.File) {
+	for _, f := range files {
+		v := change.FileText(f.Text)
+		if f.Exec {
+			v.Mode = 0o755
+		}
+		p.step(change.File, f.Path, v, "after a reboot")
+	}
+	p.autoload()
+	after := with(p.f, files)
+	for _, key := range p.lacking(after) {
+		p.note(AboutReboot, key+" is unknown: "+after.AfterBoot(key).Why)
+	}
 }
 
 // wanted are the settings of a boot, in the order in which they are written.

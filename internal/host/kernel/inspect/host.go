@@ -55,6 +55,7 @@ func (h Host) Read() advise.Facts {
 		CPU:    h.cpu(),
 		Files:  h.texts(),
 	}
+	f.Writers = h.writers(f.Files)
 	for _, key := range advise.Keys {
 		v, err := h.Files.Read(SysctlPath(key))
 		f.Sysctl[key] = known(strings.Join(strings.Fields(v), " "), err)

@@ -55,7 +55,7 @@ func congs(k advise.Kernel, c advise.Cong, disk *kconfig.Modules) (names []strin
 		return names
 	}
 	for _, option := range slices.Sorted(maps.Keys(k.Config.Value)) {
-		if name, is := strings.CutPrefix(option, "TCP_CONG_"); is {
+		if name, is := strings.CutPrefix(option, "TCP_CONG_"); is && name != "ADVANCED" {
 			names = append(names, strings.Replace(strings.ToLower(name), "hstcp", "highspeed", 1))
 		}
 	}

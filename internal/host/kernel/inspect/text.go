@@ -36,11 +36,19 @@ func (h Host) texts() (list advise.Files) {
 			}
 		}
 	}
+	for _, dir := range advise.NetworkdDirs {
+		names, _ := h.Files.List(dir)
+		for _, n := range names {
+			if strings.HasSuffix(n, ".network.d") && !h.merged(dir) {
+				list = append(list, h.textsIn(dir+"/"+n, ".conf")...)
+			}
+		}
+	}
 	rc := advise.RCLocal
 	if !h.has(rc) {
 		rc = advise.RCLocalRedHat
 	}
-	for _, p := range []string{advise.SysctlConf, "/etc/modules", rc} {
+	for _, p := range []string{advise.SysctlConf, "/etc/modules", rc, advise.TunedMain} {
 		if f := h.file(p); f.Why != "not there" {
 			list = append(list, f)
 		}
