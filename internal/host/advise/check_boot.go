@@ -17,24 +17,37 @@ func checkCongAfterBoot(f *Facts) Finding {
 	if !b.OK() {
 		return unclear("the congestion control after a reboot", b.Why, grantFiles(f))
 	}
-	if i := slices.IndexFunc(b.Value.Refused, func(s Setting) bool { return s.Value == "bbr" }); i >= 0 && b.Value.Value != "bbr" {
-		return fail("%s sets bbr, but this kernel does not have it", b.Value.Refused[i].at()).
-			because("the kernel refuses the setting at boot and keeps its own default").fix(f.kernelWithBBR())
+	name := b.Value.Value
+	if i := slices.IndexFunc(b.Value.Refused, func(s Setting) bool { return IsBBR(s.Value) }); i >= 0 && !IsBBR(name) {
+		return f.lacks(b.Value.Refused[i].at(), b.Value.Refused[i].Value)
 	}
-	if b.Value.Value != "bbr" {
+	if !IsBBR(name) {
 		return fail("after a reboot, new connections will use %s (%s)", b.Value.Value, b.Value.From).
 			because("the current setting does not survive a reboot").fix(enableBBR, disable)
 	}
-	m := f.Module("tcp_bbr")
+	m := f.Module("tcp_" + name)
 	if m.State.OK() && m.State.Value == ModuleAbsent {
-		return fail("%s sets bbr, but this kernel does not have it", b.Value.From).
-			because("the kernel refuses the setting at boot and keeps its own default").fix(f.kernelWithBBR())
+		return f.lacks(b.Value.From, name)
 	}
-	if file, line, stopped := f.KeptOut("tcp_bbr"); stopped && m.State.Value != ModuleBuiltin {
-		return fail("sysctl will set bbr at boot, but %s blocks its module", file).
+	if file, line, stopped := f.KeptOut("tcp_" + name); stopped && m.State.Value != ModuleBuiltin {
+		return fail("sysctl will set %s at boot, but %s blocks its module", name, file).
 			because("the kernel will refuse the setting and keep the old default").fix("remove the line: "+line, "put the line back")
 	}
-	return ok("after a reboot, new connections will use bbr (%s)", b.Value.From)
+	if now := f.Cong.Current.Value; IsBBR(now) && f.BBRVersion(name) < f.BBRVersion(now) {
+		return warn("after a reboot, new connections will use %s (%s), version %d; now they use %s, version %d", name, b.Value.From, f.BBRVersion(name), now, f.BBRVersion(now)).
+			because("a boot takes this host back to an older version of BBR").fix(enableBBR+" keeps "+now, disable)
+	}
+	return ok("after a reboot, new connections will use %s (%s)", name, b.Value.From)
+}
+
+// lacks: a setting names a version of BBR that this kernel does not have.
+func (f *Facts) lacks(from, name string) Finding {
+	found := fail("%s sets %s, but this kernel does not have it", from, name).
+		because("the kernel refuses the setting at boot and keeps its own default")
+	if f.hasBBR() {
+		return found.fix(enableBBR, disable)
+	}
+	return found.fix(f.kernelWithBBR())
 }
 
 // started: nothing boots in a container without an init.
@@ -88,7 +101,7 @@ func checkOverrides(f *Facts) Finding {
 		b := f.AfterBoot(key)
 		for _, s := range b.Value.Lost {
 			n++
-			if s.Value == "bbr" || s.Value == "fq" {
+			if IsBBR(s.Value) || s.Value == "fq" {
 				lost = append(lost, fmt.Sprintf("%s (%s) is overridden by %s (%s)", s.at(), s.Value, b.Value.From, b.Value.Value))
 			}
 		}
@@ -182,7 +195,7 @@ func (f *Facts) unrun() (Finding, bool) {
 	_, idle := f.scripts()
 	for _, script := range idle {
 		for _, s := range append(f.scriptSets(script.File, KeyCong), f.scriptSets(script.File, KeyQdisc)...) {
-			if s.Value == "bbr" || s.Value == "fq" {
+			if IsBBR(s.Value) || s.Value == "fq" {
 				return warn("no boot runs %s (%s=%s): %s", s.at(), short(s.Key), s.Value, script.why).
 					because("it works when run by hand, but does not survive a reboot").fix(script.fix, script.undo), true
 			}

@@ -104,7 +104,7 @@ func checkTuned(f *Facts) Finding {
 	for _, key := range []string{KeyCong, KeyQdisc} {
 		s, sets := f.tunedSets(key)
 		switch {
-		case !sets || s.Value == "bbr" || s.Value == "fq":
+		case !sets || IsBBR(s.Value) || s.Value == "fq":
 		case s.Odd:
 			return unclear("what profile "+profile+" sets", s.at()+": "+short(key)+"="+s.Value+" has a variable", "see after a reboot: sysctl "+key)
 		case f.setInEtc(key) && f.tunedReapplies():

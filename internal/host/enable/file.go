@@ -26,7 +26,7 @@ const (
 // after which the predicted boot ends with our values.
 func (p *planner) files() {
 	if p.f.System.Init == "none" || p.f.System.Init == "" {
-		p.note(AboutReboot, "nothing in this container applies settings when it starts: pass them when you start it (--sysctl "+advise.KeyCong+"=bbr)")
+		p.note(AboutReboot, "nothing in this container applies settings when it starts: pass them when you start it (--sysctl "+advise.KeyCong+"="+p.cong+")")
 		return
 	}
 	keys := p.lacking(p.f)
@@ -72,7 +72,7 @@ func (p *planner) wanted() (list []advise.Setting) {
 	if p.ownsDefaultQdisc() {
 		list = append(list, advise.Setting{Key: advise.KeyQdisc, Value: "fq"})
 	}
-	return append(list, advise.Setting{Key: advise.KeyCong, Value: Cong})
+	return append(list, advise.Setting{Key: advise.KeyCong, Value: p.cong})
 }
 
 // lacking returns the settings that a boot would not have.
@@ -143,8 +143,8 @@ func (p *planner) byScript() []advise.File {
 	}
 	head, tail := advise.BeforeEnd(ended(f.Text))
 	lines := mark + "\n"
-	if p.isModule("tcp_bbr") {
-		lines += "modprobe tcp_bbr\n"
+	if m := "tcp_" + p.cong; p.isModule(m) {
+		lines += "modprobe " + m + "\n"
 	}
 	f.Text = head + lines + p.assignments("sysctl -w %s=%s\n") + tail
 	return []advise.File{f}
@@ -173,7 +173,7 @@ func (p *planner) autoload() {
 	}
 	text := mark + "\n"
 	n := 0
-	for _, m := range []string{"tcp_bbr", "sch_fq"} {
+	for _, m := range []string{"tcp_" + p.cong, "sch_fq"} {
 		if p.isModule(m) && (m != "sch_fq" || p.ownsDefaultQdisc()) && p.f.Loads(m) == "" {
 			text += m + "\n"
 			n++

@@ -176,6 +176,9 @@ func speaks(text string) bool {
 		strings.Contains(text, "sysctl ") && within(text, []string{" -p", " --system", " --load", " -f", " -qp", " -ep", " -qep", " -eqp"})
 }
 
+// packaged are where no administrator puts a script.
+var packaged = []string{"/bin/", "/sbin/", "/lib", "/usr/bin/", "/usr/sbin/", "/usr/lib", "/usr/share/", "/proc/", "/sys/", "/dev/", "/run/", "/boot/", "/var/log/"}
+
 // programs are the paths in a text that an administrator's script may have.
 func programs(text string) (paths []string) {
 	for line := range strings.Lines(text) {
@@ -184,7 +187,7 @@ func programs(text string) (paths []string) {
 		}
 		for _, w := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n\r\"'`;|&()<>=@+!:", r) }) {
 			w = strings.TrimLeft(w, "-") // of ExecStart=-/path
-			if slices.ContainsFunc([]string{"/usr/local/", "/opt/", "/etc/", "/root/", "/srv/", "/home/"}, func(dir string) bool { return strings.HasPrefix(w, dir) }) {
+			if strings.HasPrefix(w, "/") && !slices.ContainsFunc(packaged, func(dir string) bool { return strings.HasPrefix(w, dir) }) {
 				paths = append(paths, path.Clean(w))
 			}
 		}
