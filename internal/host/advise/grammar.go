@@ -132,9 +132,9 @@ func swap(name string) string { return strings.NewReplacer(".", "/", "/", ".").R
 // fault says what is wrong with a line, "" if nothing.
 func (g grammar) fault(name, value string, assigns, excludes bool) string {
 	value = strings.Trim(value, g.blank)
-	for _, r := range name + value {
-		if r > unicode.MaxASCII || r < ' ' && r != '\t' {
-			return fmt.Sprintf("it has %U%s, which is read as part of the name or the value: write the line in ASCII", r, lookalikes[r])
+	for i, r := range name + value {
+		if lookalikes[r] != "" || i < len(name) && (r > unicode.MaxASCII || r < ' ' && r != '\t') {
+			return fmt.Sprintf("it has %U%s, which becomes part of the name or the value: write the line in ASCII", r, lookalikes[r])
 		}
 	}
 	switch {

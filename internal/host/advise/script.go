@@ -48,6 +48,8 @@ func (f *Facts) scripts() (run Files, idle []idleScript) {
 func (f *Facts) unstarted(text string) (why, fix string) {
 	first, _, _ := strings.Cut(text, "\n")
 	interpreter, marked := strings.CutPrefix(first, "#!")
+	interpreter = strings.Trim(interpreter, " \t")
+	marked = marked && interpreter != ""
 	switch {
 	case f.System.ScriptAnyMode || !marked && f.System.Init != "systemd":
 		return "", ""
@@ -55,7 +57,7 @@ func (f *Facts) unstarted(text string) (why, fix string) {
 		return `it does not begin with "#!", so systemd cannot start it`, "sudo sed -i '1i #!/bin/sh'"
 	case strings.HasSuffix(first, "\r"):
 		return "its lines end in a carriage return, which becomes part of the interpreter's name", `sudo sed -i 's/\r$//'`
-	case !path.IsAbs(strings.TrimLeft(interpreter, " \t")):
+	case !path.IsAbs(interpreter):
 		return "its first line has no path of an interpreter", "sudo sed -i '1s,.*,#!/bin/sh,'"
 	}
 	return "", ""

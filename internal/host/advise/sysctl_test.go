@@ -134,10 +134,11 @@ func FuzzTexts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		facts := hostOf("procps")
 		for _, p := range []string{"/etc/sysctl.d/1.conf", SysctlConf, "/etc/rc.local", "/etc/modprobe.d/1.conf", "/etc/modules", "/etc/systemd/network/1.network",
-			"/etc/NetworkManager/system-connections/1.nmconnection", "/etc/tuned/active_profile", "/etc/tuned/x/tuned.conf"} {
+			"/etc/NetworkManager/system-connections/1.nmconnection", "/etc/modules-load.d/x", "/etc/systemd/network/1.network.d/x.conf", TunedMain, "/etc/tuned/active_profile", "/etc/tuned/x/tuned.conf"} {
 			facts.Files = append(facts.Files, File{Path: p, Text: text})
 		}
-		facts.Kernel.Release = text
+		facts.Kernel.Release, facts.Kernel.Cmdline = text, text
+		facts.Writers = Files{{Path: "/etc/cron.d/x", Text: text}}
 		if n := len(Check(facts)); n != len(checks) {
 			t.Errorf("%d findings", n)
 		}

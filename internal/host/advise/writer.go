@@ -32,6 +32,7 @@ func (f *Facts) cmdlineSets(key string) (set []Setting) {
 // writerSets finds what the other writers set a key to. Their order is not known, so that each
 // counts only as uncertain: it changes nothing where the key has its value anyway.
 func (f *Facts) writerSets(key string) (set []Setting) {
+	forms := plainForms(key)
 	for _, file := range f.Writers {
 		if file.Why != "" {
 			set = append(set, Setting{File: file.Path, Key: key, Value: file.Why, Odd: true})
@@ -40,7 +41,7 @@ func (f *Facts) writerSets(key string) (set []Setting) {
 		n := 0
 		for text := range strings.Lines(file.Text) {
 			n++
-			if s, is := f.lineSets(strings.TrimSpace(text), key); is {
+			if s, is := f.lineSets(strings.TrimSpace(text), key, forms); is {
 				s.File, s.Line, s.Key, s.Odd = file.Path, n, key, true
 				set = append(set, s)
 			}
@@ -51,12 +52,12 @@ func (f *Facts) writerSets(key string) (set []Setting) {
 
 // lineSets reads a line of any program's: of a unit, a crontab, tmpfiles.d. The value is read only
 // where it is plain.
-func (f *Facts) lineSets(line, key string) (s Setting, is bool) {
+func (f *Facts) lineSets(line, key string, forms []*regexp.Regexp) (s Setting, is bool) {
 	if line == "" || line[0] == '#' || line[0] == ';' {
 		return s, false
 	}
 	if mentions([]string{line}, key) {
-		s.If = plainValue(line, key)
+		s.If = plainValue(line, key, forms)
 		return s, true
 	}
 	at := strings.Index(line, "sysctl ")
@@ -74,17 +75,25 @@ func (f *Facts) lineSets(line, key string) (s Setting, is bool) {
 	return s, is
 }
 
-// plainValue is the one value that a line gives to a key, "" if that is not plain.
-func plainValue(line, key string) string {
+// plainForms are the ways in which a line gives a key a value that can be read without running it.
+func plainForms(key string) (forms []*regexp.Regexp) {
 	name := `(?:` + regexp.QuoteMeta(key) + `|` + regexp.QuoteMeta(strings.ReplaceAll(key, ".", "/")) + `)`
 	const value = `["']?([A-Za-z0-9_-]+)["']?`
-	var found []string
 	for _, form := range []string{
 		name + `["'}]*\s*=\s*` + value + `["']*(?:\s|;|,|$)`,
 		`echo\s+(?:-n\s+)?` + value + `\s*(?:>+|\|\s*tee)\s*["']?/proc/sys/` + name,
-		`^w\S*\s+/proc/sys/` + name + `(?:\s+\S+){4}\s+` + value + `$`,
+		`^w\S*\s+/proc/sys/` + name + `(?:\s+\S+){4}\s+` + value + `$`, // of tmpfiles.d
 	} {
-		for _, m := range regexp.MustCompile(form).FindAllStringSubmatch(line, -1) {
+		forms = append(forms, regexp.MustCompile(form))
+	}
+	return forms
+}
+
+// plainValue is the one value that a line gives to a key, "" if that is not plain.
+func plainValue(line, key string, forms []*regexp.Regexp) string {
+	var found []string
+	for _, form := range forms {
+		for _, m := range form.FindAllStringSubmatch(line, -1) {
 			found = append(found, m[1])
 		}
 	}

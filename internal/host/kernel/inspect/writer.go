@@ -131,12 +131,19 @@ func (h Host) starts(unit advise.File) bool {
 			if path.Ext(n) != ".wants" && path.Ext(n) != ".requires" {
 				continue
 			}
-			if enabled, _ := h.Files.List(dir + "/" + n); slices.Contains(enabled, path.Base(unit.Path)) {
+			enabled, _ := h.Files.List(dir + "/" + n)
+			if slices.ContainsFunc(enabled, func(by string) bool { return stem(by) == stem(path.Base(unit.Path)) }) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// stem is what a unit shares with its instances, and with the timer or socket that starts it.
+func stem(unit string) string {
+	name, _, _ := strings.Cut(strings.TrimSuffix(unit, path.Ext(unit)), "@")
+	return name
 }
 
 // overrides are the drop-ins of units.
@@ -157,7 +164,15 @@ func (h Host) ufw() []place {
 	if valueOf(h.text("/etc/ufw/ufw.conf"), "ENABLED") == "no" {
 		return nil
 	}
-	return []place{{paths: []string{valueOf(h.text("/etc/default/ufw"), "IPT_SYSCTL")}}, {paths: []string{"/etc/ufw/before.init"}}, {paths: []string{"/etc/ufw/after.init"}}}
+	list := []place{{paths: []string{"/etc/ufw/before.init"}}, {paths: []string{"/etc/ufw/after.init"}}}
+	settings := "/etc/ufw/sysctl.conf"
+	if h.has("/etc/default/ufw") {
+		settings = valueOf(h.text("/etc/default/ufw"), "IPT_SYSCTL")
+	}
+	if settings != "" {
+		list = append(list, place{paths: []string{settings}})
+	}
+	return list
 }
 
 // valueOf reads the last KEY=value of a file that a shell reads.
