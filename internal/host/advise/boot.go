@@ -60,14 +60,15 @@ func (f *Facts) AfterBoot(key string) Known[Boot] {
 		return Unknown[Boot](f.System.ApplierWhy)
 	}
 	applied, _ := f.SysctlOrder()
-	for _, file := range applied {
+	for _, file := range append(f.Files.hidden(SysctlDirs), applied...) {
 		if file.Why != "" {
 			return Unknown[Boot](file.Path + ": " + file.Why)
 		}
 	}
 	order, refused := f.taken(f.applier(), f.applier().written(applied, key))
 	later, more := f.taken(grammar{}, f.later(key))
-	order = settled(append(append(f.cmdlineSets(key), order...), later...))
+	early, _ := f.taken(grammar{}, f.cmdlineSets(key))
+	order = settled(slices.Concat(early, order, later))
 	if len(order) == 0 {
 		b := f.builtinDefault(key)
 		b.Value.Refused = append(refused, more...)

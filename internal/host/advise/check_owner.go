@@ -39,6 +39,7 @@ func checkNetworkd(f *Facts) Finding {
 // networkd returns its files for networks, and the drop-ins of each of them, which netplan and people write.
 func (f *Facts) networkd() (list Files) {
 	list, _ = f.Files.DropIns(NetworkdDirs, ".network")
+	list = append(list, f.Files.hidden(NetworkdDirs)...)
 	var names []string
 	for _, file := range f.Files {
 		if dir := path.Dir(file.Path); strings.HasSuffix(dir, ".network.d") && slices.Contains(NetworkdDirs, path.Dir(dir)) {

@@ -1,5 +1,7 @@
 package advise
 
+import "slices"
+
 // Facts is what was read about a host at one time, without any judgement.
 type Facts struct {
 	System  System
@@ -75,6 +77,11 @@ type System struct {
 	// ProcSysReadOnly: /proc/sys is mounted read-only, as container engines do.
 	ProcSysReadOnly Known[bool]
 	Cgroup2         string // where cgroup2 is mounted, "" if it is not
+}
+
+// Stranger reports whether congctl knows no more of the init than its name.
+func (s System) Stranger() bool {
+	return !slices.Contains([]string{"systemd", "openrc", "busybox", "sysvinit", "none", ""}, s.Init)
 }
 
 // Distro is from os-release; empty without one.

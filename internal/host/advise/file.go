@@ -37,6 +37,11 @@ func (fs Files) In(dir, suffix string) (in Files) {
 	return in
 }
 
+// hidden returns those directories that could not be listed.
+func (fs Files) hidden(dirs []string) Files {
+	return slices.DeleteFunc(slices.Clone(fs), func(f File) bool { return f.Why == "" || !slices.Contains(dirs, f.Path) })
+}
+
 // strays returns the files of directories of drop-ins that no program reads, for their names.
 func (fs Files) strays(dirs []string) (strays Files) {
 	for _, f := range fs {

@@ -26,6 +26,7 @@ func (f *Facts) scripts() (run Files, idle []idleScript) {
 	for _, file := range all {
 		ours, _ := path.Match(f.System.Script, file.Path)
 		switch {
+		case f.System.Stranger(): // it may run it
 		case !ours && f.System.Init == "openrc" && f.System.Script == "" && path.Dir(file.Path) == path.Dir(LocalStart):
 			idle = append(idle, idleScript{file, "OpenRC's service local is off", "sudo rc-update add local default", "sudo rc-update del local default"})
 		case !ours:

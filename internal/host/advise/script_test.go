@@ -271,3 +271,13 @@ func TestBeforeEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestStranger: of an init that is known by name only, nothing says that it does not run a script.
+func TestStranger(t *testing.T) {
+	for _, init := range []string{"procd", "runit", "dinit"} {
+		f := &Facts{System: System{Init: init, ApplierWhy: "not known"}, Files: Files{{Path: RCLocal, Exec: true, Text: "sysctl -w net.ipv4.tcp_congestion_control=bbr\n"}}}
+		if found, is := f.unrun(); is || f.AfterBoot(KeyCong).OK() {
+			t.Errorf("%s: %+v", init, found)
+		}
+	}
+}

@@ -21,7 +21,7 @@ func (f *Facts) cmdlineSets(key string) (set []Setting) {
 			continue
 		}
 		s := Setting{File: cmdline, Key: key, Value: value}
-		if key == KeyCong && f.Kernel.Config.Value["TCP_CONG_"+strings.ToUpper(value)] == "m" {
+		if m := f.Module("tcp_" + value).State.Value; key == KeyCong && (m == ModuleLoaded || m == ModuleLoadable || f.Kernel.Config.Value["TCP_CONG_"+strings.ToUpper(value)] == "m") {
 			s = Setting{File: cmdline, Key: key, Odd: true, If: value, Value: "sets " + value + " before a boot can surely load its module"}
 		}
 		set = append(set, s)

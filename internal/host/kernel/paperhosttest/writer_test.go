@@ -84,6 +84,8 @@ var writers = []struct{ name, sections, want string }{
 	{"kernel command line alone", "-- /etc/sysctl.d/90-bbr.conf --\n-- /proc/cmdline --\nquiet sysctl.net.ipv4.tcp_congestion_control=htcp", "htcp"},
 	{"kernel command line, slashes", "-- /etc/sysctl.d/90-bbr.conf --\n-- /proc/cmdline --\nsysctl.net/ipv4/tcp_congestion_control=reno", "reno"},
 	{"kernel command line, a module", "-- /etc/sysctl.d/90-bbr.conf --\n-- /proc/cmdline --\nsysctl.net.ipv4.tcp_congestion_control=bbr", "the kernel's command line: sets bbr before"},
+	{"kernel command line, not there", "-- /lib/modules/6.6.30/modules.dep --\nkernel/net/ipv4/tcp_bbr.ko:\n-- /etc/sysctl.d/90-bbr.conf --\n-- /proc/cmdline --\nsysctl.net.ipv4.tcp_congestion_control=cake", "cubic"},
+	{"a directory that may not be listed", "-- /usr/lib/sysctl.d ! not permitted --", "/usr/lib/sysctl.d: not permitted"},
 	{"kernel command line, too old", "-- /proc/sys/kernel/osrelease --\n5.4.0\n-- /boot/config-5.4.0 --\nCONFIG_DEFAULT_TCP_CONG=\"cubic\"\n-- /etc/sysctl.d/90-bbr.conf --\n-- /proc/cmdline --\nsysctl.net.ipv4.tcp_congestion_control=reno", "cubic"},
 
 	{"tuned", "-- /etc/tuned/active_profile --\nsite\n-- /etc/tuned/site/tuned.conf --\n[sysctl]\nnet.ipv4.tcp_congestion_control = htcp", "bbr"},
