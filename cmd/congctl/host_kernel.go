@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -115,6 +116,9 @@ func (k *kernelCheck) compare(cmd *cobra.Command) error {
 	list := kconfig.Compare(fragment.Config, result.Config, result.Release)
 	if err := k.global.print(cmd, list, func(w io.Writer) error { return kconfig.DifferenceTable(w, list) }); err != nil {
 		return err
+	}
+	if !kconfig.AllOK(list) && slices.IndexFunc(list, func(d kconfig.Difference) bool { return d.Verdict != kconfig.OK && d.Verdict != kconfig.Unknown }) < 0 {
+		return &coded{exitUsage, "", fmt.Errorf("%s leaves out symbols that %s asks for: use the whole .config of the build", k.config, k.against)}
 	}
 	if !kconfig.AllOK(list) {
 		return failed("", fmt.Errorf("%s differs from what %s asks for", k.config, k.against))

@@ -83,7 +83,7 @@ func TestJSONConvention(t *testing.T) {
 func answeringFiles(t *testing.T, s *stage) {
 	t.Helper()
 	for name, text := range map[string][]byte{
-		"config": []byte("CONFIG_TCP_CONG_BBR=m\n"), "plan.txt": []byte(s.congctl(t, command{args: []string{"plan", "show"}})),
+		"config": []byte("# Linux/x86 6.1.0 Kernel Configuration\nCONFIG_TCP_CONG_BBR=m\n"), "plan.txt": []byte(s.congctl(t, command{args: []string{"plan", "show"}})),
 	} {
 		check(t, os.WriteFile(name, text, 0o600))
 	}

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Boot is what a setting will be after the next boot, and what sets it.
@@ -12,7 +13,8 @@ type Boot struct {
 	Value string
 	From  string // "/etc/sysctl.d/10-bbr.conf:2", "the kernel's own default"
 	// Lost are the settings that a later one overrides with another value.
-	Lost []Setting
+	Lost    []Setting
+	Refused []Setting // by the kernel
 }
 
 // SysctlOrder returns the files that set sysctls at boot in the order in which they are
@@ -54,40 +56,34 @@ func (f File) links(to string) bool {
 // AfterBoot predicts a setting. A file that may not be read leaves it unknown: it could be
 // the one that counts.
 func (f *Facts) AfterBoot(key string) Known[Boot] {
+	if f.System.ApplierWhy != "" {
+		return Unknown[Boot](f.System.ApplierWhy)
+	}
 	applied, _ := f.SysctlOrder()
-	for _, file := range applied {
+	for _, file := range append(f.Files.hidden(SysctlDirs), applied...) {
 		if file.Why != "" {
 			return Unknown[Boot](file.Path + ": " + file.Why)
 		}
 	}
-	var named, globbed []Setting
-	set, _ := settings(applied)
-	for _, s := range set {
-		if f.System.Applier == "busybox" { // its sysctl strips a comment from the value
-			s.Value, _, _ = strings.Cut(s.Value, "#")
-			s.Value = strings.TrimSpace(s.Value)
-		}
-		if s.sets(key) && s.Glob {
-			globbed = append(globbed, s)
-		} else if s.sets(key) {
-			named = append(named, s)
-		}
-	}
-	if f.System.Applier == "systemd-sysctl" && len(named) > 0 {
-		globbed = nil // a name beats every pattern, whatever their order
-	}
-	order := settled(append(f.taken(append(globbed, named...)), f.later(key)...))
+	order, refused := f.taken(f.applier(), f.applier().written(applied, key))
+	later, more := f.taken(grammar{}, f.later(key))
+	early, _ := f.taken(grammar{}, f.cmdlineSets(key))
+	order = settled(slices.Concat(early, order, later))
 	if len(order) == 0 {
-		return f.builtinDefault(key)
+		b := f.builtinDefault(key)
+		b.Value.Refused = append(refused, more...)
+		return b
 	}
 	last := order[len(order)-1]
 	switch {
 	case last.Odd && last.Line == 0:
 		return Unknown[Boot](last.File + ": " + last.Value)
+	case last.Odd && last.Value == "":
+		return Unknown[Boot](fmt.Sprintf("%s sets %s, too, and when is unknown", last.at(), key))
 	case last.Odd:
 		return Unknown[Boot](fmt.Sprintf("%s may set %s, but only running it would tell: %s", last.at(), key, last.Value))
 	}
-	b := Boot{Value: last.Value, From: last.at()}
+	b := Boot{Value: last.Value, From: last.at(), Refused: append(refused, more...)}
 	for _, s := range order[:len(order)-1] {
 		if s.Value != b.Value && !s.Odd {
 			b.Lost = append(b.Lost, s)
@@ -96,24 +92,47 @@ func (f *Facts) AfterBoot(key string) Known[Boot] {
 	return Know(b)
 }
 
-// taken drops what the kernel will refuse. systemd-sysctl writes a setting once, with its
+// taken drops what the kernel refuses. systemd-sysctl writes a setting once, with its
 // last value: if that is refused, the kernel's own default stays.
-func (f *Facts) taken(order []Setting) []Setting {
-	if n := len(order); f.System.Applier == "systemd-sysctl" && n > 0 && order[n-1].malformed() {
-		return nil
+func (f *Facts) taken(g grammar, order []Setting) (kept, refused []Setting) {
+	for _, s := range order {
+		if !s.Odd && f.refuses(s) {
+			refused = append(refused, s)
+		} else {
+			kept = append(kept, s)
+		}
 	}
-	return slices.DeleteFunc(order, Setting.malformed)
+	if n := len(order); g.once && n > 0 && f.refuses(order[n-1]) {
+		return nil, refused
+	}
+	return kept, refused
 }
 
-// malformed values of these keys are no name of anything.
-func (s Setting) malformed() bool { return s.Value == "" || strings.ContainsAny(s.Value, "#; \t\"'") }
+// refuses reports whether the kernel is known to refuse a value.
+func (f *Facts) refuses(s Setting) bool {
+	names := f.Kernel.Congs
+	return s.malformed() || s.sets(KeyCong) && len(names) > 0 && !slices.Contains(names, s.Value)
+}
 
-func (s Setting) at() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
+// malformed values of these keys are no name of anything: the kernel reads 15 characters and
+// takes away none.
+func (s Setting) malformed() bool {
+	return s.Value == "" || len(s.Value) > 15 || strings.ContainsFunc(s.Value, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
+	})
+}
 
-// later returns settings that scripts make after sysctls were applied. tuned's count only if
-// /etc has none: it applies the files of /etc again after its own.
+func (s Setting) at() string {
+	if s.Line == 0 {
+		return s.File
+	}
+	return fmt.Sprintf("%s:%d", s.File, s.Line)
+}
+
+// later returns settings that are made after sysctls were applied, those of unknown time last. tuned's count
+// only if /etc has none: unless told otherwise, it applies the files of /etc again after its own.
 func (f *Facts) later(key string) (set []Setting) {
-	if s, ok := f.tunedSets(key); ok && !f.setInEtc(key) {
+	if s, ok := f.tunedSets(key); ok && !(f.tunedReapplies() && f.setInEtc(key)) {
 		set = append(set, s)
 	}
 	run, _ := f.scripts()
@@ -123,7 +142,7 @@ func (f *Facts) later(key string) (set []Setting) {
 		}
 		set = append(set, f.scriptSets(script, key)...)
 	}
-	return set
+	return append(set, f.writerSets(key)...)
 }
 
 // settled drops what changes nothing, whether it is reached or not.
@@ -138,7 +157,7 @@ func settled(order []Setting) (kept []Setting) {
 
 func (f *Facts) setInEtc(key string) bool {
 	applied, _ := f.SysctlOrder()
-	set, _ := settings(applied)
+	set, _ := f.applier().settings(applied)
 	return slices.ContainsFunc(set, func(s Setting) bool { return strings.HasPrefix(s.File, "/etc/") && s.sets(key) })
 }
 

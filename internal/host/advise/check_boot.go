@@ -2,6 +2,8 @@ package advise
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/congctl/congctl/internal/answer"
@@ -15,28 +17,56 @@ func checkCongAfterBoot(f *Facts) Finding {
 	if !b.OK() {
 		return unclear("the congestion control after a reboot", b.Why, grantFiles(f))
 	}
-	if b.Value.Value != "bbr" {
+	name := b.Value.Value
+	if i := slices.IndexFunc(b.Value.Refused, func(s Setting) bool { return IsBBR(s.Value) }); i >= 0 && !IsBBR(name) {
+		return f.lacks(b.Value.Refused[i].at(), b.Value.Refused[i].Value)
+	}
+	if !IsBBR(name) {
 		return fail("after a reboot, new connections will use %s (%s)", b.Value.Value, b.Value.From).
 			because("the current setting does not survive a reboot").fix(enableBBR, disable)
 	}
-	m := f.Module("tcp_bbr")
+	m := f.Module("tcp_" + name)
 	if m.State.OK() && m.State.Value == ModuleAbsent {
-		return fail("%s sets bbr, but this kernel does not have it", b.Value.From).
-			because("the kernel refuses the setting at boot and keeps its own default").fix(f.kernelWithBBR())
+		return f.lacks(b.Value.From, name)
 	}
-	if file, line, stopped := f.KeptOut("tcp_bbr"); stopped && m.State.Value != ModuleBuiltin {
-		return fail("sysctl will set bbr at boot, but %s blocks its module", file).
+	if file, line, stopped := f.KeptOut("tcp_" + name); stopped && m.State.Value != ModuleBuiltin {
+		return fail("sysctl will set %s at boot, but %s blocks its module", name, file).
 			because("the kernel will refuse the setting and keep the old default").fix("remove the line: "+line, "put the line back")
 	}
-	return ok("after a reboot, new connections will use bbr (%s)", b.Value.From)
+	if now := f.Cong.Current.Value; IsBBR(now) && f.BBRVersion(name) < f.BBRVersion(now) {
+		return warn("after a reboot, new connections will use %s (%s), version %d; now they use %s, version %d", name, b.Value.From, f.BBRVersion(name), now, f.BBRVersion(now)).
+			because("a boot takes this host back to an older version of BBR").fix(enableBBR+" keeps "+now, disable)
+	}
+	return ok("after a reboot, new connections will use %s (%s)", name, b.Value.From)
+}
+
+// lacks: a setting names a version of BBR that this kernel does not have.
+func (f *Facts) lacks(from, name string) Finding {
+	found := fail("%s sets %s, but this kernel does not have it", from, name).
+		because("the kernel refuses the setting at boot and keeps its own default")
+	if f.hasBBR() {
+		return found.fix(enableBBR, disable)
+	}
+	return found.fix(f.kernelWithBBR())
 }
 
 // started: nothing boots in a container without an init.
 func (f *Facts) started() bool { return f.System.Container != "" && f.System.Init == "none" }
 
+// byHand is for a boot that only its administrator knows.
+func (f *Facts) byHand() string {
+	return "see after a reboot: sysctl " + KeyCong + "; or have " + f.System.Init + " run at boot: congctl host enable bbr"
+}
+
 func grantFiles(f *Facts) string {
+	if f.System.ApplierWhy != "" {
+		return f.byHand()
+	}
 	if f.System.UID != 0 {
 		return "run it as root: sudo congctl host check"
+	}
+	if len(f.Writers) > 0 {
+		return "set the same value there, or remove it there"
 	}
 	return "set it in a file: " + enableBBR
 }
@@ -71,7 +101,7 @@ func checkOverrides(f *Facts) Finding {
 		b := f.AfterBoot(key)
 		for _, s := range b.Value.Lost {
 			n++
-			if s.Value == "bbr" || s.Value == "fq" {
+			if IsBBR(s.Value) || s.Value == "fq" {
 				lost = append(lost, fmt.Sprintf("%s (%s) is overridden by %s (%s)", s.at(), s.Value, b.Value.From, b.Value.Value))
 			}
 		}
@@ -88,7 +118,7 @@ func short(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
 func checkSyntax(f *Facts) Finding {
 	applied, unread := f.SysctlOrder()
-	_, faults := settings(append(applied, unread...))
+	_, faults := f.applier().settings(append(applied, unread...))
 	if len(faults) == 0 {
 		return ok("%s of sysctl settings, all well-formed", answer.Count(len(applied)+len(unread), "file"))
 	}
@@ -106,10 +136,13 @@ func checkUnread(f *Facts) Finding {
 	if found, is := f.unrun(); is {
 		return found
 	}
+	if found, is := f.misnamed(); is {
+		return found
+	}
 	_, unread := f.SysctlOrder()
 	var lost []string
 	conf := false
-	set, _ := settings(unread)
+	set, _ := f.applier().settings(unread)
 	for _, s := range set {
 		if s.sets(KeyCong) || s.sets(KeyQdisc) {
 			lost = append(lost, fmt.Sprintf("%s (%s=%s)", s.at(), short(s.Key), s.Value))
@@ -121,6 +154,9 @@ func checkUnread(f *Facts) Finding {
 			return ok("every file with settings is read; there is no %s here, and \"sysctl -p\" without a file does nothing", SysctlConf)
 		}
 		return ok("no file that sets congestion control or qdisc is left unread")
+	}
+	if f.System.ApplierWhy != "" {
+		return unclear("what reads "+some(lost), f.System.ApplierWhy, f.byHand())
 	}
 	if f.System.Applier == "" {
 		return fail("nothing reads %s", some(lost)).because("nothing sets sysctls at boot: see sysctl-applier").fix(enableBBR, disable)
@@ -135,12 +171,31 @@ func checkUnread(f *Facts) Finding {
 		fix("give the file a name of its own, or remove it", "give it its old name")
 }
 
+// misnamed finds settings in a file whose name no program that reads drop-ins takes.
+func (f *Facts) misnamed() (Finding, bool) {
+	set, _ := f.applier().settings(f.Files.strays(SysctlDirs))
+	for _, s := range set {
+		if s.sets(KeyCong) || s.sets(KeyQdisc) {
+			return warn("nothing reads %s (%s=%s): %s", s.at(), short(s.Key), s.Value, onlyConf).
+				because("in these directories other files are ignored without a word").
+				fix("sudo mv "+s.File+" "+renamed(s.File), "sudo mv "+renamed(s.File)+" "+s.File), true
+		}
+	}
+	return Finding{}, false
+}
+
+const onlyConf = "only files whose names end in .conf and begin with no dot are read"
+
+func renamed(file string) string {
+	return path.Join(path.Dir(file), strings.TrimSuffix(strings.TrimLeft(path.Base(file), "."), ".conf")+".conf")
+}
+
 // unrun finds a script that is meant to turn BBR or fq on, and is not run.
 func (f *Facts) unrun() (Finding, bool) {
 	_, idle := f.scripts()
 	for _, script := range idle {
 		for _, s := range append(f.scriptSets(script.File, KeyCong), f.scriptSets(script.File, KeyQdisc)...) {
-			if s.Value == "bbr" || s.Value == "fq" {
+			if IsBBR(s.Value) || s.Value == "fq" {
 				return warn("no boot runs %s (%s=%s): %s", s.at(), short(s.Key), s.Value, script.why).
 					because("it works when run by hand, but does not survive a reboot").fix(script.fix, script.undo), true
 			}
@@ -154,6 +209,8 @@ func checkApplier(f *Facts) Finding {
 	switch {
 	case s.Applier != "":
 		return ok("%s sets sysctls at boot (init: %s)", s.Applier, s.Init)
+	case s.ApplierWhy != "":
+		return unclear("what sets sysctls at boot", s.ApplierWhy, f.byHand())
 	case s.Container != "" && s.Init == "none":
 		return ok("nothing sets sysctls when this container starts (%s); pass them when you start it", s.Container)
 	case s.Init == "openrc":

@@ -53,8 +53,8 @@ func checkCurrent(f *Facts) Finding {
 	switch {
 	case !c.OK():
 		return unclear("the congestion control of new connections", c.Why, "mount /proc, and /proc/sys with it")
-	case c.Value == "bbr":
-		return ok("new connections use bbr")
+	case IsBBR(c.Value):
+		return ok("new connections use %s", c.Value)
 	}
 	return fail("new connections use %s", c.Value).
 		because("a connection gets its congestion control when it is opened; " + KeyCong + " is the default").
@@ -63,11 +63,11 @@ func checkCurrent(f *Facts) Finding {
 
 // choosing: what is not registered comes first, and if that takes another kernel, no setting helps.
 func (f *Facts) choosing(old string) (fix, undo string) {
-	fix, undo = f.setting(KeyCong, "bbr", old)
+	fix, undo = f.setting(KeyCong, f.BBR(), old)
 	if f.hasBBR() {
 		return fix, undo
 	}
-	if m := f.Module("tcp_bbr"); m.State.OK() && m.State.Value != ModuleLoadable || !m.State.OK() {
+	if m := f.Module(f.module()); m.State.OK() && m.State.Value != ModuleLoadable || !m.State.OK() {
 		return "see cong-available; then: " + fix, undo
 	}
 	return fix, undo // root's choice loads the module
@@ -78,23 +78,23 @@ func checkAllowed(f *Facts) Finding {
 	switch {
 	case !a.OK():
 		return unclear("what unprivileged programs may choose", a.Why, "mount /proc, and /proc/sys with it")
-	case slices.Contains(a.Value, "bbr"):
+	case slices.Contains(a.Value, f.BBR()):
 		return ok("allowed for unprivileged programs: %s", strings.Join(a.Value, " "))
-	case f.Cong.Current.Value == "bbr":
-		return ok("allowed for unprivileged programs: %s; as bbr is the default, connections get it anyway", strings.Join(a.Value, " "))
+	case IsBBR(f.Cong.Current.Value):
+		return ok("allowed for unprivileged programs: %s; as %s is the default, connections get it anyway", strings.Join(a.Value, " "), f.BBR())
 	}
-	list := strings.Join(a.Value, " ")
+	list, name := strings.Join(a.Value, " "), f.BBR()
 	if !f.hasBBR() {
 		return ok("allowed for unprivileged programs: %s; bbr can be added once it is available", list)
 	}
 	if No(f.System.InitNetNS) {
-		return warn("allowed for unprivileged programs: %s; bbr is not among them", list).
+		return warn("allowed for unprivileged programs: %s; %s is not among them", list, name).
 			because("in another network namespace even root gets EPERM for a congestion control that the host does not allow").
-			fix("on the host, not in here: sysctl -w "+KeyAllowed+`="`+list+` bbr"`, "restore the old list")
+			fix("on the host, not in here: sysctl -w "+KeyAllowed+`="`+list+" "+name+`"`, "restore the old list")
 	}
-	return warn("allowed for unprivileged programs: %s; bbr is not among them", list).
+	return warn("allowed for unprivileged programs: %s; %s is not among them", list, name).
 		because("a program without CAP_NET_ADMIN that asks for BBR gets EPERM; so does root of another network namespace that sets it as default").
-		fix("sudo sysctl -w "+KeyAllowed+`="`+list+` bbr"`, "sudo sysctl -w "+KeyAllowed+`="`+list+`"`)
+		fix("sudo sysctl -w "+KeyAllowed+`="`+list+" "+name+`"`, "sudo sysctl -w "+KeyAllowed+`="`+list+`"`)
 }
 
 // checkMayChange reports whether this program could change the settings, and who could.
@@ -141,7 +141,7 @@ func checkSpaces(f *Facts) Finding {
 	}
 	var others []string
 	for _, s := range f.Spaces.Value {
-		if s.Current != "bbr" {
+		if !IsBBR(s.Current) {
 			others = append(others, s.Name+" "+s.Current)
 		}
 	}

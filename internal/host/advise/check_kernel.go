@@ -1,7 +1,6 @@
 package advise
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -34,24 +33,22 @@ func checkKernelVersion(f *Facts) Finding {
 	return ok("Linux %s: new enough for BBR (%v)", f.Kernel.Release, kernelBBR)
 }
 
-// hasBBR: some kernels of distributions have it earlier than the version says.
-func (f *Facts) hasBBR() bool { return slices.Contains(f.Cong.Available.Value, "bbr") }
-
 func checkKernelConfig(f *Facts) Finding {
 	c := f.Kernel.Config
 	if !c.OK() {
-		if m := f.Module("tcp_bbr"); m.State.OK() && m.State.Value != ModuleAbsent {
+		if m := f.Module(f.module()); m.State.OK() && m.State.Value != ModuleAbsent {
 			return ok("no configuration to read (%s), but BBR was found without it", c.Why)
 		}
 		return unclear("the kernel's configuration", c.Why, grantConfig(f))
 	}
-	switch c.Value["TCP_CONG_BBR"] {
+	option := "TCP_CONG_" + strings.ToUpper(f.BBR())
+	switch c.Value[option] {
 	case "y":
 		return ok("%s: BBR is built in", f.Kernel.From)
 	case "m":
 		return ok("%s: BBR is a module", f.Kernel.From)
 	}
-	return fail("%s: CONFIG_TCP_CONG_BBR is not set", f.Kernel.From).
+	return fail("%s: CONFIG_%s is not set", f.Kernel.From, option).
 		because("this kernel was built without BBR, and no setting can add it").
 		fix(f.kernelWithBBR())
 }
@@ -78,24 +75,25 @@ func grantConfig(f *Facts) string {
 }
 
 func checkModule(f *Facts) Finding {
-	m := f.Module("tcp_bbr")
+	name := f.module()
+	m := f.Module(name)
 	if !m.State.OK() {
-		return unclear("whether the module tcp_bbr exists", m.State.Why, grantModules(f, "tcp_bbr"))
+		return unclear("whether the module "+name+" exists", m.State.Why, grantModules(f, name))
 	}
 	switch m.State.Value {
 	case ModuleBuiltin:
-		return ok("tcp_bbr is built into the kernel")
+		return ok("%s is built into the kernel", name)
 	case ModuleLoaded:
-		return ok("tcp_bbr is loaded")
+		return ok("%s is loaded", name)
 	case ModuleLoadable:
-		if file, line, stopped := f.KeptOut("tcp_bbr"); stopped {
-			return fail("tcp_bbr is on disk, but blocked by %s: %s", file, line).
+		if file, line, stopped := f.KeptOut(name); stopped {
+			return fail("%s is on disk, but blocked by %s: %s", name, file, line).
 				because("that line keeps the module from being loaded, so BBR cannot be used").
-				fix("remove the line, then: sudo modprobe tcp_bbr", "put the line back, then: sudo modprobe -r tcp_bbr")
+				fix("remove the line, then: sudo modprobe "+name, "put the line back, then: sudo modprobe -r "+name)
 		}
-		return warn("tcp_bbr is on disk but not loaded").
+		return warn("%s is on disk but not loaded", name).
 			because("until then BBR is not among the available congestion controls; the first use by root loads it").
-			fix("sudo modprobe tcp_bbr", "sudo modprobe -r tcp_bbr")
+			fix("sudo modprobe "+name, "sudo modprobe -r "+name)
 	}
 	return fail("there is no module tcp_bbr for Linux %s", f.Kernel.Release).
 		because("this kernel was built without BBR, or its package of extra modules is not installed").
@@ -111,46 +109,52 @@ func grantModules(f *Facts, module string) string {
 
 // checkAutoload checks that the module will be there when the setting is made at boot.
 func checkAutoload(f *Facts) Finding {
-	m := f.Module("tcp_bbr")
-	bars := f.barred("tcp_bbr")
-	from := f.Loads("tcp_bbr")
-	file, line, stopped := f.KeptOut("tcp_bbr")
+	name := f.module()
+	m, bars, from := f.Module(name), f.barred(name), f.Loads(name)
+	file, line, stopped := f.KeptOut(name)
 	switch {
 	case m.State.OK() && m.State.Value == ModuleBuiltin:
-		return ok("nothing to load: tcp_bbr is built in")
+		return ok("nothing to load: %s is built in", name)
 	case !m.State.OK():
-		return unclear("whether tcp_bbr loads at boot", m.State.Why, grantModules(f, "tcp_bbr"))
+		return unclear("whether "+name+" loads at boot", m.State.Why, grantModules(f, name))
 	case m.State.Value == ModuleAbsent:
 		return fail("nothing to load at boot: there is no module tcp_bbr").
 			because("see bbr-module").fix(f.kernelWithBBR())
 	case stopped:
-		return fail("%s blocks tcp_bbr: %s", file, line).
+		return fail("%s blocks %s: %s", file, name, line).
 			because("the module cannot be loaded after a reboot, whatever sysctl.d says").
 			fix("remove the line", "put the line back")
 	case from != "" && len(bars) > 0:
-		return warn("%s loads tcp_bbr, but %s has: %s", from, bars[0].file, bars[0].line).
+		return warn("%s loads %s, but %s has: %s", from, name, bars[0].file, bars[0].line).
 			because("systemd-modules-load obeys a blacklist; then only the sysctl setting loads the module, by name").
 			fix("remove the line of "+bars[0].file, "put the line back")
-	case f.AfterBoot(KeyCong).Value.Value == "bbr" && from == "":
-		return ok("the sysctl setting loads tcp_bbr at boot (%s)", f.AfterBoot(KeyCong).Value.From)
+	case from == "" && f.misnamedFor(name) != "":
+		file := f.misnamedFor(name)
+		return warn("nothing reads %s, which names %s: %s", file, name, onlyConf).
+			because("in modules-load.d other files are ignored without a word").
+			fix("sudo mv "+file+" "+renamed(file), "sudo mv "+renamed(file)+" "+file)
+	case IsBBR(f.AfterBoot(KeyCong).Value.Value) && from == "":
+		return ok("the sysctl setting loads %s at boot (%s)", name, f.AfterBoot(KeyCong).Value.From)
 	case from != "":
-		return ok("%s loads tcp_bbr at boot", from)
+		return ok("%s loads %s at boot", from, name)
 	}
-	return warn("no file in modules-load.d names tcp_bbr, so only a setting by root loads it").
+	return warn("no file in modules-load.d names %s, so only a setting by root loads it", name).
 		because("at boot the sysctl setting loads the module if the kernel may call modprobe; an unprivileged program that asks for BBR cannot load it").
-		fix("echo tcp_bbr | sudo tee /etc/modules-load.d/bbr.conf", "sudo rm /etc/modules-load.d/bbr.conf")
+		fix("echo "+name+" | sudo tee /etc/modules-load.d/bbr.conf", "sudo rm /etc/modules-load.d/bbr.conf")
 }
 
 func checkBBRVersion(f *Facts) Finding {
-	m := f.Module("tcp_bbr")
+	name, plain := f.BBR(), f.Module("tcp_bbr")
 	switch {
-	case m.State.OK() && m.State.Value == ModuleAbsent:
+	case name != "bbr":
+		return ok("BBR version %d: %s", f.BBRVersion(name), name)
+	case plain.State.OK() && plain.State.Value == ModuleAbsent:
 		return ok("none: this kernel has no BBR")
-	case m.Version != "":
-		return ok("BBR version %s, as /sys/module/tcp_bbr/version says", m.Version)
-	case slices.ContainsFunc(f.Cong.Available.Value, func(c string) bool { return c == "bbr2" || c == "bbr3" }):
+	case plain.Version != "":
+		return ok("BBR version %s, as /sys/module/tcp_bbr/version says", plain.Version)
+	case len(f.versions()) > 1:
 		return ok("available: %s; bbr is version 1", strings.Join(f.Cong.Available.Value, " "))
-	case f.hasBBR() || m.State.OK() && m.State.Value == ModuleLoaded:
+	case f.hasBBR() || plain.State.OK() && plain.State.Value == ModuleLoaded:
 		return ok("BBR version 1: the module reports no version, like that of mainline Linux")
 	}
 	return unclear("the version of BBR", "tcp_bbr is not loaded", "sudo modprobe tcp_bbr; version 3 reports itself in /sys/module/tcp_bbr/version")

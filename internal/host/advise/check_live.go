@@ -24,9 +24,9 @@ func checkConnections(f *Facts) Finding {
 	switch {
 	case total == 0:
 		return ok("no connection with another host is open")
-	case by["bbr"] == total:
+	case f.Sockets.Value.bbr() == total:
 		return ok("%s", list)
-	case f.Cong.Current.Value == "bbr":
+	case IsBBR(f.Cong.Current.Value):
 		return warn("%s", list).
 			because("a connection keeps the congestion control it was opened with, and accepted connections inherit that of the listening socket; servers started earlier keep the old one").
 			fix("restart the servers that were started before the change", "")
@@ -40,8 +40,8 @@ func checkPacing(f *Facts) Finding {
 	}
 	s := f.Sockets.Value
 	switch {
-	case f.NeedsFq() && s.ByCong["bbr"] > 0 && f.withoutFq() != "":
-		return fail("%s of bbr, and %s has no fq", answer.Count(s.ByCong["bbr"], "connection"), f.withoutFq()).
+	case f.NeedsFq() && s.bbr() > 0 && f.withoutFq() != "":
+		return fail("%s of bbr, and %s has no fq", answer.Count(s.bbr(), "connection"), f.withoutFq()).
 			because(fmt.Sprintf("before %v only fq paces packets at the rate that BBR sets; without it they leave in bursts", kernelPacing)).
 			fix("see live-qdiscs; better: "+first(f.newerKernel()), "")
 	case s.Unpaced > 0:

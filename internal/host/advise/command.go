@@ -38,7 +38,7 @@ func commands(text string) (list []command) {
 				end()
 				begin = at
 			}
-		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r':
+		case rest[0] == ' ' || rest[0] == '\t':
 			at++
 		case strings.HasPrefix(rest, "\\\n"):
 			line, at = line+1, at+2
@@ -92,7 +92,7 @@ func oneWord(line string) (word, rest string, odd bool) {
 		switch c := line[0]; {
 		case c == '<' || c == '>': // of a descriptor, where nothing but its number is before it
 			return word, line, odd || word != "" && strings.Trim(word, "0123456789") == ""
-		case c == ' ' || c == '\t' || c == '\r' || c == '\n', strings.IndexByte("|&;()", c) >= 0:
+		case c == ' ' || c == '\t' || c == '\n', strings.IndexByte("|&;()", c) >= 0:
 			return word, line, odd
 		case c == '\'' || c == '"':
 			in, after, closed := strings.Cut(line[1:], string(c))

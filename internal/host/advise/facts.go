@@ -1,5 +1,7 @@
 package advise
 
+import "slices"
+
 // Facts is what was read about a host at one time, without any judgement.
 type Facts struct {
 	System  System
@@ -20,6 +22,9 @@ type Facts struct {
 	// Files are the texts that decide the host's state after a boot: sysctl.d,
 	// modules-load.d, modprobe.d, networkd, NetworkManager, tuned.
 	Files Files
+	// Writers are other texts that a boot reads or runs and that speak of such a setting, in no
+	// known order: units, tmpfiles.d, cron and more.
+	Writers Files
 
 	CPU  CPU
 	Loop Loop
@@ -47,11 +52,15 @@ func No(k Known[bool]) bool { return k.OK() && !k.Value }
 type System struct {
 	Distro Distro
 	// Init is the first process's kind: "systemd", "openrc", "busybox", "sysvinit", "none"
-	// (a container whose first process is an application).
+	// (a container whose first process is an application), or the name of one that congctl does
+	// not know ("procd", "runit", "dinit").
 	Init string
 	// Applier is what sets sysctls at boot: "systemd-sysctl", "procps", "openrc", "busybox";
-	// "" if none was found.
-	Applier string
+	// "" if there is none, or if ApplierWhy says why it is unknown.
+	Applier    string
+	ApplierWhy string
+	// Sysctl is the program of that name: "busybox", or "" for that of procps.
+	Sysctl string
 	// Script is what the init runs at the end of a boot: RCLocal or LocalStart; "" for neither.
 	Script        string
 	ScriptAnyMode bool // passed to a shell, and so run whatever its mode is
@@ -68,6 +77,11 @@ type System struct {
 	// ProcSysReadOnly: /proc/sys is mounted read-only, as container engines do.
 	ProcSysReadOnly Known[bool]
 	Cgroup2         string // where cgroup2 is mounted, "" if it is not
+}
+
+// Stranger reports whether congctl knows no more of the init than its name.
+func (s System) Stranger() bool {
+	return !slices.Contains([]string{"systemd", "openrc", "busybox", "sysvinit", "none", ""}, s.Init)
 }
 
 // Distro is from os-release; empty without one.
@@ -90,6 +104,11 @@ type Kernel struct {
 	Config Known[map[string]string]
 	From   string // where Config was read: "/proc/config.gz", "/boot/config-6.1.0-18-amd64"
 	BTF    bool   // /sys/kernel/btf/vmlinux exists
+	// Congs are the names of all congestion controls that it has, registered or not yet; empty if
+	// unknown.
+	Congs []string
+	// Cmdline is the command line that it was booted with.
+	Cmdline string
 }
 
 // ModuleState is how a module is available.

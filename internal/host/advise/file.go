@@ -27,14 +27,30 @@ func (fs Files) Get(name string) (File, bool) {
 	return fs[i], true
 }
 
-// In returns the files directly in a directory whose names have the suffix.
+// In returns the files directly in a directory whose names have the suffix, without hidden ones.
 func (fs Files) In(dir, suffix string) (in Files) {
 	for _, f := range fs {
-		if path.Dir(f.Path) == dir && strings.HasSuffix(f.Path, suffix) {
+		if path.Dir(f.Path) == dir && strings.HasSuffix(f.Path, suffix) && path.Base(f.Path)[0] != '.' {
 			in = append(in, f)
 		}
 	}
 	return in
+}
+
+// hidden returns those directories that could not be listed.
+func (fs Files) hidden(dirs []string) Files {
+	return slices.DeleteFunc(slices.Clone(fs), func(f File) bool { return f.Why == "" || !slices.Contains(dirs, f.Path) })
+}
+
+// strays returns the files of directories of drop-ins that no program reads, for their names.
+func (fs Files) strays(dirs []string) (strays Files) {
+	for _, f := range fs {
+		base := path.Base(f.Path)
+		if slices.Contains(dirs, path.Dir(f.Path)) && (path.Ext(base) != ".conf" || base[0] == '.') {
+			strays = append(strays, f)
+		}
+	}
+	return strays
 }
 
 // DropIns returns the files of the same-named directories in the order that systemd, kmod

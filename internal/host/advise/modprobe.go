@@ -1,21 +1,49 @@
 package advise
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// Loads finds the file that loads a module at boot; "" for none.
+// Loads finds the file that loads a module at boot; "" for none. systemd takes a whole line for a
+// name, other inits its first word.
 func (f *Facts) Loads(module string) string {
 	order, _ := f.Files.DropIns(ModulesLoadDirs, ".conf")
-	if etc, ok := f.Files.Get("/etc/modules"); ok {
+	if etc, ok := f.Files.Get(modulesFile); ok && f.System.Init != "systemd" {
 		order = append(order, etc)
 	}
 	for _, file := range order {
-		for line := range strings.Lines(file.Text) {
-			if w := strings.Fields(line); len(w) > 0 && underscored(w[0]) == module {
-				return file.Path
-			}
+		if f.names(file, module) {
+			return file.Path
 		}
 	}
 	return ""
+}
+
+// modulesFile is read by the inits of old, and by systemd where modules-load.d has a link to it.
+const modulesFile = "/etc/modules"
+
+// misnamedFor finds a file that would load a module if its name were another one; "" for none.
+func (f *Facts) misnamedFor(module string) string {
+	for _, file := range f.Files.strays(ModulesLoadDirs) {
+		if f.names(file, module) {
+			return file.Path
+		}
+	}
+	return ""
+}
+
+func (f *Facts) names(file File, module string) bool {
+	for line := range strings.Lines(file.Text) {
+		line = strings.Trim(line, " \t\r\n")
+		if f.System.Init != "systemd" {
+			line, _, _ = strings.Cut(strings.ReplaceAll(line, "\t", " "), " ")
+		}
+		if underscored(line) == module {
+			return true
+		}
+	}
+	return false
 }
 
 // bar is a line of modprobe.d that keeps a module out.
@@ -25,11 +53,19 @@ type bar struct {
 	hard bool // "install": nothing loads it. "blacklist": only its aliases do not, and systemd-modules-load obeys too
 }
 
+// barred reads modprobe.d as kmod does: words between blanks, a "\" joins lines, and whatever
+// an "install" runs in place of the module, it is loaded only if that says so.
 func (f *Facts) barred(module string) (found []bar) {
+	for _, word := range strings.Fields(f.Kernel.Cmdline) {
+		name, list, _ := strings.Cut(word, "=")
+		if hard := name == "module_blacklist"; (hard || name == "modprobe.blacklist") && slices.Contains(strings.Split(underscored(list), ","), module) {
+			found = append(found, bar{cmdline, word, hard})
+		}
+	}
 	order, _ := f.Files.DropIns(ModprobeDirs, ".conf")
 	for _, file := range order {
-		for line := range strings.Lines(file.Text) {
-			w := strings.Fields(line)
+		for line := range strings.SplitSeq(strings.ReplaceAll(file.Text, "\\\n", ""), "\n") {
+			w := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
 			if len(w) < 2 || underscored(w[1]) != module {
 				continue
 			}
@@ -37,7 +73,7 @@ func (f *Facts) barred(module string) (found []bar) {
 			switch {
 			case w[0] == "blacklist":
 				found = append(found, bar{file.Path, strings.Join(w, " "), false})
-			case w[0] == "install" && (strings.HasSuffix(command, "/true") || strings.HasSuffix(command, "/false")):
+			case w[0] == "install" && command != "" && !strings.Contains(command, "modprobe") && !strings.Contains(command, "insmod"):
 				found = append(found, bar{file.Path, strings.Join(w, " "), true})
 			}
 		}

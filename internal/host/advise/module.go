@@ -1,7 +1,7 @@
 package advise
 
 // WantedModules are those whose state is read, with the kernel option that each is built by.
-var WantedModules = map[string]string{"tcp_bbr": "TCP_CONG_BBR", "sch_fq": "NET_SCH_FQ"}
+var WantedModules = map[string]string{"tcp_bbr": "TCP_CONG_BBR", "tcp_bbr2": "TCP_CONG_BBR2", "tcp_bbr3": "TCP_CONG_BBR3", "sch_fq": "NET_SCH_FQ"}
 
 // Module finds one of the wanted modules by name.
 func (f *Facts) Module(name string) Module {

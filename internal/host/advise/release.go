@@ -12,6 +12,7 @@ var (
 	kernelPacing    = kconfig.Version{4, 13} // TCP paces by itself: fq is no longer needed
 	kernelNetns     = kconfig.Version{4, 15} // a congestion control for each network namespace
 	kernelThreshold = kconfig.Version{5, 6}  // does not remember slow start's threshold, unless told to
+	kernelCmdline   = kconfig.Version{5, 8}  // takes settings from its command line
 	kernelAliased   = kconfig.Version{6, 8}  // asks modprobe for qdiscs by alias, which a blacklist stops
 )
 

@@ -33,8 +33,8 @@ func NewReport(f *Facts) Report {
 var enabled = []string{"bbr-module", "bbr-autoload", "cong-available", "cong-current", "default-qdisc", "live-qdiscs", "boot-cong", "boot-qdisc"}
 
 func (f *Facts) next(list []Finding) string {
-	m := f.Module("tcp_bbr").State
-	_, _, stopped := f.KeptOut("tcp_bbr")
+	m := f.Module(f.module()).State
+	_, _, stopped := f.KeptOut(f.module())
 	if m.Value == ModuleAbsent || stopped || !f.hasBBR() && !m.OK() || f.System.ProcSysReadOnly.Value {
 		return ""
 	}

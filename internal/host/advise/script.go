@@ -8,8 +8,9 @@ import (
 
 // Where inits keep the commands of an administrator that run at the end of a boot.
 const (
-	RCLocal    = "/etc/rc.local"
-	LocalStart = "/etc/local.d/*.start" // OpenRC's service local
+	RCLocal       = "/etc/rc.local"
+	RCLocalRedHat = "/etc/rc.d/rc.local"   // to which /etc/rc.local is a link, if it is there
+	LocalStart    = "/etc/local.d/*.start" // OpenRC's service local
 )
 
 // idleScript is a script that no boot runs.
@@ -20,11 +21,12 @@ type idleScript struct {
 
 // scripts returns those that a boot runs, in their order, and those that it does not.
 func (f *Facts) scripts() (run Files, idle []idleScript) {
-	all := append(f.Files.In(path.Dir(RCLocal), "/rc.local"), f.Files.In(path.Dir(LocalStart), ".start")...)
+	all := append(append(f.Files.In(path.Dir(RCLocal), "/rc.local"), f.Files.In(path.Dir(RCLocalRedHat), "/rc.local")...), f.Files.In(path.Dir(LocalStart), ".start")...)
 	slices.SortStableFunc(all, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	for _, file := range all {
 		ours, _ := path.Match(f.System.Script, file.Path)
 		switch {
+		case f.System.Stranger(): // it may run it
 		case !ours && f.System.Init == "openrc" && f.System.Script == "" && path.Dir(file.Path) == path.Dir(LocalStart):
 			idle = append(idle, idleScript{file, "OpenRC's service local is off", "sudo rc-update add local default", "sudo rc-update del local default"})
 		case !ours:
@@ -32,10 +34,34 @@ func (f *Facts) scripts() (run Files, idle []idleScript) {
 		case !file.Exec && !f.System.ScriptAnyMode:
 			idle = append(idle, idleScript{file, "it is not executable", "sudo chmod +x " + file.Path, "sudo chmod -x " + file.Path})
 		default:
+			if why, fix := f.unstarted(file.Text); why != "" && file.Why == "" {
+				idle = append(idle, idleScript{file, why, fix + " " + file.Path, "restore the old first line"})
+				continue
+			}
 			run = append(run, file)
 		}
 	}
 	return run, idle
+}
+
+// unstarted says why execve(2) refuses a script, and what mends it. systemd starts programs itself; where a shell
+// does, it takes a text without "#!" for its own.
+func (f *Facts) unstarted(text string) (why, fix string) {
+	first, _, _ := strings.Cut(text, "\n")
+	interpreter, marked := strings.CutPrefix(first, "#!")
+	interpreter = strings.Trim(interpreter, " \t")
+	marked = marked && interpreter != ""
+	switch {
+	case f.System.ScriptAnyMode || !marked && f.System.Init != "systemd":
+		return "", ""
+	case !marked:
+		return `it does not begin with "#!", so systemd cannot start it`, "sudo sed -i '1i #!/bin/sh'"
+	case strings.HasSuffix(first, "\r"):
+		return "its lines end in a carriage return, which becomes part of the interpreter's name", `sudo sed -i 's/\r$//'`
+	case !path.IsAbs(interpreter):
+		return "its first line has no path of an interpreter", "sudo sed -i '1s,.*,#!/bin/sh,'"
+	}
+	return "", ""
 }
 
 // scriptSets finds what a script sets a key to. A line that names the key and is not plain

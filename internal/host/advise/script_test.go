@@ -173,7 +173,8 @@ func inOrder(value, text string) bool {
 // TestWhoRunsScripts: a script counts only if the init runs it as it is there.
 func TestWhoRunsScripts(t *testing.T) {
 	set := "sysctl -w net.ipv4.tcp_congestion_control=bbr\n"
-	rc := func(exec bool) Files { return Files{{Path: RCLocal, Text: set, Exec: exec}} }
+	text := func(text string) Files { return Files{{Path: RCLocal, Text: text, Exec: true}} }
+	rc := func(exec bool) Files { return Files{{Path: RCLocal, Text: "#!/bin/sh\n" + set, Exec: exec}} }
 	for _, c := range []struct {
 		name   string
 		system System
@@ -183,6 +184,16 @@ func TestWhoRunsScripts(t *testing.T) {
 	}{
 		{"systemd", System{Init: "systemd", Script: RCLocal}, rc(true), "bbr", ""},
 		{"systemd, not executable", System{Init: "systemd", Script: RCLocal}, rc(false), "cubic", "it is not executable"},
+		{"systemd, no interpreter", System{Init: "systemd", Script: RCLocal}, text(set), "cubic", `it does not begin with "#!", so systemd cannot start it`},
+		{"systemd, empty", System{Init: "systemd", Script: RCLocal}, text(""), "cubic", `it does not begin with "#!", so systemd cannot start it`},
+		{"systemd, a byte order mark", System{Init: "systemd", Script: RCLocal}, text("\ufeff#!/bin/sh\n" + set), "cubic", `it does not begin with "#!", so systemd cannot start it`},
+		{"systemd, a blank before", System{Init: "systemd", Script: RCLocal}, text("\n#!/bin/sh\n" + set), "cubic", `it does not begin with "#!", so systemd cannot start it`},
+		{"systemd, a blank within", System{Init: "systemd", Script: RCLocal}, text("#! /bin/sh -e\n" + set), "bbr", ""},
+		{"systemd, of Windows", System{Init: "systemd", Script: RCLocal}, text("#!/bin/sh\r\n" + set), "cubic", "its lines end in a carriage return, which becomes part of the interpreter's name"},
+		{"openrc, of Windows", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/a.start", Text: "#!/bin/sh\r\n" + set, Exec: true}}, "cubic", "its lines end in a carriage return, which becomes part of the interpreter's name"},
+		{"systemd, no path", System{Init: "systemd", Script: RCLocal}, text("#!sh\n" + set), "cubic", "its first line has no path of an interpreter"},
+		{"sysvinit, no interpreter", System{Init: "sysvinit", Script: RCLocal}, text(set), "bbr", ""},
+		{"a value with a carriage return", System{Init: "sysvinit", Script: RCLocal}, text("sysctl -w net.ipv4.tcp_congestion_control=bbr\r\n"), "cubic", ""},
 		{"systemd without the generator", System{Init: "systemd"}, rc(true), "cubic", "systemd does not run it"},
 		{"sourced", System{Init: "busybox", Script: RCLocal, ScriptAnyMode: true}, rc(false), "bbr", ""},
 		{"openrc", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/a.start", Text: set, Exec: true}}, "bbr", ""},
@@ -191,13 +202,13 @@ func TestWhoRunsScripts(t *testing.T) {
 		{"openrc and rc.local", System{Init: "openrc", Script: LocalStart}, rc(true), "cubic", "openrc does not run it"},
 		{"openrc, in order", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/b.start", Text: set, Exec: true},
 			{Path: "/etc/local.d/a.start", Text: "sysctl net.ipv4.tcp_congestion_control=reno", Exec: true}}, "bbr", ""},
-		{"odd", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "if true; then " + set + "fi"}},
-			"/etc/rc.local:1 may set net.ipv4.tcp_congestion_control, but only running it would tell: then sysctl -w net.ipv4.tcp_congestion_control=bbr", ""},
-		{"odd, then plain", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "x && " + set + set}}, "bbr", ""},
+		{"odd", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "#!/bin/sh\nif true; then " + set + "fi"}},
+			"/etc/rc.local:2 may set net.ipv4.tcp_congestion_control, but only running it would tell: then sysctl -w net.ipv4.tcp_congestion_control=bbr", ""},
+		{"odd, then plain", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "#!/bin/sh\nx && " + set + set}}, "bbr", ""},
 		{"perhaps, and the same", System{Init: "openrc", Script: LocalStart}, Files{{Path: "/etc/local.d/a.start", Text: set, Exec: true},
 			{Path: "/etc/local.d/b.start", Text: "x || exit\n" + set, Exec: true}}, "bbr", ""},
-		{"perhaps, and another", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "x || exit\n" + set}},
-			"/etc/rc.local:2 may set net.ipv4.tcp_congestion_control, but only running it would tell: sysctl -w net.ipv4.tcp_congestion_control=bbr (line 1 may end the script)", ""},
+		{"perhaps, and another", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Text: "#!/bin/sh\nx || exit\n" + set}},
+			"/etc/rc.local:3 may set net.ipv4.tcp_congestion_control, but only running it would tell: sysctl -w net.ipv4.tcp_congestion_control=bbr (line 2 may end the script)", ""},
 		{"may not be read", System{Init: "systemd", Script: RCLocal}, Files{{Path: RCLocal, Exec: true, Why: "not permitted"}}, "/etc/rc.local: not permitted", ""},
 	} {
 		f := &Facts{System: c.system, Files: c.files}
@@ -257,6 +268,16 @@ func TestBeforeEnd(t *testing.T) {
 	} {
 		if head, tail := BeforeEnd(text); head != want || head+tail != text {
 			t.Errorf("%q: %q and %q", text, head, tail)
+		}
+	}
+}
+
+// TestStranger: of an init that is known by name only, nothing says that it does not run a script.
+func TestStranger(t *testing.T) {
+	for _, init := range []string{"procd", "runit", "dinit"} {
+		f := &Facts{System: System{Init: init, ApplierWhy: "not known"}, Files: Files{{Path: RCLocal, Exec: true, Text: "sysctl -w net.ipv4.tcp_congestion_control=bbr\n"}}}
+		if found, is := f.unrun(); is || f.AfterBoot(KeyCong).OK() {
+			t.Errorf("%s: %+v", init, found)
 		}
 	}
 }

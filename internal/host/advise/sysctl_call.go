@@ -114,16 +114,12 @@ func paths(fs Files) (list []string) {
 
 func (f *Facts) loaded(names []string, key string) (set []Setting) {
 	for _, name := range names {
-		file, ok := f.Files.Get(name)
+		file, ok := slices.Concat(f.Files, f.Writers).Get(name)
 		if !ok && name != SysctlConf {
 			set = append(set, Setting{Key: key, Value: "sysctl -p " + name, Odd: true}) // its text was not read
 		}
-		all, _ := ParseSysctl(file.Path, file.Text)
-		for _, s := range all {
-			if s.sets(key) && !s.malformed() {
-				set = append(set, s)
-			}
-		}
+		kept, _ := f.taken(grammar{}, f.program().written(Files{file}, key))
+		set = append(set, kept...)
 	}
 	return set
 }

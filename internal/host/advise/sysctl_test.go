@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestParseSysctl(t *testing.T) {
-	set, faults := ParseSysctl("f", `# a comment
+func TestParse(t *testing.T) {
+	set, faults := grammarProcps.parse("f", `# a comment
 ; another
 net.core.default_qdisc = fq
 -net/ipv4/conf/eth0.100/rp_filter=2
@@ -25,7 +25,7 @@ vm.swappiness =
 		got = append(got, s.at()+" "+s.Key+"="+s.Value)
 	}
 	want := []string{"f:3 net.core.default_qdisc=fq", "f:4 net.ipv4.conf.eth0/100.rp_filter=2", "f:5 net.ipv4.conf.*.rp_filter=1",
-		"f:7 net.ipv4.tcp_congestion_control=bbr # for good", `f:8 net.ipv4.tcp_congestion_control="bbr"`, "f:11 vm.swappiness="}
+		"f:6 net.ipv4.conf.lo.rp_filter=", "f:7 net.ipv4.tcp_congestion_control=bbr # for good", `f:8 net.ipv4.tcp_congestion_control="bbr"`, "f:11 vm.swappiness="}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -63,7 +63,8 @@ func TestAfterBoot(t *testing.T) {
 		"sysctl.conf, systemd":          {hostOf("systemd-sysctl", conf), "cubic the kernel's own default"},
 		"sysctl.conf, systemd and link": {hostOf("systemd-sysctl", conf, link), "vegas /etc/sysctl.d/99-sysctl.conf:1"},
 		"sysctl.conf, procps":           {hostOf("procps", conf, setsCong("/etc/sysctl.d/99-z.conf", "bbr")), "vegas /etc/sysctl.conf:1"},
-		"busybox":                       {hostOf("busybox", setsCong(SysctlConf, "bbr # x"), setsCong("/etc/sysctl.d/99-z.conf", "reno")), "bbr /etc/sysctl.conf:1"},
+		"busybox":                       {hostOf("busybox", setsCong(SysctlConf, "bbr"), setsCong("/etc/sysctl.d/99-z.conf", "reno")), "bbr /etc/sysctl.conf:1"},
+		"refused, busybox":              {hostOf("busybox", setsCong(SysctlConf, "bbr # x")), "cubic the kernel's own default"},
 		"nobody":                        {hostOf("", conf), "cubic the kernel's own default"},
 		"refused, systemd":              {hostOf("systemd-sysctl", setsCong("/etc/sysctl.d/1.conf", "bbr"), setsCong("/etc/sysctl.d/2.conf", "bbr # x")), "cubic the kernel's own default"},
 		"refused, procps":               {hostOf("procps", setsCong("/etc/sysctl.d/1.conf", "bbr"), setsCong("/etc/sysctl.d/2.conf", "bbr # x")), "bbr /etc/sysctl.d/1.conf:1"},
@@ -104,21 +105,24 @@ func TestLaterNameWins(t *testing.T) {
 	})
 }
 
-// FuzzParseSysctl: any text gives settings whose lines and keys are in it.
+// FuzzParseSysctl: any text gives settings whose lines and keys are in it, whichever program reads it.
 func FuzzParseSysctl(f *testing.F) {
 	f.Add("net.core.default_qdisc = fq # x\n-a/b.c=1\n=\n*\n")
+	f.Add("\ufeff# a \\\n-\x00=\r\n/proc/sys/a..b/=\u00a0\\")
 	f.Fuzz(func(t *testing.T, text string) {
-		set, faults := ParseSysctl("f", text)
-		lines := strings.Count(text, "\n") + 1
-		for _, s := range set {
-			if s.Key == "" || s.Line < 1 || s.Line > lines || !strings.Contains(text, s.Value) {
-				t.Errorf("%+v of %q", s, text)
+		for _, g := range []grammar{grammarSystemd, grammarProcps, grammarBusybox} {
+			set, faults := g.parse("f", text)
+			lines := strings.Count(text, "\n") + 1
+			for _, s := range set {
+				if s.Line < 1 || s.Line > lines || !g.joins && !strings.Contains(text, s.Value) {
+					t.Errorf("%+v of %q", s, text)
+				}
+				s.sets(KeyCong)
 			}
-			s.sets(KeyCong)
-		}
-		for _, fault := range faults {
-			if fault.Why == "" || fault.Line > lines {
-				t.Errorf("%+v of %q", fault, text)
+			for _, fault := range faults {
+				if fault.Why == "" || fault.Line > lines {
+					t.Errorf("%+v of %q", fault, text)
+				}
 			}
 		}
 	})
@@ -130,10 +134,11 @@ func FuzzTexts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		facts := hostOf("procps")
 		for _, p := range []string{"/etc/sysctl.d/1.conf", SysctlConf, "/etc/rc.local", "/etc/modprobe.d/1.conf", "/etc/modules", "/etc/systemd/network/1.network",
-			"/etc/NetworkManager/system-connections/1.nmconnection", "/etc/tuned/active_profile", "/etc/tuned/x/tuned.conf"} {
+			"/etc/NetworkManager/system-connections/1.nmconnection", "/etc/modules-load.d/x", "/etc/systemd/network/1.network.d/x.conf", TunedMain, "/etc/tuned/active_profile", "/etc/tuned/x/tuned.conf"} {
 			facts.Files = append(facts.Files, File{Path: p, Text: text})
 		}
-		facts.Kernel.Release = text
+		facts.Kernel.Release, facts.Kernel.Cmdline = text, text
+		facts.Writers = Files{{Path: "/etc/cron.d/x", Text: text}}
 		if n := len(Check(facts)); n != len(checks) {
 			t.Errorf("%d findings", n)
 		}

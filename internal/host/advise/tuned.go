@@ -2,6 +2,7 @@ package advise
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -22,12 +23,35 @@ func (f *Facts) tunedProfile() string {
 	return strings.Join(strings.Fields(active.Text), " ")
 }
 
-// tunedSets finds a key in the section [sysctl] of the profile in force.
+// tunedReapplies reports whether tuned applies the files of /etc after its profile.
+func (f *Facts) tunedReapplies() bool {
+	main, _ := f.Files.Get(TunedMain)
+	on := true
+	for _, e := range parseINI(main.Text) {
+		if e.key == "reapply_sysctl" {
+			on = !slices.Contains([]string{"0", "false", "no", "off"}, strings.ToLower(e.value))
+		}
+	}
+	return on
+}
+
+// TunedMain is tuned's own configuration.
+const TunedMain = "/etc/tuned/tuned-main.conf"
+
+// tunedSets finds a key in the section [sysctl], or one of that type, of the profile in force. A variable is no value.
 func (f *Facts) tunedSets(key string) (s Setting, ok bool) {
 	for _, file := range f.tunedFiles() {
-		for _, e := range parseINI(file.Text) {
-			if e.section == "sysctl" && dotted(e.key) == key {
-				s, ok = Setting{File: file.Path, Line: e.line, Key: key, Value: strings.Trim(e.value, `"`)}, true
+		list := parseINI(file.Text)
+		kind := map[string]string{"sysctl": "sysctl"}
+		for _, e := range list {
+			if e.key == "type" {
+				kind[e.section] = e.value
+			}
+		}
+		for _, e := range list {
+			if kind[e.section] == "sysctl" && dotted(e.key) == key {
+				s, ok = Setting{File: file.Path, Line: e.line, Key: key, Value: strings.Trim(e.value, `"'`)}, true
+				s.Odd = strings.Contains(s.Value, "$")
 			}
 		}
 	}

@@ -26,29 +26,45 @@ const (
 // after which the predicted boot ends with our values.
 func (p *planner) files() {
 	if p.f.System.Init == "none" || p.f.System.Init == "" {
-		p.note(AboutReboot, "nothing in this container applies settings when it starts: pass them when you start it (--sysctl "+advise.KeyCong+"=bbr)")
+		p.note(AboutReboot, "nothing in this container applies settings when it starts: pass them when you start it (--sysctl "+advise.KeyCong+"="+p.cong+")")
 		return
 	}
 	keys := p.lacking(p.f)
 	if len(keys) == 0 {
 		return
 	}
-	for _, way := range []func() []advise.File{p.byDropIn(dropIn), p.byDropIn(laterDropIn), p.byConf, p.byScript} {
-		files := way()
-		if len(files) == 0 || len(p.lacking(with(p.f, files))) > 0 {
-			continue
-		}
-		for _, f := range files {
-			v := change.FileText(f.Text)
-			if f.Exec {
-				v.Mode = 0o755
+	for _, f := range []*advise.Facts{p.f, certain(p.f)} {
+		for _, way := range []func() []advise.File{p.byDropIn(dropIn), p.byDropIn(laterDropIn), p.byConf, p.byScript} {
+			if files := way(); len(files) > 0 && len(p.lacking(with(f, files))) == 0 {
+				p.write(files)
+				return
 			}
-			p.step(change.File, f.Path, v, "after a reboot")
 		}
-		p.autoload()
-		return
 	}
 	p.noWay(keys)
+}
+
+// certain is a host without the writers whose time is unknown: what they set, a file cannot decide, but
+// without the file nothing else sets it.
+func certain(f *advise.Facts) *advise.Facts {
+	g := *f
+	g.Writers = nil
+	return &g
+}
+
+func (p *planner) write(files []advise.File) {
+	for _, f := range files {
+		v := change.FileText(f.Text)
+		if f.Exec {
+			v.Mode = 0o755
+		}
+		p.step(change.File, f.Path, v, "after a reboot")
+	}
+	p.autoload()
+	after := with(p.f, files)
+	for _, key := range p.lacking(after) {
+		p.note(AboutReboot, key+" is unknown: "+after.AfterBoot(key).Why)
+	}
 }
 
 // wanted are the settings of a boot, in the order in which they are written.
@@ -56,7 +72,7 @@ func (p *planner) wanted() (list []advise.Setting) {
 	if p.ownsDefaultQdisc() {
 		list = append(list, advise.Setting{Key: advise.KeyQdisc, Value: "fq"})
 	}
-	return append(list, advise.Setting{Key: advise.KeyCong, Value: Cong})
+	return append(list, advise.Setting{Key: advise.KeyCong, Value: p.cong})
 }
 
 // lacking returns the settings that a boot would not have.
@@ -90,6 +106,9 @@ func (p *planner) assignments(format string) string {
 
 func (p *planner) byDropIn(name string) func() []advise.File {
 	return func() []advise.File {
+		if f, _ := p.f.Files.Get(name); f.Link != "" {
+			return nil // a mask, or somebody's link
+		}
 		return []advise.File{{Path: name, Text: mark + "\n" + p.assignments("%s = %s\n")}}
 	}
 }
@@ -124,8 +143,8 @@ func (p *planner) byScript() []advise.File {
 	}
 	head, tail := advise.BeforeEnd(ended(f.Text))
 	lines := mark + "\n"
-	if p.isModule("tcp_bbr") {
-		lines += "modprobe tcp_bbr\n"
+	if m := "tcp_" + p.cong; p.isModule(m) {
+		lines += "modprobe " + m + "\n"
 	}
 	f.Text = head + lines + p.assignments("sysctl -w %s=%s\n") + tail
 	return []advise.File{f}
@@ -154,7 +173,7 @@ func (p *planner) autoload() {
 	}
 	text := mark + "\n"
 	n := 0
-	for _, m := range []string{"tcp_bbr", "sch_fq"} {
+	for _, m := range []string{"tcp_" + p.cong, "sch_fq"} {
 		if p.isModule(m) && (m != "sch_fq" || p.ownsDefaultQdisc()) && p.f.Loads(m) == "" {
 			text += m + "\n"
 			n++
@@ -167,6 +186,10 @@ func (p *planner) autoload() {
 
 // noWay: no file that congctl writes decides. It names what does; BBR is on until the next boot.
 func (p *planner) noWay(keys []string) {
+	if why := p.f.System.ApplierWhy; why != "" {
+		p.note(AboutReboot, "is unknown: "+why+"; BBR is on until then: have your init run \"congctl host enable bbr\" at boot")
+		return
+	}
 	if p.f.System.Applier == "" {
 		p.note(AboutReboot, "nothing on this host applies settings at boot, so BBR is on only until then: enable a service that does (OpenRC: sudo rc-update add sysctl boot), then run \"congctl host enable bbr\" again")
 		return

@@ -12,7 +12,8 @@ const newKernel = "boot a kernel that has it (\"congctl host check\" says how on
 
 // missing lists what prevents this program from turning BBR on, here and now.
 func missing(f *advise.Facts) (list []Missing) {
-	s, state, there := f.System, f.Module("tcp_bbr").State, available(f)
+	s, name, there := f.System, f.BBR(), available(f)
+	state := f.Module("tcp_" + name).State
 	lacks := func(is bool, what, fix string) {
 		if is {
 			list = append(list, Missing{What: what, Fix: inContainer(f, fix)})
@@ -28,16 +29,16 @@ func missing(f *advise.Facts) (list []Missing) {
 	lacks(s.ProcSysReadOnly.Value,
 		"/proc/sys is mounted read-only", "start the container with --sysctl net.ipv4.tcp_congestion_control=bbr, or turn BBR on there before it starts")
 	lacks(!there && state.Value == advise.ModuleLoadable && (advise.No(s.InitUserNS) || s.Container != "" && !s.Caps.SysModule),
-		"the module tcp_bbr is not loaded, and cannot be loaded from here", "sudo modprobe tcp_bbr")
-	file, line, stopped := f.KeptOut("tcp_bbr")
+		"the module tcp_"+name+" is not loaded, and cannot be loaded from here", "sudo modprobe tcp_"+name)
+	file, line, stopped := f.KeptOut("tcp_" + name)
 	lacks(stopped && !there && (!state.OK() || state.Value == advise.ModuleLoadable),
-		fmt.Sprintf("%s blocks the module tcp_bbr: %s", file, line), "remove that line, then run this again")
+		fmt.Sprintf("%s blocks the module tcp_%s: %s", file, name, line), "remove that line, then run this again")
 	// Outside the first network namespace even root may use only what is on the first one's
 	// list as a default (tcp_set_default_congestion_control: EPERM).
 	c := f.Cong
-	allowed := strings.Join(append(slices.Clone(c.Allowed.Value), Cong), " ")
-	lacks(advise.No(s.InitNetNS) && c.Current.Value != Cong && c.Allowed.OK() && !slices.Contains(c.Allowed.Value, Cong),
-		advise.KeyAllowed+" of the host does not list bbr, so the kernel refuses it in this network namespace (EPERM), even to root",
+	allowed := strings.Join(append(slices.Clone(c.Allowed.Value), name), " ")
+	lacks(advise.No(s.InitNetNS) && c.Current.Value != name && c.Allowed.OK() && !slices.Contains(c.Allowed.Value, name),
+		advise.KeyAllowed+" of the host does not list "+name+", so the kernel refuses it in this network namespace (EPERM), even to root",
 		fmt.Sprintf("sudo sysctl -w %s=%q in the host's network namespace", advise.KeyAllowed, allowed))
 	// BBR without pacing fills every queue.
 	lacks(f.Module("sch_fq").State.Value == advise.ModuleAbsent && f.NeedsFq(),
@@ -45,7 +46,7 @@ func missing(f *advise.Facts) (list []Missing) {
 	return list
 }
 
-func available(f *advise.Facts) bool { return slices.Contains(f.Cong.Available.Value, Cong) }
+func available(f *advise.Facts) bool { return slices.Contains(f.Cong.Available.Value, f.BBR()) }
 
 // inContainer says where to do it: for a container, on its host.
 func inContainer(f *advise.Facts, alone string) string {

@@ -1,6 +1,7 @@
 package enable
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,8 +9,8 @@ import (
 	"github.com/congctl/congctl/internal/host/advise"
 )
 
-// Cong is the congestion control to plan for. Others need no pacing and no plan: one setting
-// is enough.
+// Cong is the congestion control to plan for, by its plain name; a host that has another version of BBR keeps
+// it. Others need no pacing and no plan: one setting is enough.
 const Cong = "bbr"
 
 // Plan is how to enable BBR on a host.
@@ -42,7 +43,10 @@ type Missing struct {
 
 // For plans how to turn BBR on. A host that has everything gets a plan without steps.
 func For(f *advise.Facts) Plan {
-	p := &planner{f: f}
+	p := &planner{f: f, cong: f.BBR()}
+	if p.cong != Cong {
+		p.note(p.cong, fmt.Sprintf("is BBR version %d, and is kept", f.BBRVersion(p.cong)))
+	}
 	p.fair = p.hasFq()
 	p.modules()
 	p.settings()
@@ -62,7 +66,8 @@ func For(f *advise.Facts) Plan {
 type planner struct {
 	Plan
 	f    *advise.Facts
-	fair bool // the kernel has fq
+	cong string // the name of BBR here
+	fair bool   // the kernel has fq
 }
 
 func (p *planner) step(k change.Kind, target string, v change.Value, why string) {
@@ -95,8 +100,8 @@ func (p *planner) hasFq() bool {
 // modules loads what the next steps need. The kernel would load both by itself; as separate
 // steps an undo unloads them again.
 func (p *planner) modules() {
-	if p.state("tcp_bbr") == advise.ModuleLoadable && !slices.Contains(p.f.Cong.Available.Value, Cong) {
-		p.step(change.Module, "tcp_bbr", change.Text("loaded"), "has BBR")
+	if p.state("tcp_"+p.cong) == advise.ModuleLoadable && !slices.Contains(p.f.Cong.Available.Value, p.cong) {
+		p.step(change.Module, "tcp_"+p.cong, change.Text("loaded"), "has BBR")
 	}
 	if p.fair && p.state("sch_fq") == advise.ModuleLoadable && p.wantsFq() {
 		p.step(change.Module, "sch_fq", change.Text("loaded"), "has fq")
@@ -114,9 +119,9 @@ func (p *planner) wantsFq() bool {
 }
 
 func (p *planner) settings() {
-	if p.f.Cong.Current.Value != Cong {
+	if p.f.Cong.Current.Value != p.cong {
 		p.allow()
-		p.step(change.Sysctl, advise.KeyCong, change.Text(Cong), "new connections, IPv4 and IPv6")
+		p.step(change.Sysctl, advise.KeyCong, change.Text(p.cong), "new connections, IPv4 and IPv6")
 	}
 }
 
@@ -126,12 +131,12 @@ func (p *planner) settings() {
 // only the first network namespace may write the list.
 func (p *planner) allow() {
 	c := p.f.Cong
-	if !c.Allowed.OK() || slices.Contains(c.Allowed.Value, Cong) || !available(p.f) || !p.f.System.InitNetNS.OK() || !p.f.System.InitNetNS.Value {
+	if !c.Allowed.OK() || slices.Contains(c.Allowed.Value, p.cong) || !available(p.f) || !p.f.System.InitNetNS.OK() || !p.f.System.InitNetNS.Value {
 		return
 	}
 	// Both lists have the order of registration.
 	list := slices.DeleteFunc(slices.Clone(c.Available.Value), func(name string) bool {
-		return name != Cong && !slices.Contains(c.Allowed.Value, name)
+		return name != p.cong && !slices.Contains(c.Allowed.Value, name)
 	})
 	p.step(change.Sysctl, advise.KeyAllowed, change.Text(strings.Join(list, " ")), "a default must be allowed")
 }

@@ -121,6 +121,8 @@ func (e *Evidence) symbol(s *Symbol) SymbolReport {
 
 func (e *Evidence) unknown(s *Symbol) string {
 	switch {
+	case e.Config != nil:
+		return "left out of the file, which is no whole .config: one made by `make savedefconfig` has no line for a default"
 	case e.Modules == nil:
 		return "no configuration and no list of modules was found"
 	case s.Module == "":

@@ -12,7 +12,7 @@ const (
 type Difference struct {
 	Symbol  string `json:"symbol"` // with the prefix
 	Asked   Value  `json:"asked"`
-	Got     Value  `json:"got"`
+	Got     Value  `json:"got"` // "" if unknown
 	Verdict string `json:"verdict"`
 	Why     string `json:"why,omitempty"`
 }
@@ -23,6 +23,8 @@ func Compare(fragment, result *Config, release string) (list []Difference) {
 	for _, name := range fragment.order {
 		d := Difference{Symbol: Prefix + name, Asked: fragment.Get(name), Got: result.Get(name), Verdict: OK}
 		switch {
+		case !result.Names(name):
+			d.Got, d.Verdict, d.Why = "", Unknown, "left out of the file, which is no whole .config"
 		case d.Asked == d.Got:
 		case d.Asked == Module && d.Got == Yes:
 			d.Why = "built in, which is as good"

@@ -11,7 +11,8 @@ import (
 const Prefix = "CONFIG_"
 
 // Value of a symbol: y, m, n, a number, or a quoted text, as in the file. A symbol that a
-// file does not name is n: Kconfig leaves out what cannot be chosen.
+// whole file does not name is n: Kconfig leaves out what cannot be chosen. What a partial one does
+// not name is unknown, as it may be a default.
 type Value string
 
 // The values of a tristate.
@@ -27,6 +28,11 @@ func (v Value) On() bool { return v == Yes || v == Module }
 // Config is a .config file or a fragment of one.
 type Config struct {
 	Release string // of the kernel, from the head of a whole .config; "" without one
+	// Whole: it has the head that Kconfig writes, which a fragment and the output of `make savedefconfig`
+	// have not.
+	Whole bool
+	// Partial: symbols that it does not name are unknown.
+	Partial bool
 	values  map[string]Value
 	order   []string
 }
@@ -37,6 +43,12 @@ func (c *Config) Get(symbol string) Value {
 		return v
 	}
 	return No
+}
+
+// Names reports whether the value of a symbol is known.
+func (c *Config) Names(symbol string) bool {
+	_, named := c.values[symbol]
+	return named || !c.Partial
 }
 
 // Symbols of the file, without the prefix, in its order.
@@ -92,6 +104,7 @@ func (c *Config) line(l string) (fault string) {
 	if m := headLine.FindStringSubmatch(l); m != nil {
 		c.Release = m[1]
 	}
+	c.Whole = c.Whole || c.Release != "" || strings.HasPrefix(l, "# Automatically generated")
 	if l == "" || strings.HasPrefix(l, "#") {
 		return ""
 	}

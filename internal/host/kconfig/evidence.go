@@ -3,6 +3,7 @@ package kconfig
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -67,6 +68,8 @@ func moduleNames(file string, text []byte) (map[string]bool, error) {
 // have returns a symbol's value as far as the evidence goes; known is false beyond it.
 func (e *Evidence) have(s *Symbol) (v Value, known bool) {
 	switch {
+	case e.Config != nil && !e.Config.Names(s.Name):
+		return Yes, needed(e.Config, s.Name)
 	case e.Config != nil:
 		return e.Config.Get(s.Name), true
 	case e.Modules == nil:
@@ -87,6 +90,13 @@ func (m *Modules) have(name string) (v Value, known bool) {
 		return Module, true
 	}
 	return No, m.Builtin != nil && m.Files != nil
+}
+
+// needed reports whether a configuration has a symbol on that takes this one.
+func needed(c *Config, name string) bool {
+	return slices.ContainsFunc(symbols, func(s Symbol) bool {
+		return s.Name != name && c.Get(s.Name).On() && slices.ContainsFunc(closure([]string{s.Name}), func(n *Symbol) bool { return n.Name == name })
+	})
 }
 
 // implied reports whether something exists that could not exist without the symbol.

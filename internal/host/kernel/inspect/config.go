@@ -18,7 +18,8 @@ const (
 	provesPackage = "every symbol of the running kernel, if the kernel comes from that package"
 	provesBuiltin = "which modules are built in; says nothing of symbols that are only y or n"
 	provesFiles   = "which modules are installed; says nothing of symbols that are only y or n"
-	provesFile    = "every symbol of a kernel built with this file, or of the fragment in it"
+	provesFile    = "every symbol of a kernel built with this file"
+	provesPart    = "the symbols that it names: a fragment, or a configuration without its defaults"
 )
 
 // Config collects what this host knows of the configuration of the running kernel: at each
@@ -99,7 +100,11 @@ func ConfigFile(name string) (*kconfig.Evidence, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", name, err)
 	}
-	return &kconfig.Evidence{Release: c.Release, Config: c, Sources: []kconfig.Source{{Path: name, Used: true, Proves: provesFile}}}, nil
+	proves := provesFile
+	if c.Partial = !c.Whole; c.Partial {
+		proves = provesPart
+	}
+	return &kconfig.Evidence{Release: c.Release, Config: c, Sources: []kconfig.Source{{Path: name, Used: true, Proves: proves}}}, nil
 }
 
 // parse reads a configuration, unpacked where it is gzip.

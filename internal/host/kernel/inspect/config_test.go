@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,5 +116,45 @@ func TestConfigFile(t *testing.T) {
 	}
 	if _, err := ConfigFile(dir + "/nosuch"); err == nil || err.Error() != "read configuration "+dir+"/nosuch: no such file or directory" {
 		t.Error(err)
+	}
+}
+
+// TestPartialFile: what a configuration without its defaults leaves out is unknown, and what it says or implies is not.
+func TestPartialFile(t *testing.T) {
+	features, err := kconfig.Features([]string{"bbr", "inet-diag", "fq", "ingress"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head = "#\n# Automatically generated file; DO NOT EDIT.\n# Linux/arm64 6.1.57 Kernel Configuration\n#\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"gki_defconfig": {"CONFIG_AUDIT=y\nCONFIG_TCP_CONG_ADVANCED=y\nCONFIG_TCP_CONG_BBR=y\n# CONFIG_NET_SCH_FQ is not set\n", "bbr ok, fq missing, inet-diag unknown, ingress unknown"},
+		"fragment":      {"CONFIG_INET_TCP_DIAG=m\n", "bbr unknown, fq unknown, inet-diag ok, ingress unknown"},
+		"a whole one":   {head + "CONFIG_TCP_CONG_BBR=y\n", "bbr ok, fq missing, inet-diag missing, ingress missing"},
+		"of 2.6":        {"#\n# Automatically generated make config: don't edit\n# Linux kernel version: 2.6.32\n#\nCONFIG_NET=y\n", "bbr missing, fq missing, inet-diag missing, ingress missing"},
+	} {
+		at := filepath.Join(t.TempDir(), "config")
+		if err := os.WriteFile(at, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := ConfigFile(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range kconfig.Check(e, features).Features {
+			got = append(got, f.Feature+" "+f.Verdict)
+		}
+		slices.Sort(got)
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), c.want)
+		}
+		fragment, err := kconfig.Parse([]byte("CONFIG_NET_CLS_U32=m\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]string{true: kconfig.Dropped, false: kconfig.Unknown}[e.Config.Whole]
+		if d := kconfig.Compare(fragment, e.Config, e.Release)[0]; d.Verdict != want {
+			t.Errorf("%s: a symbol left out is %s, want %s", name, d.Verdict, want)
+		}
 	}
 }

@@ -55,6 +55,7 @@ func (h Host) Read() advise.Facts {
 		CPU:    h.cpu(),
 		Files:  h.texts(),
 	}
+	f.Writers = h.writers(f.Files)
 	for _, key := range advise.Keys {
 		v, err := h.Files.Read(SysctlPath(key))
 		f.Sysctl[key] = known(strings.Join(strings.Fields(v), " "), err)
@@ -64,6 +65,7 @@ func (h Host) Read() advise.Facts {
 	}
 	f.Cong = advise.Cong{Available: list(advise.KeyAvailable), Allowed: list(advise.KeyAllowed), Current: f.Sysctl[advise.KeyCong]}
 	f.Modules = h.modules(f.Kernel, f.Cong, own, odd)
+	f.Kernel.Congs = congs(f.Kernel, f.Cong, own.Modules)
 	f.Links = known(h.Network.Links())
 	f.Sockets = known(h.Network.Sockets())
 	f.Spaces = known(h.Network.Spaces())

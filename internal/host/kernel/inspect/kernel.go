@@ -15,6 +15,7 @@ func (h Host) kernel(e *kconfig.Evidence) (k advise.Kernel) {
 	if k.Arch == "" {
 		k.Arch = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	}
+	k.Cmdline = strings.TrimSpace(h.text("/proc/cmdline"))
 	k.BTF = h.has("/sys/kernel/btf/vmlinux")
 	k.Config, k.From = options(e)
 	return k

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,6 +37,29 @@ func (h Host) modules(k advise.Kernel, c advise.Cong, e *kconfig.Evidence, odd e
 		all[name] = advise.Module{State: state, Version: strings.TrimSpace(h.text("/sys/module/" + name + "/version"))}
 	}
 	return all
+}
+
+// congs names every congestion control that the kernel has, if its configuration or its modules on
+// disk are known: one that is neither registered nor there is refused.
+func congs(k advise.Kernel, c advise.Cong, disk *kconfig.Modules) (names []string) {
+	if !c.Available.OK() || disk == nil && !k.Config.OK() || disk != nil && disk.Files == nil {
+		return nil
+	}
+	names = slices.Clone(c.Available.Value)
+	if disk != nil {
+		for _, file := range slices.Sorted(maps.Keys(disk.Files)) {
+			if name, is := strings.CutPrefix(file, "tcp_"); is {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	for _, option := range slices.Sorted(maps.Keys(k.Config.Value)) {
+		if name, is := strings.CutPrefix(option, "TCP_CONG_"); is && name != "ADVANCED" {
+			names = append(names, strings.Replace(strings.ToLower(name), "hstcp", "highspeed", 1))
+		}
+	}
+	return names
 }
 
 // noList says why there is no list of the modules on disk.

@@ -42,7 +42,7 @@ func (c *counter) add(s *inetdiag.Sock) {
 	c.seen[s.Cookie] = true
 	cong := s.Cong.String()
 	c.ByCong[cong]++
-	if cong == "bbr" {
+	if advise.IsBBR(cong) {
 		if paced(s.Info.PacingRate) {
 			c.Paced++
 		} else {

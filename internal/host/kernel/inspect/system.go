@@ -22,7 +22,14 @@ func (h Host) system() advise.System {
 		Cgroup2:         h.cgroup2(),
 	}
 	s.Init, s.Script, s.ScriptAnyMode = h.Boot()
-	s.Applier = h.applier(s.Init)
+	if family := " " + s.Distro.ID + " " + s.Distro.Like + " "; s.Script == advise.RCLocal && !h.has(s.Script) && h.has(advise.RCLocalRedHat) &&
+		slices.ContainsFunc([]string{" amzn ", " fedora ", " rhel ", " centos "}, func(id string) bool { return strings.Contains(family, id) }) {
+		s.Script = advise.RCLocalRedHat
+	}
+	s.Applier, s.ApplierWhy = h.applier(s.Init)
+	if slices.ContainsFunc([]string{"/sbin/sysctl", "/usr/sbin/sysctl", "/bin/sysctl"}, func(p string) bool { return strings.Contains(h.link(p), "busybox") }) {
+		s.Sysctl = "busybox"
+	}
 	s.UID, s.Caps = h.process()
 	return s
 }
@@ -41,6 +48,10 @@ func (h Host) distro() advise.Distro {
 	return advise.Distro{ID: set["ID"], Like: set["ID_LIKE"], Version: set["VERSION_ID"], Name: set["PRETTY_NAME"]}
 }
 
+// strangers are inits that congctl knows by name only. In a container any other first process is an
+// application; elsewhere it is an init.
+var strangers = []string{"procd", "runit", "runit-init", "dinit", "s6-svscan", "s6-linux-init", "openrc-init", "finit", "shepherd", "upstart", "sinit", "systemd", "init"}
+
 // init detects the init by the traces that it leaves while it runs; a file of its program
 // only shows that it is installed.
 func (h Host) init() string {
@@ -54,8 +65,10 @@ func (h Host) init() string {
 		return "busybox"
 	case comm == "init" && h.has("/etc/inittab"):
 		return "sysvinit"
+	case comm == "" || h.container() != "" && !slices.Contains(strangers, comm):
+		return "none"
 	}
-	return "none"
+	return comm
 }
 
 func (h Host) hasDir(dir string) bool {
@@ -63,31 +76,64 @@ func (h Host) hasDir(dir string) bool {
 	return err == nil
 }
 
-// applier finds what sets sysctls at boot.
-func (h Host) applier(init string) string {
-	switch {
-	case init == "none": // its files exist, but nothing runs them
-		return ""
-	case init == "systemd" && (h.has("/usr/lib/systemd/systemd-sysctl") || h.has("/lib/systemd/systemd-sysctl")):
-		return "systemd-sysctl"
-	case init == "openrc" && h.reached("sysctl"):
-		return "openrc"
-	case init == "openrc" && h.reached("procps"): // Debian's has no sysctl
-		return "procps"
-	case init == "openrc": // links of sysvinit may be left
-		return ""
-	case init == "busybox" && strings.Contains(h.text("/etc/inittab")+h.text("/etc/init.d/rcS"), "sysctl"):
-		return "busybox"
+// systemdSysctls are the places of systemd's program; the last one is of NixOS.
+var systemdSysctls = []string{"/usr/lib/systemd/systemd-sysctl", "/lib/systemd/systemd-sysctl", "/run/current-system/systemd/lib/systemd/systemd-sysctl"}
+
+// applier finds what sets sysctls at boot, or says why that is unknown.
+func (h Host) applier(init string) (applier, why string) {
+	switch init {
+	case "none": // its files exist, but nothing runs them
+		return "", ""
+	case "systemd":
+		return h.systemdApplier()
+	case "openrc":
+		switch {
+		case h.reached("sysctl"):
+			return "openrc", ""
+		case h.reached("procps"): // Debian's has no sysctl
+			return "procps", ""
+		}
+		return "", "" // links of sysvinit may be left
+	case "busybox":
+		if strings.Contains(h.text("/etc/inittab")+h.text("/etc/init.d/rcS"), "sysctl") {
+			return "busybox", ""
+		}
+	case "sysvinit":
+	default:
+		return "", "congctl does not know what this init (" + init + ") runs at boot"
 	}
-	for _, dir := range []string{"/etc/rcS.d", "/etc/rc2.d", "/etc/rc3.d"} {
+	dirs := []string{"/etc/rcS.d", "/etc/rc2.d", "/etc/rc3.d"}
+	if init == "busybox" { // Buildroot's rcS runs what is beside it
+		dirs = append(dirs, "/etc/init.d")
+	}
+	for _, dir := range dirs {
 		names, _ := h.Files.List(dir)
 		for _, n := range names {
-			if strings.HasPrefix(n, "S") && (strings.Contains(n, "procps") || strings.Contains(n, "sysctl")) {
-				return "procps"
+			switch {
+			case !strings.HasPrefix(n, "S") || !strings.Contains(n, "procps") && !strings.Contains(n, "sysctl"):
+			case dir == "/etc/init.d":
+				return "", "congctl does not read " + dir + "/" + n
+			default:
+				return "procps", ""
 			}
 		}
 	}
-	return ""
+	for _, script := range []string{"/etc/rc.d/rc.sysinit", "/etc/rc.sysinit", "/etc/rc.d/rc.S", "/etc/rc.d/rc.M"} { // of Red Hat 6, of Slackware
+		if strings.Contains(h.text(script), "sysctl") {
+			return "", "congctl does not read " + script
+		}
+	}
+	return "", ""
+}
+
+func (h Host) systemdApplier() (applier, why string) {
+	if slices.ContainsFunc([]string{"/etc/systemd/system/", "/run/systemd/system/"}, func(dir string) bool { return h.link(dir+"systemd-sysctl.service") == "/dev/null" }) {
+		return "", "" // masked
+	}
+	if slices.ContainsFunc(systemdSysctls, h.has) {
+		return "systemd-sysctl", ""
+	}
+	return "", "there is no systemd-sysctl where distributions have it"
 }
 
 func (h Host) container() string {

@@ -1,10 +1,14 @@
 package inspect
 
 import (
+	"errors"
+	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // Directories of NetworkManager's keyfiles, and of tuned's profiles.
@@ -14,13 +18,13 @@ var (
 )
 
 // texts reads every file that affects the host after a boot.
-func (h Host) texts() (fs advise.Files) {
+func (h Host) texts() (list advise.Files) {
 	for _, group := range []struct {
 		dirs   []string
 		suffix string
 	}{
-		{advise.SysctlDirs, ".conf"},
-		{advise.ModulesLoadDirs, ".conf"},
+		{advise.SysctlDirs, ""},
+		{advise.ModulesLoadDirs, ""},
 		{advise.ModprobeDirs, ".conf"},
 		{advise.NetworkdDirs, ".network"},
 		{connectionDirs, ".nmconnection"},
@@ -28,16 +32,28 @@ func (h Host) texts() (fs advise.Files) {
 	} {
 		for _, dir := range group.dirs {
 			if !h.merged(dir) {
-				fs = append(fs, h.textsIn(dir, group.suffix)...)
+				list = append(list, h.textsIn(dir, group.suffix)...)
 			}
 		}
 	}
-	for _, p := range []string{advise.SysctlConf, "/etc/modules", advise.RCLocal} {
-		if f := h.file(p); f.Why != "not there" {
-			fs = append(fs, f)
+	for _, dir := range advise.NetworkdDirs {
+		names, _ := h.Files.List(dir)
+		for _, n := range names {
+			if strings.HasSuffix(n, ".network.d") && !h.merged(dir) {
+				list = append(list, h.textsIn(dir+"/"+n, ".conf")...)
+			}
 		}
 	}
-	return append(fs, h.tuned()...)
+	rc := advise.RCLocal
+	if !h.has(rc) {
+		rc = advise.RCLocalRedHat
+	}
+	for _, p := range []string{advise.SysctlConf, "/etc/modules", rc, advise.TunedMain} {
+		if f := h.file(p); f.Why != "not there" {
+			list = append(list, f)
+		}
+	}
+	return append(list, h.tuned()...)
 }
 
 // merged: /lib is /usr/lib on most distributions, and its files would all be seen twice.
@@ -45,7 +61,7 @@ func (h Host) merged(dir string) bool {
 	return strings.HasPrefix(dir, "/lib/") && h.link("/lib") != ""
 }
 
-func (h Host) textsIn(dir string, suffix string) (fs advise.Files) {
+func (h Host) textsIn(dir string, suffix string) (list advise.Files) {
 	names, err := h.Files.List(dir)
 	if err != nil {
 		if why := why(err); why != "not there" {
@@ -54,17 +70,26 @@ func (h Host) textsIn(dir string, suffix string) (fs advise.Files) {
 		return nil
 	}
 	for _, n := range names {
-		if path.Ext(n) == suffix {
-			fs = append(fs, h.file(dir+"/"+n))
+		if suffix == "" && !putAside(n) || suffix != "" && path.Ext(n) == suffix {
+			list = append(list, h.file(dir+"/"+n))
 		}
 	}
-	return fs
+	return list
+}
+
+// putAside: an editor, a package manager or a person renamed the file so that nothing reads it.
+func putAside(name string) bool {
+	return strings.HasSuffix(name, "~") || strings.HasPrefix(name, "README") || strings.Contains(name, ".dpkg-") || strings.Contains(name, ".ucf-") ||
+		slices.Contains([]string{".bak", ".old", ".orig", ".save", ".disabled", ".off", ".rpmsave", ".rpmnew", ".swp"}, path.Ext(name))
 }
 
 func (h Host) file(p string) advise.File {
 	text, err := h.Files.Read(p)
 	f := advise.File{Path: p, Text: text}
 	f.Link, f.Exec = h.Files.Look(p)
+	if errors.Is(err, plainfile.ErrKind) || f.Link != "" && errors.Is(err, fs.ErrNotExist) {
+		err = nil // a mask, a directory, a link to nowhere: they hide another file, and have no text
+	}
 	if err != nil {
 		f.Why = why(err)
 	}
@@ -72,12 +97,12 @@ func (h Host) file(p string) advise.File {
 }
 
 // tuned reads the profile in force and those that it includes.
-func (h Host) tuned() (fs advise.Files) {
+func (h Host) tuned() (list advise.Files) {
 	active := h.file("/etc/tuned/active_profile")
 	if active.Why == "not there" {
 		return nil
 	}
-	fs = append(fs, active)
+	list = append(list, active)
 	todo, seen := strings.Fields(active.Text), map[string]bool{}
 	for len(todo) > 0 {
 		name := todo[0]
@@ -91,12 +116,12 @@ func (h Host) tuned() (fs advise.Files) {
 			if f.Why == "not there" {
 				continue
 			}
-			fs = append(fs, f)
+			list = append(list, f)
 			todo = append(todo, includes(f.Text)...)
 			break
 		}
 	}
-	return fs
+	return list
 }
 
 func includes(profile string) (names []string) {

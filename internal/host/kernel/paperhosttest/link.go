@@ -122,7 +122,7 @@ func (p *Paper) socket(line string) error {
 	switch {
 	case len(w) == 3 && w[2] == "paced":
 		p.sockets.Paced += n
-	case w[0] == "bbr":
+	case advise.IsBBR(w[0]):
 		p.sockets.Unpaced += n
 	}
 	return err
