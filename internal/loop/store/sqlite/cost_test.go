@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -84,4 +85,26 @@ func readStranger(path string) error {
 		_, _, err = s.LatestPlan(bg)
 	}
 	return err
+}
+
+// TestRowsOfSharedPages: rows of a stranger's store may all have the pages of one value. Here a join reads it more often than
+// the file has it.
+func TestRowsOfSharedPages(t *testing.T) {
+	path, _, _ := filled(t)
+	s := openTest(t, path, opts)
+	if err := s.CommitRound(bg, &Commit{Events: []Event{{At: 1, Kind: "k", Text: strings.Repeat("x", 1<<20)}}}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.Events(bg, 0, 0); err != nil || len(list[0].Text) != 1<<20 {
+		t.Errorf("%d events, %v", len(list), err)
+	}
+	twice := "(SELECT events.* FROM events JOIN (SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3))"
+	if err := each(bg, s.read, twice, "", nil, func([]any) error { return nil }); !errors.Is(err, ErrDamaged) {
+		t.Error(err)
+	}
+	shared := 0
+	err := scan(bg, s.read, "SELECT * FROM "+twice, nil, func([]any) error { shared++; return nil })
+	if err != nil || shared < 3 {
+		t.Errorf("%d rows, %v", shared, err)
+	}
 }
