@@ -42,17 +42,26 @@ func (r *Response) whole() bool { return r.Trouble == "" && r.Got == r.Asked && 
 // goodput returns bytes divided by the client's time, bytes/s.
 func (r *Response) goodput() float64 { return float64(r.Got) / float64(r.EndUs-r.StartUs) * 1e6 }
 
-// maxLine bounds a response, bytes: a trouble's text is the longest part.
-const maxLine = 1 << 16
+const (
+	maxLine   = 1 << 16 // bytes of a response: a trouble's text is the longest part
+	leastLine = 128     // bytes: its keys alone have more, and "{}" decodes into fifty times its size
+	fewLines  = 64      // may be shorter
+)
 
 // ReadResponses reads JSON lines. A line that is not a response of one of that many networks
 // is an error that names its number; then nothing is returned.
 func ReadResponses(in io.Reader, networks int) (all []Response, err error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 4096), maxLine)
+	size := 0
 	for n := 1; lines.Scan(); n++ {
 		r, err := readResponse(lines.Bytes(), networks)
-		if err != nil {
+		if size += len(lines.Bytes()); err == nil && n > fewLines+size/leastLine {
+			err = fmt.Errorf("so many in %d bytes: congctl did not write them", size)
+		}
+		if cut := lines.Err(); cut != nil { // this line's end was not read
+			return nil, fmt.Errorf("read responses: %w", cut)
+		} else if err != nil {
 			return nil, fmt.Errorf("read response in line %d: %w", n, err)
 		}
 		all = append(all, r)

@@ -13,6 +13,7 @@ import (
 //	%a %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i" %{remote}p %A %{local}p %v %O %k %{end:usec}t %D [%^FB]
 const (
 	apacheAddr     = 0
+	apacheTime     = 3
 	apacheRequest  = 4
 	apacheBody     = 6
 	apacheCombined = 9
@@ -22,31 +23,66 @@ const (
 var apacheNames = [...]string{"%a", "%l", "%u", "%t", "%r", "%>s", "%b", "%{Referer}i", "%{User-agent}i",
 	"%{remote}p", "%A", "%{local}p", "%v", "%O", "%k", "%{end:usec}t", "%D", "%^FB"}
 
+const useLogFormat = "use the LogFormat of docs/format/access-log.md"
+
 func decodeApache(line string) (r Response, fault *strict.Fault) {
 	list, fault := apacheSplit(line)
 	if fault != nil {
 		return r, fault
 	}
-	var w words
-	word := func(i int) (name, s string) { return apacheNames[i], list[i] }
-	count := func(i, bits int) uint64 { return w.count(apacheNames[i], list[i], bits) }
-	r.Client = netip.AddrPortFrom(w.addr(word(apacheAddr)), w.port(word(apacheCombined)))
-	r.Server = netip.AddrPortFrom(w.addr(word(apacheCombined+1)), w.port(word(apacheCombined+2)))
-	if r.Host = list[apacheCombined+3]; r.Host == "-" {
+	w := apacheLine{list: list}
+	client := w.addr(w.at(apacheAddr))
+	r.Protocol = w.protocol("%r", apacheProtocol(w.quoted(apacheRequest)))
+	if name, s := w.at(apacheBody); s != "-" { // %b of an empty body
+		r.BodyBytes = w.count(name, s, 63)
+	}
+	w.quoted(apacheBody + 1)
+	w.quoted(apacheBody + 2)
+	r.Client = netip.AddrPortFrom(client, w.port(w.at(apacheCombined)))
+	r.Server = netip.AddrPortFrom(w.addr(w.at(apacheCombined+1)), w.port(w.at(apacheCombined+2)))
+	if _, r.Host = w.at(apacheCombined + 3); r.Host == "-" {
 		r.Host = ""
 	}
-	r.SentBytes = count(apacheCombined+4, 63)
-	r.Request = uint32(count(apacheCombined+5, 31)) + 1 // %k counts the requests before this one
-	r.EndUs = w.micros(word(apacheCombined + 6))
-	r.StartUs = r.EndUs - w.micros(word(apacheCombined+7))
+	r.SentBytes = w.number(apacheCombined+4, 63)
+	r.Request = uint32(w.number(apacheCombined+5, 31)) + 1 // %k counts the requests before this one
+	r.EndUs = w.micros(w.at(apacheCombined + 6))
+	r.StartUs = r.EndUs - w.micros(w.at(apacheCombined+7))
 	if len(list) > apacheWords && list[apacheWords] != "-" {
-		r.WaitUs = w.micros(word(apacheWords))
+		r.WaitUs = w.micros(w.at(apacheWords))
 	}
-	if list[apacheBody] != "-" { // %b of an empty body
-		r.BodyBytes = count(apacheBody, 63)
+	if len(list) > apacheWords+1 {
+		w.fail("", line, "more words than in the format", useLogFormat)
 	}
-	r.Protocol = w.protocol("%r", apacheProtocol(list[apacheRequest]))
 	return r, w.fault
+}
+
+// apacheLine is read from its begin to its end, so that the first fault is where it leaves the
+// format.
+type apacheLine struct {
+	words
+	list []string
+}
+
+func (l *apacheLine) at(i int) (name, s string) {
+	if i >= len(l.list) {
+		l.fail(apacheNames[i], "", "missing", useLogFormat)
+		return apacheNames[i], ""
+	}
+	return apacheNames[i], l.list[i]
+}
+
+func (l *apacheLine) number(i, bits int) uint64 {
+	name, s := l.at(i)
+	return l.count(name, s, bits)
+}
+
+// quoted returns what is between the quotes; "-" may stand without them.
+func (l *apacheLine) quoted(i int) string {
+	name, s := l.at(i)
+	if s != "-" && !strings.HasPrefix(s, `"`) {
+		l.fail(name, s, "not in quotes", useLogFormat)
+	}
+	return strings.Trim(s, `"`)
 }
 
 // apacheProtocol is the last word of the request line, if it is an HTTP version.
@@ -58,50 +94,49 @@ func apacheProtocol(request string) string {
 	return last
 }
 
-// apacheSplit cuts a line into its words: plain, "quoted" with backslashes, or [bracketed].
+// apacheSplit cuts a line into its words: plain, "quoted" with backslashes, or the [bracketed]
+// time. Its second and third are left empty: %l and %u stand without quotes, and %u is what a
+// client wrote into its Authorization, with any space and bracket. Apache escapes its quotes. So
+// the first quote after a space begins the request, but in the "" of an empty name, and the
+// bracket before it ends the time.
 func apacheSplit(line string) ([]string, *strict.Fault) {
-	w := make([]string, 0, apacheWords+1)
-	for rest := line; ; {
-		word, after, fault := apacheWord(rest)
+	addr, rest, _ := strings.Cut(line, " ")
+	rest = strings.Replace(rest, ` "" [`, " - [", 1)
+	head, _, _ := strings.Cut(rest, ` "`)
+	begin, end := strings.LastIndexByte(head, '['), strings.LastIndexByte(head, ']')
+	if begin < 0 || end < begin {
+		return nil, faultOf(apacheNames[apacheTime], head, "no time in brackets", useLogFormat)
+	}
+	w := append(make([]string, 0, apacheWords+2), addr, "", "", head[begin:end+1])
+	for rest = rest[end+1:]; rest != "" && len(w) <= apacheWords+1; {
+		word, after, fault := apacheWord(rest, apacheNames[min(len(w), apacheWords)])
 		if fault != nil {
 			return nil, fault
 		}
-		w = append(w, word)
-		if after == "" {
-			break
-		}
-		if after[0] != ' ' || len(w) > apacheWords {
-			return nil, faultOf("", line, "more words than in the format", "use the LogFormat of docs/format/access-log.md")
-		}
-		rest = after[1:]
-	}
-	if len(w) < apacheWords {
-		return nil, faultOf(apacheNames[len(w)], line, "missing", "use the LogFormat of docs/format/access-log.md")
+		w, rest = append(w, word), after
 	}
 	return w, nil
 }
 
-func apacheWord(s string) (word, after string, fault *strict.Fault) {
-	switch {
-	case strings.HasPrefix(s, "\""):
-		for i := 1; i < len(s); i++ {
-			switch s[i] {
-			case '\\':
-				i++
-			case '"':
-				return s[1:i], s[i+1:], nil
-			}
-		}
-		return "", "", faultOf("", s, "quote does not end", "")
-	case strings.HasPrefix(s, "["):
-		end := strings.IndexByte(s, ']')
-		if end < 0 {
-			return "", "", faultOf("%t", s, "bracket does not end", "")
-		}
-		return s[1:end], s[end+1:], nil
+// apacheWord cuts off a space and a word, with its quotes.
+func apacheWord(s, name string) (word, after string, fault *strict.Fault) {
+	if s[0] != ' ' {
+		return "", "", faultOf(name, s, "no space before it", useLogFormat)
 	}
-	if i := strings.IndexByte(s, ' '); i >= 0 {
-		return s[:i], s[i:], nil
+	if s = s[1:]; !strings.HasPrefix(s, `"`) {
+		n := strings.IndexByte(s, ' ')
+		if n < 0 {
+			n = len(s)
+		}
+		return s[:n], s[n:], nil
 	}
-	return s, "", nil
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return s[:i+1], s[i+1:], nil
+		}
+	}
+	return "", "", faultOf(name, s, "quote does not end", "")
 }

@@ -7,8 +7,13 @@ import "github.com/congctl/congctl/internal/strict"
 const maxShown = 64
 
 func faultOf(field, value, problem, fix string) *strict.Fault {
-	if len(value) > maxShown {
-		value = value[:maxShown] + "..."
+	return &strict.Fault{Field: cut(field), Value: cut(value), Problem: problem, Fix: fix}
+}
+
+// cut: a field, too, may be the line's own text, an unknown key.
+func cut(s string) string {
+	if len(s) > maxShown {
+		return s[:maxShown] + "..."
 	}
-	return &strict.Fault{Field: field, Value: value, Problem: problem, Fix: fix}
+	return s
 }

@@ -20,14 +20,14 @@ func (w *words) fail(field, value, problem, fix string) {
 
 func (w *words) addr(field, s string) netip.Addr {
 	a, err := netip.ParseAddr(s)
-	if err != nil || a.Zone() != "" {
+	if err != nil {
 		fix := "log the address of the TCP connection, not a name"
 		if strings.HasPrefix(s, "unix:") {
 			fix = "a connection over a unix socket comes from a proxy: log on the host that ends the TCP connection"
 		}
 		w.fail(field, s, "not an address", fix)
 	}
-	return a.Unmap()
+	return a.Unmap().WithZone("") // Apache names a link-local client's link
 }
 
 func (w *words) port(field, s string) uint16 {
@@ -68,13 +68,10 @@ func (w *words) seconds(field, s string) int64 {
 }
 
 // protocol: a request that no server understands (a TLS handshake on a plain
-// port, a scanner) has no version, and is answered by a small error in HTTP/1.
+// port, a scanner) has no version, and is answered in HTTP/1, as is HTTP/1.2 or HTTP/9.1.
 func (w *words) protocol(field, s string) Protocol {
-	if s == "" {
-		return HTTP1
-	}
-	p, ok := parseProtocol(s)
-	if !ok {
+	p, known := protocols[s]
+	if !known && s != "" && !strings.HasPrefix(s, "HTTP/") {
 		w.fail(field, s, "not an HTTP version", "as in HTTP/1.1 or HTTP/2.0")
 	}
 	return p

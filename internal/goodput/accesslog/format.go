@@ -16,8 +16,16 @@ const (
 	Lines     Format = "congctl"    // our own JSON lines
 )
 
-var decoders = map[Format]func(string) (Response, *strict.Fault){
-	NginxJSON: decodeNginx, Apache: decodeApache, Lines: decodeLine,
+// decoder reads a line, and names the fields whose rules all formats share.
+type decoder struct {
+	decode          func(string) (Response, *strict.Fault)
+	end, span, wait string
+}
+
+var decoders = map[Format]decoder{
+	NginxJSON: {decodeNginx, "msec", "request_time", ""},
+	Apache:    {decodeApache, "%{end:usec}t", "%D", "%^FB"},
+	Lines:     {decodeLine, "end_us", "start_us", "wait_us"},
 }
 
 // ParseFormat reads a format's name.
@@ -37,7 +45,7 @@ const MaxLine = 128 << 10
 func (f Format) Decode(number int64, line []byte) (Response, error) {
 	r, fault := f.decode(strings.TrimSuffix(string(line), "\r"))
 	if fault == nil {
-		fault = r.check()
+		fault = decoders[f].check(&r)
 	}
 	if fault != nil {
 		fault.Line = int(number)
@@ -47,41 +55,40 @@ func (f Format) Decode(number int64, line []byte) (Response, error) {
 }
 
 func (f Format) decode(line string) (Response, *strict.Fault) {
-	decode := decoders[f]
+	d, ok := decoders[f]
 	switch {
-	case decode == nil:
+	case !ok:
 		return Response{}, faultOf("format", string(f), "not a format", "")
 	case len(line) > MaxLine:
 		return Response{}, faultOf("", line, fmt.Sprintf("longer than %d bytes", MaxLine), "")
 	}
-	return decode(line)
+	return d.decode(line)
 }
 
-// Bounds of a response's time.
 const (
 	minUnixUs  = 946684800e6  // the year 2000: before it the unit or the clock is wrong
 	maxUnixUs  = 4102444800e6 // the year 2100
-	maxSpanUs  = 48 * 3600e6  // longer than any server lets a response last
-	maxHostLen = 255          // of a DNS name
+	maxHostLen = 255          // of a DNS name: a longer one is no tenant's
 )
 
-// check holds the rules for all formats.
-func (r *Response) check() *strict.Fault {
-	switch {
+// check holds the rules for all formats. What a client can choose is cut to what it can be and
+// never refused: how much the server meant to send before the client went, and the host's name.
+func (d decoder) check(r *Response) *strict.Fault {
+	switch span := r.EndUs - r.StartUs; {
 	case r.EndUs < minUnixUs || r.EndUs > maxUnixUs:
-		return faultOf("end", fmt.Sprint(r.EndUs), "not a time between the years 2000 and 2100 in microseconds", "check the field's unit")
-	case r.StartUs > r.EndUs:
-		return faultOf("start", fmt.Sprint(r.StartUs), "after the end", "check that the duration is not negative")
-	case r.EndUs-r.StartUs > maxSpanUs:
-		return faultOf("duration", fmt.Sprint(r.EndUs-r.StartUs), "longer than 48 h", "check the field's unit")
-	case r.WaitUs < 0 || r.WaitUs > r.EndUs-r.StartUs:
-		return faultOf("wait", fmt.Sprint(r.WaitUs), "not within the response's time", "")
-	case len(r.Host) > maxHostLen:
-		return faultOf("host", r.Host, "longer than 255 bytes", "")
-	case r.Client.Port() == 0:
-		return faultOf("client port", "0", "no port", "log the port of the TCP connection")
-	case r.Server.Port() == 0:
-		return faultOf("server port", "0", "no port", "log the port that the connection was accepted on")
+		return faultOf(d.end, fmt.Sprint(r.EndUs), "not a time between the years 2000 and 2100 in microseconds", "check the field's unit")
+	case span < 0:
+		return faultOf(d.span, fmt.Sprint(r.StartUs), "after the end", "check that the duration is not negative")
+	case r.StartUs < minUnixUs:
+		return faultOf(d.span, fmt.Sprint(span), "longer than since the year 2000 in microseconds", "check the field's unit")
+	case r.WaitUs > span+clockSlackUs:
+		return faultOf(d.wait, fmt.Sprint(r.WaitUs), "longer than the response", "check the field's unit")
 	}
+	r.WaitUs = min(r.WaitUs, r.EndUs-r.StartUs) // two readings of a clock differ by a microsecond
+	r.BodyBytes = min(r.BodyBytes, r.SentBytes)
+	if len(r.Host) > maxHostLen {
+		r.Host = ""
+	}
+	r.Host = strings.Clone(r.Host) // a part would keep its line of up to MaxLine bytes
 	return nil
 }

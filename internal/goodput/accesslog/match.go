@@ -71,12 +71,18 @@ func NewMatcher(c MatchConfig) *Matcher {
 	return &Matcher{cfg: c, lives: map[tuple][]*life{}, first: math.MaxInt64, settled: math.MinInt64}
 }
 
+// longestUs is how long a response may last, two days: an upgraded connection may last longer, and its
+// crossing is in no record any more. goodput/store/responses relies on it.
+const longestUs = 48 * 3600e6
+
 // Response takes one line. It waits until its window is settled.
 func (m *Matcher) Response(r Response) {
 	m.tally.Responses++
 	switch {
 	case r.Protocol == HTTP3:
 		m.tally.count(NotTCP)
+	case r.EndUs-r.StartUs > longestUs:
+		m.tally.count(NoRecord)
 	case m.window(r.EndUs) <= m.settled:
 		m.tally.count(Late)
 	case len(m.waiting) >= m.cfg.MaxResponses:

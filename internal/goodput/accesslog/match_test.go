@@ -221,3 +221,13 @@ func TestTruth(t *testing.T) {
 		t.Errorf("the worlds hold too little to prove it: %+v", total)
 	}
 }
+
+// What lasted longer than a crossing is remembered, a WebSocket for instance, counts nowhere.
+func TestLongerThanRecords(t *testing.T) {
+	m := NewMatcher(MatchConfig{WindowSeconds: testWindow, MinBytes: testMin})
+	m.Response(Response{StartUs: 0, EndUs: longestUs})
+	m.Response(Response{StartUs: 0, EndUs: longestUs + 1})
+	if len(m.waiting) != 1 || m.tally.Unmatched[NoRecord] != 1 {
+		t.Errorf("%d wait, %+v", len(m.waiting), m.tally)
+	}
+}

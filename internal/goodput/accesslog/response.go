@@ -13,8 +13,8 @@ type Response struct {
 	StartUs, EndUs int64 // Unix microseconds: first byte of the request; last byte into the socket's buffer
 	WaitUs         int64 // until the response's first byte, if the log has it; the server's time, not the path's
 
-	SentBytes uint64 // with headers, before encryption
-	BodyBytes uint64
+	SentBytes uint64 // with headers, into the socket: less than the body where the client went
+	BodyBytes uint64 // at most SentBytes
 	Protocol  Protocol
 	Request   uint32 // number on its connection, from 1; 0 if the log has none
 }
@@ -39,18 +39,8 @@ func (p Protocol) String() string {
 	return "HTTP/?"
 }
 
-// parseProtocol reads $server_protocol or the end of a request line.
-func parseProtocol(s string) (Protocol, bool) {
-	switch s {
-	case "HTTP/0.9", "HTTP/1.0", "HTTP/1.1":
-		return HTTP1, true
-	case "HTTP/2.0", "HTTP/2":
-		return HTTP2, true
-	case "HTTP/3.0", "HTTP/3":
-		return HTTP3, true
-	}
-	return 0, false
-}
+// protocols are those that are not HTTP/1, by $server_protocol or the end of a request line.
+var protocols = map[string]Protocol{"HTTP/2.0": HTTP2, "HTTP/2": HTTP2, "HTTP/3.0": HTTP3, "HTTP/3": HTTP3}
 
 // TransferUs returns the time in which the body went into the socket.
 func (r *Response) TransferUs() int64 { return r.EndUs - r.StartUs - r.WaitUs }

@@ -124,7 +124,7 @@ func scriptResponse(t *testing.T, w []string) Response {
 			r.Server = netip.MustParseAddrPort(server)
 		} else if wait, ok := strings.CutPrefix(word, "wait="); ok {
 			r.WaitUs = us(wait) - morning*1e6
-		} else if r.Protocol, ok = parseProtocol(word); !ok {
+		} else if r.Protocol, ok = protocols[word]; !ok && word != "HTTP/1.1" {
 			t.Fatalf("what is %q?", word)
 		}
 	}

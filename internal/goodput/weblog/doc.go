@@ -4,6 +4,5 @@
 // It is not a log shipper: lines are read, matched and forgotten.
 //
 // Its trap: a file is known by its inode, not by its name. Rotation moves the old one away
-// while the server still writes to it, so the old one is read to its end before the new
-// one is begun.
+// while the server still writes to it, so both are read until nothing writes to the old one.
 package weblog

@@ -4,81 +4,116 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
-// Tail reads the lines that are added to a file, through renames (logrotate) and
-// truncations (copytruncate). Each Read takes what is there.
+// Tail reads the lines that are added to a file, through renames and truncations (logrotate's create and
+// copytruncate), each once. Each Read takes what is there, up to a bound.
 type Tail struct {
 	path    string
 	maxLine int
+	room    int64           // bytes that a Read may take
+	used    int64           // bytes that the last Read took
+	stop    <-chan struct{} // ends a Read early
 
-	file   *os.File
-	info   fs.FileInfo
-	offset int64
-	rest   []byte // of a line whose end is not written yet
-	skip   bool   // the line under way is too long: up to its end
-	number int64  // of the last line, in this file, from where reading began
-	begun  bool   // the path was looked at before
+	now   *source   // the file at path; nil before there was one
+	old   []*source // moved away, oldest first; a server may write to them until it ends its last response
+	begun bool      // the path was looked at before
 }
 
 // NewTail follows path. It skips what the file holds at first sight, since those
 // connections were not measured. It reads maxLine bytes of a line and cuts longer ones.
-func NewTail(path string, maxLine int) *Tail { return &Tail{path: path, maxLine: maxLine} }
-
-// chunk is read at a time; lines come in runs of some hundred bytes.
-const chunk = 64 << 10
-
-// Read calls fn with each whole new line, and its number since reading began in this
-// file. A file that is not there is no error: the server has not started, or the new
-// file of a rotation is not made yet. missing says so.
-func (t *Tail) Read(fn func(number int64, line []byte)) (missing bool, err error) {
-	if t.file == nil {
-		if missing, err = t.open(); missing || err != nil {
-			return missing, err
-		}
-	}
-	if err := t.drain(fn); err != nil {
-		return false, err
-	}
-	now, err := os.Stat(t.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return true, nil // moved away; the server still writes to the one that is open
-	case err != nil:
-		return false, fmt.Errorf("follow %s: %w", t.path, err)
-	case os.SameFile(now, t.info):
-		return false, nil
-	}
-	// Between drain and Stat the server may have added its last lines.
-	if err := errors.Join(t.drain(fn), t.Close()); err != nil {
-		return false, err
-	}
-	if missing, err = t.open(); missing || err != nil {
-		return missing, err
-	}
-	return false, t.drain(fn)
+func NewTail(path string, maxLine int) *Tail {
+	return &Tail{path: path, maxLine: maxLine, room: readBytes}
 }
 
-func (t *Tail) open() (missing bool, err error) {
-	first := !t.begun
-	f, info, err := openRegular(t.path)
-	if errors.Is(err, fs.ErrNotExist) {
+const (
+	// maxOld files that were moved away are read on: more than a log has in an hour, unless it is moved to exhaust
+	// descriptors.
+	maxOld = 8
+	// farBehind, in Reads: a burst is caught up in fewer.
+	farBehind = 8
+)
+
+// Read calls fn with each whole new line, and its number since reading began in its
+// file. A file that is not there is no error: the server has not started, or the new
+// file of a rotation is not made yet. missing says so. An error is what a person should look at; Read
+// goes on at the next call.
+func (t *Tail) Read(fn func(number int64, line []byte)) (missing bool, err error) {
+	t.used = 0
+	missing, err = t.follow()
+	t.again()
+	for i, s := range t.old {
+		err = errors.Join(err, t.drain(s, (t.room-t.used)/int64(len(t.old)-i+1), fn))
+	}
+	if t.now != nil {
+		err = errors.Join(err, t.drain(t.now, t.room-t.used, fn))
+	}
+	if err != nil {
+		err = fmt.Errorf("follow access log %s: %w", t.path, err)
+	}
+	return missing, err
+}
+
+func (t *Tail) drain(s *source, most int64, fn func(int64, []byte)) error {
+	used, left, err := s.drain(most, t.stop, fn)
+	t.used += used
+	if err == nil && left > farBehind*readBytes {
+		err = fmt.Errorf("it grows faster than it is read, %d MiB a second: its lines are late; nothing but its server may write to it", readBytes>>20)
+	}
+	return err
+}
+
+// follow opens the file at path if it is another one, and closes those that are done.
+func (t *Tail) follow() (missing bool, err error) {
+	t.old = slices.DeleteFunc(t.old, func(s *source) bool {
+		done := s.done()
+		if done {
+			err = errors.Join(err, s.file.Close())
+		}
+		return done
+	})
+	info, serr := os.Stat(t.path)
+	switch {
+	case errors.Is(serr, fs.ErrNotExist):
 		t.begun = true // what comes later is new from its first line
-		return true, nil
-	} else if err != nil {
-		return false, fmt.Errorf("follow %w", err)
+		return true, err
+	case serr == nil && t.now != nil && os.SameFile(info, t.now.info):
+		return false, err
 	}
-	t.file, t.info, t.offset, t.number, t.rest, t.skip, t.begun = f, info, 0, 0, nil, false, true
-	if first {
-		t.offset = info.Size()
-		t.skip = t.offset > 0 && !endsLine(f, t.offset)
+	f, info, oerr := openRegular(t.path)
+	if oerr != nil {
+		return errors.Is(oerr, fs.ErrNotExist), errors.Join(err, oerr)
 	}
-	return false, nil
+	return false, errors.Join(err, t.turn(f, info))
+}
+
+// turn goes on with another file. One that was moved away and is back goes on where it was.
+func (t *Tail) turn(f *os.File, info fs.FileInfo) (err error) {
+	if t.now != nil {
+		t.old = append(t.old, t.now)
+	}
+	if i := slices.IndexFunc(t.old, func(s *source) bool { return os.SameFile(s.info, info) }); i >= 0 {
+		t.now = t.old[i]
+		t.old = slices.Delete(t.old, i, i+1)
+		return f.Close()
+	}
+	t.now = newSource(f, info, t.maxLine)
+	if !t.begun {
+		t.now.toEnd()
+	}
+	t.begun = true
+	if len(t.old) > maxOld {
+		err = t.old[0].file.Close()
+		t.old = slices.Delete(t.old, 0, 1)
+	}
+	return err
 }
 
 // openRegular also looks at the file. A server that writes to a pipe is followed by no one.
@@ -96,69 +131,55 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// endsLine reports whether the byte before size is a newline.
-func endsLine(f *os.File, size int64) bool {
-	var last [1]byte
-	n, _ := f.ReadAt(last[:], size-1)
-	return n == 1 && last[0] == '\n'
+// again begins the present file anew if it was cut. What was added to it between the last Read and the cut is in
+// the copy that copytruncate made before.
+func (t *Tail) again() {
+	if t.now == nil || !t.now.cut() {
+		return
+	}
+	if s := t.copied(); s != nil {
+		t.old = append(t.old, s)
+	}
+	t.now.again()
 }
 
-// drain reads to the end of the open file.
-func (t *Tail) drain(fn func(int64, []byte)) error {
-	now, err := t.file.Stat()
-	if err != nil {
-		return fmt.Errorf("follow %s: %w", t.path, err)
-	}
-	if now.Size() < t.offset { // truncated: what it holds now is new
-		t.offset, t.rest, t.skip = 0, nil, false
-	}
-	buf := make([]byte, chunk)
-	for {
-		n, err := t.file.ReadAt(buf, t.offset)
-		t.offset += int64(n)
-		t.lines(buf[:n], fn)
-		if errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("follow %s: %w", t.path, err)
-		}
-	}
-}
+// maxNames of the log's folder are looked at for its copy.
+const maxNames = 10_000
 
-func (t *Tail) lines(b []byte, fn func(int64, []byte)) {
-	for {
-		i := bytes.IndexByte(b, '\n')
-		if i < 0 {
-			t.keep(b)
-			return
-		}
-		t.keep(b[:i])
-		b = b[i+1:]
-		if !t.skip {
-			t.number++
-			fn(t.number, t.rest)
-		}
-		t.rest, t.skip = t.rest[:0], false
-	}
-}
-
-// keep adds to the present line, up to one byte more than allowed, so that the decoder
-// sees that it is too long.
-func (t *Tail) keep(b []byte) {
-	if room := t.maxLine + 1 - len(t.rest); len(b) > room {
-		b = b[:max(room, 0)]
-	}
-	if !t.skip {
-		t.rest = append(t.rest, b...)
-	}
-}
-
-// Close closes the file.
-func (t *Tail) Close() error {
-	if t.file == nil {
+// copied returns the file beside the log, named for it, that has what was last read at the same place; nil
+// without one.
+func (t *Tail) copied() *source {
+	dir, err := os.Open(filepath.Dir(t.path))
+	if err != nil || len(t.now.mark) == 0 {
 		return nil
 	}
-	f := t.file
-	t.file = nil
-	return f.Close()
+	defer dir.Close()
+	names, _ := dir.Readdirnames(maxNames) // those that could be read will do
+	for _, name := range names {
+		if !strings.HasPrefix(name, filepath.Base(t.path)) || name == filepath.Base(t.path) {
+			continue
+		}
+		f, info, err := openRegular(filepath.Join(filepath.Dir(t.path), name))
+		if err != nil {
+			continue
+		}
+		s := *t.now
+		if s.file, s.info = f, info; bytes.HasSuffix(s.before(), s.mark) {
+			return &s
+		}
+		f.Close()
+	}
+	return nil
+}
+
+// Close closes the files.
+func (t *Tail) Close() (err error) {
+	if t.now != nil {
+		t.old = append(t.old, t.now)
+	}
+	for _, s := range t.old {
+		err = errors.Join(err, s.file.Close())
+	}
+	t.now, t.old = nil, nil
+	return err
 }

@@ -8,12 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // replace writes a file whole or not at all: an interrupted run must not leave half
-// of a cell that the next one takes for finished.
+// of a cell that the next one takes for finished. A link at path is replaced, not followed: the
+// folder may be a stranger's.
 func replace(path string, write func(io.Writer) error) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
@@ -35,7 +37,8 @@ func replace(path string, write func(io.Writer) error) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-func replaceBytes(path string, b []byte) error {
+// Replace writes a file whole or not at all, and through no link.
+func Replace(path string, b []byte) error {
 	return replace(path, func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
@@ -47,19 +50,43 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
 	}
-	return replaceBytes(path, append(b, '\n'))
+	return Replace(path, append(b, '\n'))
 }
 
-// maxFile bounds a file of a result: a day's facts have some MB, the largest run 60 MB.
-const maxFile = 1 << 30
+// maxFile bounds a file of a result: the largest run has 60 MB.
+const maxFile = 256 << 20
 
 func readJSON(path string, v any) error {
 	b, err := plainfile.Read(path, maxFile)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(b, v); err != nil {
+	return decode(path, b, v)
+}
+
+func decode(path string, b []byte, v any) error {
+	err := Objects(b)
+	if err == nil {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
 		return fmt.Errorf("decode %s: %w", path, err)
+	}
+	return nil
+}
+
+// leastObject is the size of the smallest object that congctl writes, a probe, bytes; "{}" decodes into a
+// hundred times its size.
+const leastObject = 16
+
+// Objects refuses JSON with more objects than congctl could have written in as many bytes.
+func Objects(b []byte) error {
+	n, read := 0, 0
+	for part := range slices.Chunk(b, 64<<10) {
+		n += bytes.Count(part, []byte("{")) + bytes.Count(part, []byte("null"))
+		if read += len(part); n > 64+read/leastObject {
+			return fmt.Errorf("%d objects in %d bytes: congctl did not write it", n, read)
+		}
 	}
 	return nil
 }
@@ -73,10 +100,40 @@ func pack(b []byte) []byte {
 	return out.Bytes()
 }
 
-func unpack(b []byte) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(b))
-	if err != nil {
-		return nil, err
+// fewBytes may come out of any file.
+const fewBytes = 64 << 10
+
+// Unpack returns what gzip packed into r. It ends with an error where more than ratio bytes come out for one, or
+// more than maxFile in all.
+func Unpack(r io.Reader, ratio int64) (io.Reader, error) {
+	packed := &counted{r: r}
+	z, err := gzip.NewReader(packed)
+	return &unpacked{packed: packed, z: z, ratio: ratio}, err
+}
+
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+type unpacked struct {
+	packed *counted
+	z      *gzip.Reader
+	ratio  int64
+	n      int64
+}
+
+// Read compares as it goes, so that a bomb ends at its first kilobytes.
+func (u *unpacked) Read(p []byte) (int, error) {
+	n, err := u.z.Read(p)
+	if u.n += int64(n); u.n > maxFile || u.n > fewBytes+u.ratio*u.packed.n {
+		return 0, fmt.Errorf("unpack: %d bytes come out of %d: congctl did not write it", u.n, u.packed.n)
 	}
-	return io.ReadAll(z)
+	return n, err
 }

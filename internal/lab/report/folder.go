@@ -62,7 +62,7 @@ func Write(dir string, m Manifest, s outcome.Summary, results []outcome.Result,
 		if err != nil {
 			return fmt.Errorf("write %s: %w", part.name, err)
 		}
-		if err := replaceBytes(filepath.Join(dir, part.name), b); err != nil {
+		if err := Replace(filepath.Join(dir, part.name), b); err != nil {
 			return err
 		}
 	}
@@ -94,7 +94,7 @@ func WriteManifest(dir string, m Manifest) error {
 	if err := writeJSON(filepath.Join(dir, "manifest.json"), m); err != nil {
 		return err
 	}
-	return replaceBytes(filepath.Join(dir, "scenario.yml"), []byte(m.Scenario.Text))
+	return Replace(filepath.Join(dir, "scenario.yml"), []byte(m.Scenario.Text))
 }
 
 // ReadManifest returns the manifest of a folder, finished or not; fs.ErrNotExist if it
@@ -137,13 +137,15 @@ func resultLines(f *Folder) ([]byte, error) {
 }
 
 func readResults(path string) ([]outcome.Result, error) {
-	file, err := plainfile.Open(path)
+	b, err := plainfile.Read(path, maxFile)
+	if err == nil {
+		err = Objects(b)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open results: %w", err)
 	}
-	defer file.Close()
 	var out []outcome.Result
-	for d := json.NewDecoder(file); d.More(); {
+	for d := json.NewDecoder(bytes.NewReader(b)); d.More(); {
 		var r outcome.Result
 		if err := d.Decode(&r); err != nil {
 			return nil, fmt.Errorf("decode %s, line %d: %w", path, len(out)+1, err)

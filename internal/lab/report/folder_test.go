@@ -89,7 +89,7 @@ func TestRunsSmallAndBig(t *testing.T) {
 func TestReplaceIsWholeOrNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
-	if err := replaceBytes(path, []byte("old")); err != nil {
+	if err := Replace(path, []byte("old")); err != nil {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")

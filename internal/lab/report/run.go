@@ -1,9 +1,11 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,7 +61,7 @@ func WriteRun(dir string, r *outcome.Run) error {
 	if b = append(b, '\n'); len(b) >= packFrom {
 		path, other, b = other, path, pack(b)
 	}
-	if err := replaceBytes(path, b); err != nil {
+	if err := Replace(path, b); err != nil {
 		return err
 	}
 	if err := os.Remove(other); !errors.Is(err, fs.ErrNotExist) {
@@ -75,20 +77,31 @@ func ReadRun(dir, cell string, seed uint64) (*outcome.Run, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		path += ".gz"
 		if b, err = plainfile.Read(path, maxFile); err == nil {
-			b, err = unpack(b)
+			b, err = unpackAll(b)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read run: %w", err)
 	}
 	r := new(outcome.Run)
-	if err := json.Unmarshal(b, r); err != nil {
-		return nil, fmt.Errorf("decode %s: %w", path, err)
+	if err := decode(path, b, r); err != nil {
+		return nil, err
 	}
 	if r.Cell != cell || r.Seed != seed {
 		return nil, fmt.Errorf("read %s: holds cell %q, seed %d: the file was renamed", path, r.Cell, r.Seed)
 	}
 	return r, nil
+}
+
+// maxRatio: samples of an idle flow repeat, up to 80 times; what is made to be large repeats 1,000 times.
+const maxRatio = 256
+
+func unpackAll(b []byte) ([]byte, error) {
+	r, err := Unpack(bytes.NewReader(b), maxRatio)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 // Wall is what a run cost in real time. It has its own file, the only one that differs

@@ -8,6 +8,7 @@
 package plainfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -65,11 +66,16 @@ func Read(name string, most int64) ([]byte, error) {
 }
 
 func whole(f *os.File, most int64) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(b)) > most {
+	info, err := f.Stat()
+	var b bytes.Buffer
+	if err == nil && info.Size() <= most { // of /proc and of one that grows it is less than what comes
+		b.Grow(int(info.Size()) + bytes.MinRead)
+		_, err = b.ReadFrom(io.LimitReader(f, most+1))
+	}
+	if err == nil && max(info.Size(), int64(b.Len())) > most {
 		err = &fs.PathError{Op: "read", Path: f.Name(), Err: fmt.Errorf("more than %s", size(most))}
 	}
-	return b, err
+	return b.Bytes(), err
 }
 
 func size(n int64) string {

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/congctl/congctl/internal/strict"
@@ -29,6 +32,25 @@ type Names struct {
 // two days later.
 const leastGoodput = 3 * day
 
+// noLogs are paths at which no server writes the plain file that is followed.
+var noLogs = []struct {
+	*regexp.Regexp
+	is, fix string
+}{
+	{regexp.MustCompile(`[*?[{$%]`), "a pattern", "name each log; a server can write one for all its hosts"},
+	{regexp.MustCompile(`[.](gz|xz|bz2|zst|lz4|Z)$|log([.]\d{1,3}|[.-]\d{8,})$`), "a rotated log", "name the one that the server writes: it is followed through its rotations"},
+	{regexp.MustCompile(`^/+(dev|proc|sys)/|/$`), "not a plain file", "let the server write to a file, as in /var/log/nginx/congctl.log"},
+}
+
+func checkLog(fs *strict.Faults, path string) {
+	for _, p := range noLogs {
+		if p.MatchString(path) && !strings.HasPrefix(path, "/dev/shm/") {
+			fs.Add("goodput.access_logs", path, p.is, p.fix)
+			return
+		}
+	}
+}
+
 func (c Config) checkGoodput(fs *strict.Faults) {
 	if !slices.Contains(Formats, c.Goodput.Format) {
 		fs.Add("goodput.format", c.Goodput.Format, "unknown", "write nginx-json, apache or congctl")
@@ -39,10 +61,12 @@ func (c Config) checkGoodput(fs *strict.Faults) {
 	seen := map[string]bool{}
 	for _, path := range c.Goodput.AccessLogs {
 		absolute(fs, "goodput.access_logs", path, false)
-		if seen[path] {
+		checkLog(fs, path)
+		clean := filepath.Clean(path)
+		if seen[clean] { // its lines would count twice
 			fs.Add("goodput.access_logs", path, "given twice", "keep one")
 		}
-		seen[path] = true
+		seen[clean] = true
 	}
 	absolute(fs, "names.networks", c.Names.Networks, true)
 	absolute(fs, "names.tenants", c.Names.Tenants, true)

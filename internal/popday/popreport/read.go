@@ -2,7 +2,6 @@ package popreport
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/congctl/congctl/internal/lab/report"
 	"github.com/congctl/congctl/internal/linux/plainfile"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/popday"
@@ -32,7 +32,7 @@ func Read(ctx context.Context, dir string, src Source) (*popday.Input, error) {
 	in := &popday.Input{}
 	var text []byte
 	for _, run := range runs {
-		r, err := readRun(run)
+		r, err := readFacts(run)
 		if err == nil && in.Day == nil {
 			text, in.Assumed, err = dayText(run, r.Facts.Day, src)
 			if err == nil {
@@ -44,6 +44,9 @@ func Read(ctx context.Context, dir string, src Source) (*popday.Input, error) {
 		}
 		if err == nil {
 			err = sameDay(run, text)
+		}
+		if err == nil {
+			r.Responses, err = readResponses(run, len(r.Facts.Networks))
 		}
 		if err == nil {
 			r.Loop, err = readLoop(ctx, filepath.Join(run, popday.StoreFile), in.Day, r.Facts.Policy, src)
@@ -71,40 +74,52 @@ func runsIn(dir string) (runs []string, err error) {
 			runs = append(runs, run)
 		}
 	}
-	if runs == nil {
+	switch {
+	case len(runs) > maxRuns:
+		return nil, fmt.Errorf("%s: %d runs; at most %d", dir, len(runs), maxRuns)
+	case runs == nil:
 		return nil, fmt.Errorf("%s: no folder in it has a %s; congctl lab pop writes them", dir, popday.FactsFile)
 	}
 	return runs, nil
 }
 
-// maxFile bounds a file of a result: a day's facts have some MB.
-const maxFile = 1 << 30
+// Bounds of a run's files and of their number.
+const (
+	maxFacts = 8 << 20 // 300 bytes for each network, and 10,000 of them are a large day
+	maxDay   = 1 << 20 // written by hand
+	maxRatio = 40      // of responses and their pack: they take 5 to 7, and what is made to be large 1,000
+	maxRuns  = 1000    // 12 policies of 80 seeds
+)
 
-func readRun(dir string) (*popday.Run, error) {
-	b, err := plainfile.Read(filepath.Join(dir, popday.FactsFile), maxFile)
+func readFacts(dir string) (*popday.Run, error) {
+	b, err := plainfile.Read(filepath.Join(dir, popday.FactsFile), maxFacts)
+	if err == nil {
+		err = report.Objects(b)
+	}
 	if err != nil {
 		return nil, err
 	}
 	r := &popday.Run{}
-	if r.Facts, err = popday.ReadFacts(b); err != nil {
-		return nil, err
-	}
+	r.Facts, err = popday.ReadFacts(b)
+	return r, err
+}
+
+func readResponses(dir string, networks int) ([]popday.Response, error) {
 	f, err := plainfile.Open(filepath.Join(dir, popday.ResponsesFile))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
+	z, err := report.Unpack(f, maxRatio)
 	if err != nil {
 		return nil, fmt.Errorf("unpack %s: %w", popday.ResponsesFile, err)
 	}
-	r.Responses, err = popday.ReadResponses(z, len(r.Facts.Networks))
-	return r, err
+	return popday.ReadResponses(z, networks)
 }
 
 // dayText reads the text in the run's folder; for older runs it assumes the shipped day of that name.
 func dayText(dir, name string, src Source) (text []byte, assumed string, err error) {
-	text, err = plainfile.Read(filepath.Join(dir, popday.DayFile), maxFile)
+	text, err = plainfile.Read(filepath.Join(dir, popday.DayFile), maxDay)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return text, "", err
 	}
@@ -123,7 +138,7 @@ func endWith(d *pop.Day, f *popday.Facts) {
 
 // sameDay refuses a run whose folder has a different day's text from the first.
 func sameDay(dir string, text []byte) error {
-	own, err := plainfile.Read(filepath.Join(dir, popday.DayFile), maxFile)
+	own, err := plainfile.Read(filepath.Join(dir, popday.DayFile), maxDay)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -3,9 +3,9 @@ package popreport
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
+	"github.com/congctl/congctl/internal/lab/report"
 	"github.com/congctl/congctl/internal/popday"
 )
 
@@ -17,7 +17,7 @@ const (
 	DrawingFile  = "report.svg"
 )
 
-// Write writes the report's files into a folder of runs.
+// Write writes the report's files into a folder of runs, which may be a stranger's: a link in it is replaced.
 func Write(dir string, r *popday.Report) error {
 	b, err := json.MarshalIndent(r, "", "\t")
 	if err != nil {
@@ -38,7 +38,7 @@ func Write(dir string, r *popday.Report) error {
 		if f.body == nil { // nothing to draw
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, f.name), f.body, 0o644); err != nil {
+		if err := report.Replace(filepath.Join(dir, f.name), f.body); err != nil {
 			return fmt.Errorf("write report: %w", err)
 		}
 	}

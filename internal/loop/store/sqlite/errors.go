@@ -64,6 +64,8 @@ func sentinelOf(err error) (sentinel error, hint string) {
 		return ErrFull, "nothing of this commit was kept: free space on its file system, or shorten the retention"
 	case lib.SQLITE_READONLY:
 		return ErrReadOnly, "open it for writing as its owner"
+	case lib.SQLITE_TOOBIG, lib.SQLITE_NOMEM:
+		return ErrDamaged, fmt.Sprintf("congctl writes no value of more than %d MiB, and reads none; %s", maxValue>>20, damagedHint)
 	case lib.SQLITE_CONSTRAINT:
 		return ErrExists, "nothing of this commit was kept: give each row its own key"
 	case lib.SQLITE_IOERR:

@@ -18,6 +18,9 @@ const (
 	applicationID = 0x636f6e67
 	// schemaVersion is SQLite's user_version.
 	schemaVersion = 5
+	// heapBytes of SQLite suffice for two values of maxValue, twice each. A key of any length, in a stranger's store, is
+	// read whole to compare it. It holds for the process, so only where the process does nothing but read.
+	heapBytes = 128 << 20
 )
 
 var errAbsent = errors.New("no store yet")
@@ -84,6 +87,11 @@ func kindOf(m fs.FileMode) string {
 // inspect runs on a read-only connection: closing a writer would copy a log
 // into a file that has just been found damaged.
 func inspect(ctx context.Context, db *sql.DB, path string, o Options) error {
+	if o.ReadOnly {
+		if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA hard_heap_limit = %d", heapBytes)); err != nil {
+			return explain(path, "bound memory", err)
+		}
+	}
 	v, err := versionOf(ctx, db)
 	if err != nil {
 		return explain(path, "read version", err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
 )
 
 // Options of Open. The zero value opens for writing with everything checked.
@@ -33,6 +34,8 @@ const (
 	walLimitBytes = 64 << 20
 	// Readers of one process: the API and one long scan.
 	readers = 2
+	// A plan has 8 MiB at most (plan.MaxFileBytes), a round of 100,000 cooling networks 20 MB.
+	maxValue = 32 << 20
 )
 
 // Store is an open store. Its methods may be called from several goroutines;
@@ -95,9 +98,14 @@ func openExisting(ctx context.Context, path string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// openWriter: synchronous is FULL: a commit is on disk when it returns, also through a power
+// loss. NORMAL would save one fsync per commit (measured: 0.4 ms against 0.1 ms
+// for a small one, on a virtual disk) of which there is one in five minutes, and
+// could lose the operator's last "stop".
 func (s *Store) openWriter(ctx context.Context, o Options) error {
 	var err error
-	if s.write, err = sql.Open("sqlite", dsn(s.path, "rw&_txlock=immediate", "journal_mode(WAL)")); err != nil {
+	if s.write, err = sql.Open("sqlite", dsn(s.path, "rw&_txlock=immediate", "journal_mode(WAL)", "synchronous(FULL)",
+		fmt.Sprintf("cache_size(-%d)", cacheKiB), fmt.Sprintf("journal_size_limit(%d)", walLimitBytes))); err != nil {
 		return explain(s.path, "open", err)
 	}
 	s.write.SetMaxOpenConns(1)
@@ -130,11 +138,31 @@ func openReaderAs(ctx context.Context, path, mode string) (*sql.DB, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(readers)
+	db.SetMaxIdleConns(readers) // none is closed, and each keeps its bounds
+	err = bound(ctx, db)
 	var n int
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n); err != nil {
+	if err == nil {
+		err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n)
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// bound bounds a value on all of a reader's connections, before they read the schema: the file may be a stranger's.
+func bound(ctx context.Context, db *sql.DB) (err error) {
+	for range readers {
+		c, cerr := db.Conn(ctx)
+		if cerr != nil {
+			return errors.Join(err, cerr)
+		}
+		defer func() { err = errors.Join(err, c.Close()) }() // at the end: the next must be another one
+		if _, err = driver.Limit(c, lib.SQLITE_LIMIT_LENGTH, maxValue); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func absentOrEmpty(name string) bool {
@@ -148,17 +176,11 @@ func isDamage(err error) bool {
 }
 
 // dsn names the file as a URI, so that a path with '?' or '%' stays a path.
-//
-// synchronous is FULL: a commit is on disk when it returns, also through a power
-// loss. NORMAL would save one fsync per commit (measured: 0.4 ms against 0.1 ms
-// for a small one, on a virtual disk) of which there is one in five minutes, and
-// could lose the operator's last "stop".
 func dsn(path, mode string, pragmas ...string) string {
 	u := url.URL{Scheme: "file", Path: path}
 	s := u.String() + "?mode=" + mode + "&_dqs=0&_defensive=1" +
 		fmt.Sprintf("&_pragma=busy_timeout(%d)", busyTimeout.Milliseconds())
-	for _, p := range append(pragmas, "synchronous(FULL)", "trusted_schema(0)",
-		fmt.Sprintf("cache_size(-%d)", cacheKiB), fmt.Sprintf("journal_size_limit(%d)", walLimitBytes)) {
+	for _, p := range append(pragmas, "trusted_schema(0)") {
 		s += "&_pragma=" + p
 	}
 	return s

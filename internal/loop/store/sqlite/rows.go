@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -37,14 +38,35 @@ func list[T any](ctx context.Context, c conn, table, where string, args []any, o
 	return out, err
 }
 
-// each reads whole rows of table, checks their sums, and hands them out as scan does.
+// each reads whole rows of table, checks their sums, and hands them out as scan does. It ends where they have more
+// bytes than the file: a stranger's rows may all have one value's pages.
 func each(ctx context.Context, c conn, table, where string, args []any, row func([]any) error) error {
+	var left int64
+	if err := c.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&left); err != nil {
+		return err
+	}
 	return scan(ctx, c, "SELECT * FROM "+table+" "+where, args, func(values []any) error {
+		if left -= sizeOf(values); left < 0 {
+			return fmt.Errorf("read %s: %w: its rows have more bytes than the file; %s", table, ErrDamaged, damagedHint)
+		}
 		if err := checkSum(table, values); err != nil {
 			return err
 		}
 		return row(values)
 	})
+}
+
+// sizeOf returns the bytes of texts and blobs.
+func sizeOf(row []any) (n int64) {
+	for _, v := range row {
+		switch v := v.(type) {
+		case string:
+			n += int64(len(v))
+		case []byte:
+			n += int64(len(v))
+		}
+	}
+	return n
 }
 
 // scan hands out what a query returns. The slice is used again for the next row.
