@@ -107,12 +107,14 @@ func (t *Target) bucket(who string, r Rate, burst Size, q Queue, l Link) (Tbf, e
 	} else if burst > superPacket {
 		t.note("%sburst %s: this much leaves at line rate after each pause", who, burst.Words())
 	}
-	if q == (Queue{}) {
-		q = Queue{Time: DefaultWait}
-	}
 	limit, err := q.limit(r, burst)
 	if err != nil {
 		return Tbf{}, err
+	}
+	if q == (Queue{}) {
+		if q.Time = DefaultWait; limit == MaxSize {
+			t.note("%squeue %s at this rate, not %s: tbf can count no more", who, Wait(r, limit, burst), q)
+		}
 	}
 	if limit-burst < l.Frame() {
 		limit = burst + l.Frame()

@@ -140,12 +140,16 @@ func TestPlanHolds(t *testing.T) {
 		l.MTU = Size(rapid.IntRange(68, 65521).Draw(t, "mtu"))
 		l.Timer = Timer{HighRes: rapid.Bool().Draw(t, "high-res"), HZ: rapid.SampledFrom([]int{0, 100, 250, 1000}).Draw(t, "hz")}
 		a := Ask{Rate: Rate(rapid.Uint64Range(uint64(MinRate), uint64(MaxRate)).Draw(t, "rate"))}
+		if rapid.Bool().Draw(t, "burst") {
+			a.Burst = Size(rapid.Uint64Range(2*uint64(l.Frame()), uint64(MaxSize)).Draw(t, "bytes"))
+		}
 		if rapid.Bool().Draw(t, "queue") {
 			a.Queue.Time = time.Duration(rapid.Int64Range(1, int64(MaxWait)).Draw(t, "time"))
 		}
 		got, err := For(l, a)
 		if err != nil {
-			if !strings.Contains(err.Error(), "write a shorter time") {
+			late := a.Queue.Time > 0 && strings.Contains(err.Error(), "write a shorter time")
+			if wide := a.Burst > MaxSize-l.Frame() && strings.Contains(err.Error(), "write a smaller --burst"); !late && !wide {
 				t.Fatal(err)
 			}
 			return
