@@ -15,9 +15,23 @@ import (
 var ethernet = Link{Name: "eth0", Index: 2, MTU: 1500, HeaderBytes: 14, Up: true, TSO: true, GSO: true,
 	Kernel: [2]int{6, 1}, Timer: Timer{HighRes: true}, Root: Qdisc{Kind: "fq_codel"}}
 
+// reported are roots with more than options.
+var reported = map[string]Qdisc{
+	"peak":                  {Kind: "tbf", Handle: 0x8001, Tbf: &Tbf{8e6, 204800, 500000}, Peak: 40e6, PeakBurst: 1600},
+	"narrow-peak":           {Kind: "tbf", Handle: 0x8001, Tbf: &Tbf{8e6, 3028, 50000}, Peak: 40e6, PeakBurst: 1513},
+	"ours-with-peak":        {Kind: "tbf", Handle: Handle, Tbf: &Tbf{8e6, 3028, 103028}, Peak: 9e6, PeakBurst: 1600},
+	"ours-sized":            {Kind: "tbf", Handle: Handle, Tbf: &Tbf{8e6, 3028, 103028}, Sized: true},
+	"on-atm":                {Kind: "tbf", Handle: 1, Tbf: &Tbf{8e6, 1600, 50000}, Sized: true, Lost: []string{"the cells of the size table (stab)"}},
+	"leaf-in-hardware":      {Kind: "mq", Handle: 1, Below: []Qdisc{{Kind: "fq", Handle: 2}, {Kind: "tbf", Handle: 3, Lost: []string{"the place in the card's hardware", "attribute 40"}}}},
+	"sorted-by-the-kernels": {Kind: "fq_codel", Filters: true},
+}
+
 // links by what is special about them.
 func linkOf(name string) Link {
 	l := ethernet
+	if root, ok := reported[name]; ok {
+		l.Root = root
+	}
 	switch name {
 	case "old":
 		l.Kernel = [2]int{3, 10}

@@ -106,10 +106,10 @@ func withConn(fn func(*qdisc.Conn) error) error {
 	return fn(c)
 }
 
-// branch assembles what is below a qdisc. It asks for the filters of those with a handle: the
-// kernel adds none.
+// branch assembles what is below a qdisc. It asks for the filters of those that can have any: a handle or
+// the root's place names them.
 func branch(c *qdisc.Conn, s qdisc.Stat, all []qdisc.Stat) (q shape.Qdisc, err error) {
-	q = shape.Qdisc{Kind: s.Kind, Handle: uint16(s.At.Handle >> 16),
+	q = shape.Qdisc{Kind: s.Kind, Handle: uint16(s.At.Handle >> 16), Sized: len(s.Stab) > 0, Lost: s.Lost,
 		Sent: s.Bytes, Packets: s.Packets, Dropped: s.Drops, Overlimits: s.Overlimits, Backlog: s.QueueBytes}
 	if s.Kind == "tbf" {
 		t, err := qdisc.ReadTbf(s.Options)
@@ -117,9 +117,9 @@ func branch(c *qdisc.Conn, s qdisc.Stat, all []qdisc.Stat) (q shape.Qdisc, err e
 			return q, err
 		}
 		bucket := fromKernel(t)
-		q.Tbf = &bucket
+		q.Tbf, q.Peak, q.PeakBurst = &bucket, shape.Rate(t.PeakBytesPerS*8), shape.Size(t.PeakBurstBytes)
 	}
-	if q.Handle != 0 {
+	if q.Handle != 0 || s.At.Parent == qdisc.Root {
 		filters, err := c.Filters(s.At.Link, qdisc.Handle(q.Handle))
 		if err != nil {
 			return q, err

@@ -108,6 +108,9 @@ func egressText(all []change.Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if t.PeakBytesPerS > 0 || len(all[0].Stab) > 0 {
+		return change.Tree(all).Text, nil // as [shape.Qdisc.Ours] has it
+	}
 	l := shape.Limit{Tbf: fromKernel(t)}
 	for _, s := range all[1:] {
 		switch {
