@@ -65,7 +65,7 @@ func (s journals) read(id string) (*change.Journal, error) {
 	return j, err
 }
 
-// Here reads all journals but those that this boot wrote in another network namespace.
+// Here reads all journals but those of links that this boot has in another network namespace.
 func (e *Engine) Here() (list []Kept, err error) {
 	here, err := nsthread.Identity()
 	if err == nil {
@@ -73,7 +73,7 @@ func (e *Engine) Here() (list []Kept, err error) {
 	}
 	return slices.DeleteFunc(list, func(k Kept) bool {
 		j := k.Journal
-		return j != nil && j.Header.Boot == e.boot && j.Netns != "" && j.Netns != here
+		return j != nil && j.Link != nil && j.Header.Boot == e.boot && j.Netns != here
 	}), err
 }
 
@@ -101,8 +101,8 @@ func (d DamagedError) fix(id string) string {
 
 // Open returns the changes of a subject that are in force or unfinished, oldest first.
 // Each but the last is applied; there are several if a later plan found that the host had
-// changed and wrote what was missing. With a [DamagedError] they are not all. Those of another
-// network namespace are not among them.
+// changed and wrote what was missing. With a [DamagedError] they are not all. Those of
+// another namespace's link are not among them.
 func (e *Engine) Open(subject string) (open []*change.Journal, err error) {
 	list, err := e.Here()
 	var bad []Kept
