@@ -107,8 +107,8 @@ func (e *Engine) Open(subject string) (open []*change.Journal, err error) {
 	list, err := e.Here()
 	var bad []Kept
 	for _, k := range list {
-		if k.Journal != nil && e.today != nil {
-			e.today(k.Journal)
+		if j := k.Journal; j != nil && j.Phase != change.Gone && e.today != nil {
+			e.today(j)
 		}
 		switch {
 		case errors.Is(k.Why, change.ErrTorn): // nothing was changed
