@@ -43,6 +43,11 @@ func shapeVerb(g *global, cmd *cobra.Command, work func(cmd *cobra.Command, h *l
 		if err != nil {
 			return err
 		}
+		if len(args) > 0 {
+			if args[0], err = h.Resolve(args[0]); err != nil {
+				return shapeError("", err)
+			}
+		}
 		return shapeError(append(args, "")[0], work(cmd, h, args))
 	}
 	pathVar(cmd.Flags(), &root, "root", "", "/", "where files are written (for tests)")

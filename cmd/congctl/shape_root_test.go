@@ -215,6 +215,35 @@ func TestShapeOverOwnSession(t *testing.T) {
 	}
 }
 
+// An altname is its link: the session on that asks, and files and answers have its own name.
+func TestShapeByAltname(t *testing.T) {
+	const altname = "enx0123456789abcdefgh0"
+	s := newShaped(t)
+	check(t, s.ns.AddAddr("a", netipPrefix(t, "192.0.2.1/24")))
+	check(t, s.ns.Do(func() error {
+		return exec.Command("ip", "link", "property", "add", "dev", "a", "altname", altname).Run()
+	}))
+	before := s.state()
+	s.env = []string{"SSH_CONNECTION=192.0.2.2 51000 192.0.2.1 22"}
+	out := s.must("shape", "set", altname, "8Mbit/s", "--persist", "--confirm-within", "1h")
+	if !strings.Contains(out, "carries your SSH session") || !strings.Contains(out, "congctl shape confirm a\n") {
+		t.Errorf("got\n%s", out)
+	}
+	s.must("shape", "confirm", altname)
+	unit, err := os.ReadFile(filepath.Join(s.root, "/etc/systemd/system/congctl-shape-a.service"))
+	if err != nil || !strings.Contains(string(unit), "BindsTo=sys-subsystem-net-devices-a.device\n") || !strings.Contains(string(unit), " shape set a ") {
+		t.Errorf("%v\n%s", err, unit)
+	}
+	s.must("shape", "set", "a", "16Mbit/s", "--no-confirm")
+	if out := s.must("shape", "show", altname); !strings.Contains(out, "a        limited by congctl") || strings.Contains(out, "warning") {
+		t.Errorf("got\n%s", out)
+	}
+	s.must("shape", "clear", altname)
+	if s.state() != before {
+		t.Errorf("before\n%s\nafter\n%s", before, s.state())
+	}
+}
+
 // Where no boot would run the script the limit is refused, also one that has to be
 // confirmed first: not when it is too late to ask for another.
 func TestShapeServiceOff(t *testing.T) {

@@ -50,7 +50,7 @@ func fileCommand(target string, v Value) string {
 }
 
 // treeCommand knows trees of one qdisc: the kernel's own, which comes when the root goes,
-// or one without options.
+// or one without options and size table.
 func treeCommand(link string, v Value) string {
 	nodes, err := ParseTree(v.Text)
 	switch {
@@ -58,7 +58,7 @@ func treeCommand(link string, v Value) string {
 		return ""
 	case nodes[0].Handle == 0 && !nodes[0].Default:
 		return "tc qdisc del dev " + Quoted(link) + " root"
-	case len(nodes) == 1 && len(nodes[0].Options) == 0:
+	case len(nodes) == 1 && len(nodes[0].Options)+len(nodes[0].Stab) == 0:
 		return fmt.Sprintf("tc qdisc replace dev %s root handle %x: %s", Quoted(link), nodes[0].Handle>>16, nodes[0].Kind)
 	}
 	return ""

@@ -154,7 +154,7 @@ func (l Line) Bytes() []byte {
 	l.Text = readable(l.Text)
 	if l.Header != nil {
 		h := *l.Header
-		h.Verb, h.Machine = readable(h.Verb), readable(h.Machine)
+		h.Verb, h.Machine, h.Netns = readable(h.Verb), readable(h.Machine), readable(h.Netns)
 		l.Header = &h
 	}
 	text, err := plainJSON(l)

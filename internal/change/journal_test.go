@@ -216,6 +216,7 @@ func FuzzParse(f *testing.F) {
 func FuzzTree(f *testing.F) {
 	f.Add(Tree([]Node{{Kind: "mq", Handle: 0xcc000000, Parent: RootParent}, {Kind: "fq", Parent: 0xcc000001, Default: true}}).Text)
 	f.Add("fq_codel ffffffff 0 0800010000280000")
+	f.Add("tbf ffffffff 70000 - 1c0001")
 	f.Add("mq 0 ffffffff -\nfq 80010000 1 0800\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		nodes, err := ParseTree(text)
@@ -233,6 +234,25 @@ func FuzzTree(f *testing.F) {
 			t.Error("a tree is not the same as itself")
 		}
 	})
+}
+
+// TestSizeTable: a qdisc with a size table is another one than the same without, as journals of earlier versions have all.
+func TestSizeTable(t *testing.T) {
+	const with, without = "mq ffffffff 70000 -; pfifo 70001 200000 07000000 1c0001ff", "mq ffffffff 70000 -; pfifo 70001 200000 07000000"
+	nodes, err := ParseTree(with)
+	if err != nil || string(nodes[1].Stab) != "\x1c\x00\x01\xff" || nodes[0].Stab != nil || Tree(nodes).Text != with {
+		t.Errorf("%+v, %v", nodes, err)
+	}
+	for _, k := range []Kind{Qdisc, Egress} {
+		if k.Same(Text(with), Text(without)) || !k.Same(Text(with), Text(with)) {
+			t.Errorf("%s: tells no table from another", k)
+		}
+	}
+	for _, text := range []string{"pfifo 1 2 - ", "pfifo 1 2 - -", "pfifo 1 2 - 1c0", "pfifo 1 2 - 1c 1c"} {
+		if _, err := ParseTree(text); err == nil {
+			t.Errorf("%q was read", text)
+		}
+	}
 }
 
 // TestFirstForm: a journal with the first form of a link's qdiscs and in the kernel's order

@@ -58,6 +58,15 @@ type Header struct {
 	At      time.Time `json:"at"`      // UTC, whole seconds
 	Boot    string    `json:"boot"`    // boot id of the running kernel
 	Machine string    `json:"machine"` // machine id, or the host's name without one
+	// Netns is the network namespace that the change is in, "" in the journals of earlier versions. Like Link it holds for Boot only.
+	Netns string `json:"netns,omitempty"`
+	Link  *Link  `json:"link,omitempty"` // that the subject names, nil for none
+}
+
+// Link is an interface by what stays when it is renamed.
+type Link struct {
+	Index   int    `json:"index"`
+	Address string `json:"address,omitempty"` // of the link layer: another link may get the index later
 }
 
 // Plan is an ordered list of steps; undo goes backwards.

@@ -17,6 +17,7 @@ type Node struct {
 	Options        []byte // TCA_OPTIONS as the kernel reports or takes them
 	// Default: options chosen by the kernel, whatever they are.
 	Default bool
+	Stab    []byte // TCA_STAB, its size table, nil for none
 }
 
 // RootParent is the parent of a link's own qdisc (TC_H_ROOT).
@@ -31,7 +32,7 @@ const LimitHandle = uint32(0xc0c7)
 
 // Tree writes qdiscs as the value of a link, in the given order: KIND PARENT HANDLE OPTIONS
 // for each, with "; " between. Parent and handle are hex; options are hex, "-" for none or
-// "*" for the kernel's choice.
+// "*" for the kernel's choice. A size table is a fifth word, in hex.
 func Tree(nodes []Node) Value {
 	var parts []string
 	for _, n := range nodes {
@@ -43,7 +44,11 @@ func Tree(nodes []Node) Value {
 		default:
 			options = hex.EncodeToString(n.Options)
 		}
-		parts = append(parts, fmt.Sprintf("%s %x %x %s", n.Kind, n.Parent, n.Handle, options))
+		part := fmt.Sprintf("%s %x %x %s", n.Kind, n.Parent, n.Handle, options)
+		if len(n.Stab) > 0 {
+			part += " " + hex.EncodeToString(n.Stab)
+		}
+		parts = append(parts, part)
 	}
 	return Text(strings.Join(parts, "; "))
 }
@@ -73,8 +78,8 @@ func ParseTree(text string) (nodes []Node, err error) {
 }
 
 func parseNode(w []string) (n Node, err error) {
-	if len(w) != 4 || w[0] == "" {
-		return n, fmt.Errorf("%d words, want kind, parent, handle and options", len(w))
+	if len(w) < 4 || len(w) > 5 || w[0] == "" {
+		return n, fmt.Errorf("%d words, want kind, parent, handle, options and perhaps a size table", len(w))
 	}
 	parent, err := strconv.ParseUint(w[1], 16, 32)
 	if err != nil {
@@ -88,6 +93,11 @@ func parseNode(w []string) (n Node, err error) {
 	if w[3] != "*" && w[3] != "-" {
 		if n.Options, err = hex.DecodeString(w[3]); err != nil {
 			return n, fmt.Errorf("options: %w", err)
+		}
+	}
+	if len(w) == 5 {
+		if n.Stab, err = hex.DecodeString(w[4]); err != nil || len(n.Stab) == 0 {
+			return n, fmt.Errorf("size table %q: not bytes in hex", w[4])
 		}
 	}
 	return n, nil
@@ -140,7 +150,7 @@ func sameTree(want, now string, part func([]Node) []Node) bool {
 		return want == now
 	}
 	return slices.EqualFunc(part(w), part(n), func(w, n Node) bool {
-		return w.Kind == n.Kind && w.Handle == n.Handle && w.Parent == n.Parent && (w.Default || bytes.Equal(w.Options, n.Options))
+		return w.Kind == n.Kind && w.Handle == n.Handle && w.Parent == n.Parent && (w.Default || bytes.Equal(w.Options, n.Options)) && bytes.Equal(w.Stab, n.Stab)
 	})
 }
 

@@ -73,8 +73,11 @@ func BurstFor(r Rate, frame Size, t Timer) Burst {
 	return b
 }
 
-// checkBurst refuses a bucket that would drop every full packet.
+// checkBurst refuses a bucket that would drop every full packet, and one behind which none could wait.
 func checkBurst(burst, frame Size) error {
+	if burst > MaxSize-frame {
+		return refuse("burst %s: tbf counts bucket and queue together, %d bytes at most, and no frame could wait; write a smaller --burst", burst, MaxSize)
+	}
 	if burst < frame {
 		return refuse("burst %s: smaller than a frame of this link (%d bytes), so tbf would drop every full packet; write --burst auto, or at least %s", burst, frame, frame)
 	}
@@ -85,8 +88,8 @@ func checkBurst(burst, frame Size) error {
 // continent, so TCP fills the rate, and no call notices it.
 const DefaultWait = 100 * time.Millisecond
 
-// Queue is how much may wait for tokens: bytes, or the time that they take at the rate.
-// Exactly one is set.
+// Queue is how much may wait for tokens: bytes, or the time that they take at the rate. One of them is set; of the zero Queue
+// none is: it is DefaultWait, or what tbf can count if that is less.
 type Queue struct {
 	Bytes Size
 	Time  time.Duration
@@ -150,6 +153,9 @@ func (q Queue) String() string {
 // limit returns tbf's limit: what waits plus what the bucket holds, as tc computes it from
 // a latency. A size is the limit itself.
 func (q Queue) limit(r Rate, burst Size) (Size, error) {
+	if q == (Queue{}) {
+		return burst + min(Size(mulDiv(r.BytesPerS(), uint64(DefaultWait), 1e9)), MaxSize-burst), nil
+	}
 	if q.Time == 0 {
 		if q.Bytes < burst {
 			return 0, refuse("queue %s: smaller than the burst of %s, which passes without waiting; write a larger --queue or a smaller --burst", q, burst)

@@ -81,7 +81,7 @@ func check(l Link, a Ask) error {
 	case l.Loopback:
 		return refuse("shape %s: the loopback interface: a limit on it slows only the host's own programs; name the interface that leads to the network", l.Name)
 	case !q.Ours() && q.stuck() != "":
-		return fmt.Errorf("shape %s: the root qdisc %s is %w: %s; keep the script that created it, delete it yourself (tc qdisc del dev %s root), and run this again", l.Name, q, ErrStuck, q.stuck(), l.Name)
+		return fmt.Errorf("shape %s: the root qdisc %s is %w: %s; keep the script that created it, delete it yourself (tc %s), and run this again", l.Name, q, ErrStuck, q.stuck(), q.removal(l.Name))
 	case !q.Ours() && !q.ByEnable() && !q.Default() && !a.Replace:
 		return fmt.Errorf("shape %s: %w is the root: %s; see congctl shape show %s, then add --replace to replace it (clear restores it)", l.Name, ErrForeign, q, l.Name)
 	case a.Inner != "" && !slices.Contains(Inners, a.Inner):
@@ -107,12 +107,14 @@ func (t *Target) bucket(who string, r Rate, burst Size, q Queue, l Link) (Tbf, e
 	} else if burst > superPacket {
 		t.note("%sburst %s: this much leaves at line rate after each pause", who, burst.Words())
 	}
-	if q == (Queue{}) {
-		q = Queue{Time: DefaultWait}
-	}
 	limit, err := q.limit(r, burst)
 	if err != nil {
 		return Tbf{}, err
+	}
+	if q == (Queue{}) {
+		if q.Time = DefaultWait; limit == MaxSize {
+			t.note("%squeue %s at this rate, not %s: tbf can count no more", who, Wait(r, limit, burst), q)
+		}
 	}
 	if limit-burst < l.Frame() {
 		limit = burst + l.Frame()
@@ -204,14 +206,19 @@ type Qdisc struct {
 	Handle  uint16 // 0: the kernel put it there, not a person
 	Filters bool   // has filters, which a dump of qdiscs does not show
 	Tbf     *Tbf   // of kind tbf
-	Below   []Qdisc
+	// Peak is the rate at which a tbf sends a burst, 0 for the line's; PeakBurst is the most that leaves at once even so.
+	Peak      Rate
+	PeakBurst Size
+	Sized     bool     // has a size table
+	Lost      []string // what the kernel reports of it and does not take back
+	Below     []Qdisc
 
 	Sent, Packets, Dropped, Overlimits uint64 // Sent in bytes
 	Backlog                            uint32 // bytes waiting
 }
 
-// Ours reports whether we put it there.
-func (q Qdisc) Ours() bool { return q.Kind == "tbf" && q.Handle == Handle }
+// Ours reports whether we put it there, and nobody gave it what we never do.
+func (q Qdisc) Ours() bool { return q.Kind == "tbf" && q.Handle == Handle && q.Peak == 0 && !q.Sized }
 
 // ByEnable reports whether congctl host enable put it there.
 func (q Qdisc) ByEnable() bool { return uint32(q.Handle) == change.OwnHandle }
@@ -227,9 +234,11 @@ var comesBack = []string{"noqueue", "pfifo_fast", "pfifo", "bfifo", "mq", "tbf",
 // there comes back by itself.
 func (q Qdisc) stuck() string {
 	switch {
-	case q.Handle == 0:
 	case q.Filters:
 		return "the filters of " + q.own() + " cannot be saved with it"
+	case q.Handle == 0:
+	case len(q.Lost) > 0:
+		return "the kernel does not report, or take back, " + strings.Join(q.Lost, ", ") + " of " + q.own()
 	case !slices.Contains(comesBack, q.Kind):
 		return "the kernel does not report everything that " + q.own() + " was made with (classes, tables)"
 	}
@@ -239,6 +248,14 @@ func (q Qdisc) stuck() string {
 		}
 	}
 	return ""
+}
+
+// removal returns how tc removes what is stuck. The kernel's own root cannot be deleted, but filters on it can.
+func (q Qdisc) removal(link string) string {
+	if q.Handle == 0 && q.Filters {
+		return "filter del dev " + link
+	}
+	return "qdisc del dev " + link + " root"
 }
 
 // own returns the qdisc without those below it.

@@ -15,9 +15,23 @@ import (
 var ethernet = Link{Name: "eth0", Index: 2, MTU: 1500, HeaderBytes: 14, Up: true, TSO: true, GSO: true,
 	Kernel: [2]int{6, 1}, Timer: Timer{HighRes: true}, Root: Qdisc{Kind: "fq_codel"}}
 
+// reported are roots with more than options.
+var reported = map[string]Qdisc{
+	"peak":                  {Kind: "tbf", Handle: 0x8001, Tbf: &Tbf{8e6, 204800, 500000}, Peak: 40e6, PeakBurst: 1600},
+	"narrow-peak":           {Kind: "tbf", Handle: 0x8001, Tbf: &Tbf{8e6, 3028, 50000}, Peak: 40e6, PeakBurst: 1513},
+	"ours-with-peak":        {Kind: "tbf", Handle: Handle, Tbf: &Tbf{8e6, 3028, 103028}, Peak: 9e6, PeakBurst: 1600},
+	"ours-sized":            {Kind: "tbf", Handle: Handle, Tbf: &Tbf{8e6, 3028, 103028}, Sized: true},
+	"on-atm":                {Kind: "tbf", Handle: 1, Tbf: &Tbf{8e6, 1600, 50000}, Sized: true, Lost: []string{"the cells of the size table (stab)"}},
+	"leaf-in-hardware":      {Kind: "mq", Handle: 1, Below: []Qdisc{{Kind: "fq", Handle: 2}, {Kind: "tbf", Handle: 3, Lost: []string{"the place in the card's hardware", "attribute 40"}}}},
+	"sorted-by-the-kernels": {Kind: "fq_codel", Filters: true},
+}
+
 // links by what is special about them.
 func linkOf(name string) Link {
 	l := ethernet
+	if root, ok := reported[name]; ok {
+		l.Root = root
+	}
 	switch name {
 	case "old":
 		l.Kernel = [2]int{3, 10}
@@ -140,12 +154,16 @@ func TestPlanHolds(t *testing.T) {
 		l.MTU = Size(rapid.IntRange(68, 65521).Draw(t, "mtu"))
 		l.Timer = Timer{HighRes: rapid.Bool().Draw(t, "high-res"), HZ: rapid.SampledFrom([]int{0, 100, 250, 1000}).Draw(t, "hz")}
 		a := Ask{Rate: Rate(rapid.Uint64Range(uint64(MinRate), uint64(MaxRate)).Draw(t, "rate"))}
+		if rapid.Bool().Draw(t, "burst") {
+			a.Burst = Size(rapid.Uint64Range(2*uint64(l.Frame()), uint64(MaxSize)).Draw(t, "bytes"))
+		}
 		if rapid.Bool().Draw(t, "queue") {
 			a.Queue.Time = time.Duration(rapid.Int64Range(1, int64(MaxWait)).Draw(t, "time"))
 		}
 		got, err := For(l, a)
 		if err != nil {
-			if !strings.Contains(err.Error(), "write a shorter time") {
+			late := a.Queue.Time > 0 && strings.Contains(err.Error(), "write a shorter time")
+			if wide := a.Burst > MaxSize-l.Frame() && strings.Contains(err.Error(), "write a smaller --burst"); !late && !wide {
 				t.Fatal(err)
 			}
 			return

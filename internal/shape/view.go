@@ -33,7 +33,8 @@ type Numbers struct {
 // Bucket is a token bucket with its counters.
 type Bucket struct {
 	Numbers
-	Below        string `json:"below"` // kind of qdisc below the bucket, "" for its own queue
+	PeakBitPerS  uint64 `json:"peak_bit_per_s,omitempty"` // at which a burst leaves, 0 for the line's rate
+	Below        string `json:"below"`                    // kind of qdisc below the bucket, "" for its own queue
 	SentBytes    uint64 `json:"sent_bytes"`
 	SentPackets  uint64 `json:"sent_packets"`
 	Dropped      uint64 `json:"dropped"`
@@ -74,7 +75,7 @@ func (v *View) warnOfGuest(q Qdisc) {
 }
 
 func bucketOf(q Qdisc) *Bucket {
-	b := &Bucket{Numbers: q.Tbf.Numbers(), SentBytes: q.Sent, SentPackets: q.Packets, Dropped: q.Dropped,
+	b := &Bucket{Numbers: q.Tbf.Numbers(), PeakBitPerS: uint64(q.Peak), SentBytes: q.Sent, SentPackets: q.Packets, Dropped: q.Dropped,
 		Overlimits: q.Overlimits, BacklogBytes: uint64(q.Backlog)}
 	if len(q.Below) > 0 && q.Below[0].Kind != "bfifo" {
 		b.Below = q.Below[0].Kind
@@ -91,13 +92,20 @@ func (v *View) warnOfBucket(l Link) {
 	t := *l.Root.Tbf
 	burst := Wait(t.Rate, t.Burst, 0)
 	if t.Burst > framesAtLeast*l.Frame() && burst > burstMost {
-		v.warn("a burst of %s takes %s at the rate but leaves at line rate, so BBR can take the line's rate for the path's; use --burst auto", t.Burst, burst.Round(10*time.Microsecond))
+		leaves, taken := "line rate", "the line's rate"
+		if peak := l.Root.Peak; peak > 0 {
+			leaves, taken = "the peak rate of "+peak.String(), "that"
+		}
+		v.warn("a burst of %s takes %s at the rate but leaves at %s, so BBR can take %s for the path's; use --burst auto", t.Burst, burst.Round(10*time.Microsecond), leaves, taken)
 	}
 	if hidesPacing(Qdisc{Below: l.Root.Below}) {
 		v.warn("fq paces packets that the bucket then delays, and its limits replace the bucket's queue; TCP paces BBR by itself, so remove fq")
 	}
 	if t.Burst < l.Frame() {
 		v.warn("the burst of %s is smaller than a frame of %d bytes, so every full packet is dropped", t.Burst, l.Frame())
+	}
+	if l.Root.Peak > 0 && l.Root.PeakBurst < l.Frame() {
+		v.warn("at the peak rate at most %s leave at once (mtu), less than a frame of %d bytes, so every full packet is dropped", l.Root.PeakBurst, l.Frame())
 	}
 	if (l.TSO || l.GSO) && !l.Splits() {
 		v.warn("TSO or GSO is on, but tbf of Linux %d.%d drops super-packets: the link is far slower than its rate", l.Kernel[0], l.Kernel[1])
@@ -152,6 +160,9 @@ func (v View) write(w io.Writer) error {
 func (b Bucket) write(w io.Writer, which string) {
 	fmt.Fprintf(w, "%srate\t%s\n", which, Rate(b.RateBitPerS).Words())
 	fmt.Fprintf(w, "%sburst\t%s\n", which, Size(b.BurstBytes).Words())
+	if b.PeakBitPerS > 0 {
+		fmt.Fprintf(w, "%speak\t%s, at which a burst leaves\n", which, Rate(b.PeakBitPerS).Words())
+	}
 	queue := fmt.Sprintf("%s, %.1f ms when full", Size(b.QueueBytes).Words(), b.WaitMs)
 	if b.Below != "" {
 		queue = b.Below + " has its own"

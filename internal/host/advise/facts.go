@@ -153,6 +153,7 @@ type Qdisc struct {
 	Kind           string
 	Handle, Parent uint32 // as the kernel has them: major<<16 | minor; Parent is ParentRoot, ParentIngress, or a class
 	Packets        uint64
+	Lost           bool // somebody gave it what the kernel reports and does not take back
 	// FlowsPlimit is fq's count of packets dropped because one flow had too many in the queue.
 	FlowsPlimit uint64
 }

@@ -52,6 +52,8 @@ func fairTree(l advise.Link) (tree change.Value, v verdict) {
 		return tree, custom
 	case slices.ContainsFunc(leaves, func(q advise.Qdisc) bool { return q.Kind != "fq" && !slices.Contains(ordinary, q.Kind) }):
 		return tree, custom
+	case slices.ContainsFunc(leaves, func(q advise.Qdisc) bool { return q.Lost }):
+		return tree, custom
 	case !slices.ContainsFunc(leaves, func(q advise.Qdisc) bool { return q.Kind != "fq" }):
 		return tree, fine
 	case root.Kind != "mq":

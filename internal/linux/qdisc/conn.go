@@ -74,6 +74,9 @@ func (c *Conn) send(verb string, flags int, at At, s Spec) error {
 	if o := s.options(); o != nil {
 		req.AddData(o)
 	}
+	if z, ok := s.(Sized); ok && len(z.Stab) > 0 {
+		req.AddData(nl.NewRtAttr(unix.TCA_STAB, z.Stab))
+	}
 	if err := execute(req); err != nil {
 		return fmt.Errorf("%s qdisc %s: %w", verb, s, err)
 	}

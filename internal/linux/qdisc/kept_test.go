@@ -1,6 +1,7 @@
 package qdisc
 
 import (
+	"bytes"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -24,6 +25,9 @@ func FuzzReadTbf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if got, err := ReadTbf(b); err != nil && got != (Tbf{}) {
 			t.Errorf("error %v, and a value", err)
+		}
+		if !bytes.HasPrefix(steady("tbf", b), b) {
+			t.Error("what is restored is not what was reported")
 		}
 	})
 }

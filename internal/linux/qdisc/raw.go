@@ -25,6 +25,12 @@ func (r Raw) String() string {
 	return fmt.Sprintf("%s with %d bytes of options", r.Name, len(r.Options))
 }
 
+// Sized is a qdisc with a size table as the kernel reported it (TCA_STAB), nil for none.
+type Sized struct {
+	Spec
+	Stab []byte
+}
+
 // takesNone are kinds that report options and take none, or refuse them.
 var takesNone = map[string]bool{"pfifo_fast": true, "mq": true, "noqueue": true}
 
@@ -49,6 +55,9 @@ var rounded = map[string]struct {
 
 // steady returns options that the kernel will report unchanged.
 func steady(kind string, told []byte) []byte {
+	if kind == "tbf" {
+		return exactBursts(told)
+	}
 	r, is := rounded[kind]
 	if !is {
 		return told

@@ -2,6 +2,7 @@ package qdisc
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +17,9 @@ type Stat struct {
 	// Options are the parameters as the kernel reports them, to be read by kind
 	// ([ReadTbf]) or restored. A counter among them is 0.
 	Options []byte
+	Stab    []byte // TCA_STAB, its size table, nil for none
+	// Lost names what the kernel reports beside all this and cannot be given back: [Raw] and [Sized] restore options and size table.
+	Lost []string
 	Counters
 }
 
@@ -31,6 +35,7 @@ type Counters struct {
 // Attributes of statistics (include/uapi/linux/gen_stats.h).
 const (
 	statsBasic = 1 // struct gnet_stats_basic: u64 bytes, u32 packets
+	statsRate  = 2 // struct gnet_stats_rate_est, if the qdisc has an estimator
 	statsQueue = 3 // struct gnet_stats_queue: qlen, backlog, drops, requeues, overlimits
 	statsApp   = 4
 	statsPkt64 = 8
@@ -87,7 +92,18 @@ func decode(m []byte) (s Stat, err error) {
 		case unix.TCA_OPTIONS:
 			s.Options = uncounted(s.Kind, v)
 		case unix.TCA_STATS2:
+			s.Lost = append(s.Lost, estimator(v)...)
 			return s.Counters.decode(v, s.Kind)
+		case unix.TCA_STAB:
+			s.Stab = bytes.Clone(v)
+			s.Lost = append(s.Lost, cells(v)...)
+		case unix.TCA_STATS, unix.TCA_XSTATS, unix.TCA_FCNT, unix.TCA_PAD, unix.TCA_DUMP_INVISIBLE:
+		case unix.TCA_HW_OFFLOAD:
+			if !bytes.Equal(v, []byte{0}) {
+				s.Lost = append(s.Lost, "the place in the card's hardware")
+			}
+		default:
+			s.Lost = append(s.Lost, cmp.Or(besides[typ], fmt.Sprintf("attribute %d", typ)))
 		}
 		return nil
 	})
@@ -95,6 +111,31 @@ func decode(m []byte) (s Stat, err error) {
 		s.SeedTaken, err = hasSeed(s.Options)
 	}
 	return s, err
+}
+
+// besides are attributes that are about more than the qdisc.
+var besides = map[uint16]string{unix.TCA_INGRESS_BLOCK: "the shared block of ingress filters", unix.TCA_EGRESS_BLOCK: "the shared block of egress filters"}
+
+// estimator: the kernel reports the rate that an estimator reads, and not the interval that it was made with.
+func estimator(stats []byte) (lost []string) {
+	// A fault in the attributes is told by whatever decodes the counters.
+	_ = within(stats, statsRate, func([]byte) error { lost = []string{"the interval of the rate estimator"}; return nil })
+	return lost
+}
+
+// cells: of a size table the kernel reports struct tc_sizespec, and not the cells, of which a plain overhead has none.
+func cells(stab []byte) (lost []string) {
+	const base, tableSize = 1, 20
+	err := within(stab, base, func(v []byte) error {
+		if len(v) < tableSize+4 || native.Uint32(v[tableSize:]) > 0 {
+			lost = []string{"the cells of the size table (stab)"}
+		}
+		return nil
+	})
+	if err != nil {
+		lost = []string{"the size table (stab)"}
+	}
+	return lost
 }
 
 // uncounted returns a copy of options, without htb's count of packets that no class had. With it, whatever passes would

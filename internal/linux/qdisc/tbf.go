@@ -3,15 +3,18 @@ package qdisc
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/vishvananda/netlink/nl"
 )
 
 // Attributes of tbf (include/uapi/linux/pkt_sched.h).
 const (
-	tbfParms  = 1
-	tbfRate64 = 4
-	tbfBurst  = 6
+	tbfParms     = 1
+	tbfRate64    = 4
+	tbfPeak64    = 5
+	tbfBurst     = 6
+	tbfPeakBurst = 7
 )
 
 // Tbf is a token bucket. Packets above BurstBytes are dropped, super-packets above it are
@@ -23,34 +26,51 @@ type Tbf struct {
 	RateBytesPerS uint64
 	BurstBytes    uint32
 	LimitBytes    uint32
+	// PeakBytesPerS is the rate at which a burst leaves, 0 for the line's; PeakBurstBytes the most that leaves at once even so.
+	PeakBytesPerS  uint64
+	PeakBurstBytes uint32
 }
 
 // Kind is "tbf".
 func (Tbf) Kind() string { return "tbf" }
 
 func (t Tbf) String() string {
-	return fmt.Sprintf("tbf rate %s burst %db limit %db", rateText(t.RateBytesPerS), t.BurstBytes, t.LimitBytes)
+	text := fmt.Sprintf("tbf rate %s burst %db limit %db", rateText(t.RateBytesPerS), t.BurstBytes, t.LimitBytes)
+	if t.PeakBytesPerS > 0 {
+		text += fmt.Sprintf(" peakrate %s mtu %db", rateText(t.PeakBytesPerS), t.PeakBurstBytes)
+	}
+	return text
 }
 
-// options: the burst is sent twice. struct tc_tbf_qopt has it as the time that it
+// options: each burst is sent twice. struct tc_tbf_qopt has it as the time that it
 // takes at the rate, rounded, the attribute in bytes, exact, and that one counts.
 func (t Tbf) options() *nl.RtAttr {
-	var none [12]byte // of peakrate
-	parms := append(rateSpec(t.RateBytesPerS), none[:]...)
-	parms = append(parms, words(t.LimitBytes, xmitTicks(t.RateBytesPerS, uint64(t.BurstBytes)), 0)...)
+	peak := make([]byte, 12)
+	if t.PeakBytesPerS > 0 {
+		peak = rateSpec(t.PeakBytesPerS)
+	}
+	parms := append(rateSpec(t.RateBytesPerS), peak...)
+	parms = append(parms, words(t.LimitBytes, xmitTicks(t.RateBytesPerS, uint64(t.BurstBytes)), xmitTicks(t.PeakBytesPerS, uint64(t.PeakBurstBytes)))...)
 	o := nestedOptions()
 	o.AddRtAttr(tbfParms, parms)
 	o.AddRtAttr(tbfBurst, u32(t.BurstBytes))
 	if t.RateBytesPerS > math.MaxUint32 {
 		o.AddRtAttr(tbfRate64, u64(t.RateBytesPerS))
 	}
+	if t.PeakBytesPerS > 0 {
+		o.AddRtAttr(tbfPeakBurst, u32(t.PeakBurstBytes))
+	}
+	if t.PeakBytesPerS > math.MaxUint32 {
+		o.AddRtAttr(tbfPeak64, u64(t.PeakBytesPerS))
+	}
 	return o
 }
+
+const parmsLen = 36 // sizeof(struct tc_tbf_qopt)
 
 // ReadTbf reads the kernel's report of a tbf. It has the burst as a time in ticks of 64
 // ns: above 125 Mbit/s it reads a few bytes larger ([Tbf.Kept]).
 func ReadTbf(options []byte) (t Tbf, err error) {
-	const parmsLen = 36 // sizeof(struct tc_tbf_qopt)
 	var parms []byte
 	err = eachAttr(options, func(typ uint16, v []byte) error {
 		switch {
@@ -58,6 +78,8 @@ func ReadTbf(options []byte) (t Tbf, err error) {
 			parms = v
 		case typ == tbfRate64 && len(v) >= 8:
 			t.RateBytesPerS = native.Uint64(v)
+		case typ == tbfPeak64 && len(v) >= 8:
+			t.PeakBytesPerS = native.Uint64(v)
 		}
 		return nil
 	})
@@ -70,18 +92,58 @@ func ReadTbf(options []byte) (t Tbf, err error) {
 	if t.RateBytesPerS == 0 {
 		t.RateBytesPerS = uint64(native.Uint32(parms[8:]))
 	}
+	if t.PeakBytesPerS == 0 {
+		t.PeakBytesPerS = uint64(native.Uint32(parms[20:]))
+	}
 	t.LimitBytes = native.Uint32(parms[24:])
 	t.BurstBytes = ticksBytes(t.RateBytesPerS, native.Uint32(parms[28:]))
+	if t.PeakBytesPerS > 0 {
+		t.PeakBurstBytes = ticksBytes(t.PeakBytesPerS, native.Uint32(parms[32:]))
+	}
 	return t, nil
 }
 
-// Kept returns the tbf as the kernel will report it: with the largest burst that takes as
-// many ticks.
+// Kept returns the tbf as the kernel will report it: with the largest bursts that take
+// as many ticks.
 func (t Tbf) Kept() Tbf {
 	if t.RateBytesPerS > 0 {
 		t.BurstBytes = ticksBytes(t.RateBytesPerS, kernelTicks(t.RateBytesPerS, uint64(t.BurstBytes)))
 	}
+	if t.PeakBytesPerS > 0 {
+		t.PeakBurstBytes = ticksBytes(t.PeakBytesPerS, kernelTicks(t.PeakBytesPerS, uint64(t.PeakBurstBytes)))
+	}
 	return t
+}
+
+// exactBursts adds the bursts in bytes to what the kernel reports of a tbf: times, rounded down. By these alone a bucket of one
+// frame at 40 Gbit/s would come back smaller than the frame. A rate that counts more than the packet (overhead, mpu, ATM cells)
+// stays as it is: its times are of other sizes.
+func exactBursts(told []byte) []byte {
+	exact := slices.Clone(told)
+	// A fault in the kernel's own bytes leaves the rest as it is: the kernel judges it.
+	t, err := ReadTbf(told)
+	if err != nil {
+		return exact
+	}
+	_ = within(told, tbfParms, func(parms []byte) error {
+		for _, b := range []struct {
+			typ        int
+			spec, time int // where they are in struct tc_tbf_qopt
+			bytesPerS  uint64
+			bytes      uint32
+		}{{tbfBurst, 0, 28, t.RateBytesPerS, t.BurstBytes}, {tbfPeakBurst, 12, 32, t.PeakBytesPerS, t.PeakBurstBytes}} {
+			if len(parms) >= parmsLen && plainRate(parms[b.spec:]) && b.bytes > 0 && kernelTicks(b.bytesPerS, uint64(b.bytes)) == native.Uint32(parms[b.time:]) {
+				exact = append(exact, nl.NewRtAttr(b.typ, u32(b.bytes)).Serialize()...)
+			}
+		}
+		return nil
+	})
+	return exact
+}
+
+// plainRate reports whether struct tc_ratespec counts packets as they are.
+func plainRate(spec []byte) bool {
+	return spec[1] == linkLayerEthernet && native.Uint16(spec[2:]) == 0 && native.Uint16(spec[6:]) == 0
 }
 
 // ticksBytes returns the largest size that takes that many ticks at a rate.
@@ -124,10 +186,11 @@ func xmitTicks(bytesPerS uint64, n uint64) uint32 {
 	return uint32(min(float64(n)*1e9/float64(bytesPerS)/tickNs, math.MaxUint32))
 }
 
+const linkLayerEthernet = 1 // TC_LINKLAYER_ETHERNET
+
 // rateSpec is struct tc_ratespec. The link layer is named (TC_LINKLAYER_ETHERNET),
 // so the kernel needs no rate table to guess it from.
 func rateSpec(bytesPerS uint64) []byte {
-	const linkLayerEthernet = 1
 	b := []byte{0, linkLayerEthernet, 0, 0, 0, 0, 0, 0} // cell_log, linklayer, overhead, cell_align, mpu
 	native.PutUint16(b[4:], math.MaxUint16)             // cell_align -1, as tc
 	return native.AppendUint32(b, uint32(min(bytesPerS, math.MaxUint32)))

@@ -9,6 +9,9 @@ func TestKernelKeepsAsForetold(t *testing.T) {
 	for rate := uint64(1000); rate <= 1e11; rate = rate*7/3 + 1 {
 		for _, burst := range []uint32{1514, 3028, 12_501, 65_536, 204_800, 1_000_003} {
 			asked := Tbf{RateBytesPerS: rate, BurstBytes: burst, LimitBytes: 2_000_000}
+			if burst < 3000 {
+				asked.PeakBytesPerS, asked.PeakBurstBytes = rate*2, burst
+			}
 			if err := c.Replace(at, asked); err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,8 @@ type Options struct {
 	// Forgets reports whether a reboot empties what a path is on; nil if nothing is
 	// emptied.
 	Forgets func(path string) bool
+	// Today brings a journal up to date with the links' names of today; nil leaves the names.
+	Today func(*change.Journal)
 }
 
 // Engine carries out changes. Hold the lock of the journals' directory while it works.
@@ -29,6 +31,7 @@ type Engine struct {
 	boot   string
 
 	forgets func(path string) bool
+	today   func(*change.Journal)
 }
 
 // New makes an engine.
@@ -36,7 +39,7 @@ func New(o Options) *Engine {
 	if o.Dir == "" {
 		o.Dir = DefaultDir
 	}
-	e := &Engine{journals: journals{o.Disk, o.Dir}, files: files{o.Disk}, places: maps.Clone(o.Places), boot: o.Boot, forgets: o.Forgets}
+	e := &Engine{journals: journals{o.Disk, o.Dir}, files: files{o.Disk}, places: maps.Clone(o.Places), boot: o.Boot, forgets: o.Forgets, today: o.Today}
 	if e.places == nil {
 		e.places = map[change.Kind]Place{}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/linux/nsthread"
 )
 
 // DefaultDir is where the journals of this host are.
@@ -145,8 +146,9 @@ func (e *Engine) Header(subject, verb, machine string, now time.Time) (h change.
 			last = max(last, n)
 		}
 	}
-	return change.Header{ID: fmt.Sprintf("%06d-%s", last+1, nameOf(subject)), Subject: subject,
-		Verb: verb, At: now.UTC().Truncate(time.Second), Boot: e.boot, Machine: machine}, err
+	here, idErr := nsthread.Identity()
+	return change.Header{ID: fmt.Sprintf("%06d-%s", last+1, nameOf(subject)), Subject: subject, Netns: here,
+		Verb: verb, At: now.UTC().Truncate(time.Second), Boot: e.boot, Machine: machine}, errors.Join(err, idErr)
 }
 
 // Machine returns the name of the machine whose files are below a root: its machine id, or the

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/congctl/congctl/internal/change"
+	"github.com/congctl/congctl/internal/linux/nsthread"
 )
 
 // Kept is one journal in the directory.
@@ -64,6 +65,18 @@ func (s journals) read(id string) (*change.Journal, error) {
 	return j, err
 }
 
+// Here reads all journals but those of links that this boot has in another network namespace.
+func (e *Engine) Here() (list []Kept, err error) {
+	here, err := nsthread.Identity()
+	if err == nil {
+		list, err = e.All()
+	}
+	return slices.DeleteFunc(list, func(k Kept) bool {
+		j := k.Journal
+		return j != nil && j.Link != nil && j.Header.Boot == e.boot && j.Netns != here
+	}), err
+}
+
 // DamagedError names journals of a subject that are not to be believed.
 type DamagedError struct {
 	Dir  string
@@ -88,11 +101,15 @@ func (d DamagedError) fix(id string) string {
 
 // Open returns the changes of a subject that are in force or unfinished, oldest first.
 // Each but the last is applied; there are several if a later plan found that the host had
-// changed and wrote what was missing. With a [DamagedError] they are not all.
+// changed and wrote what was missing. With a [DamagedError] they are not all. Those of
+// another namespace's link are not among them.
 func (e *Engine) Open(subject string) (open []*change.Journal, err error) {
-	list, err := e.All()
+	list, err := e.Here()
 	var bad []Kept
 	for _, k := range list {
+		if j := k.Journal; j != nil && j.Phase != change.Gone && e.today != nil {
+			e.today(j)
+		}
 		switch {
 		case errors.Is(k.Why, change.ErrTorn): // nothing was changed
 		case k.Why != nil && k.of(subject):

@@ -84,11 +84,15 @@ func put(c *qdisc.Conn, index int, want []change.Node) error {
 		} else if n.Parent&0xffff0000 == want[0].Handle {
 			at.Parent = root | n.Parent&0xffff
 		}
-		if err := c.Replace(at, qdisc.Raw{Name: n.Kind, Options: n.Options}); err != nil {
+		if err := c.Replace(at, raw(n)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func raw(n change.Node) qdisc.Spec {
+	return qdisc.Sized{Spec: qdisc.Raw{Name: n.Kind, Options: n.Options}, Stab: n.Stab}
 }
 
 // byDefault makes the kernel attach its default and returns whether that is what is
@@ -127,7 +131,7 @@ func ReadTree(c *qdisc.Conn, link int) (nodes []change.Node, err error) {
 	all, err := c.List(link)
 	for _, s := range all {
 		if s.At.Parent != ingressParent && s.Kind != "noop" {
-			nodes = append(nodes, change.Node{Kind: s.Kind, Handle: s.At.Handle, Parent: s.At.Parent, Options: s.Options})
+			nodes = append(nodes, change.Node{Kind: s.Kind, Handle: s.At.Handle, Parent: s.At.Parent, Options: s.Options, Stab: s.Stab})
 		}
 	}
 	return change.Ordered(nodes), err
@@ -153,7 +157,7 @@ func Bring(c *qdisc.Conn, link int, want []change.Node) error {
 // away.
 func Attach(c *qdisc.Conn, link int, nodes []change.Node) (err error) {
 	for _, n := range nodes {
-		err = errors.Join(err, c.Replace(qdisc.At{Link: link, Parent: n.Parent, Handle: n.Handle}, qdisc.Raw{Name: n.Kind, Options: n.Options}))
+		err = errors.Join(err, c.Replace(qdisc.At{Link: link, Parent: n.Parent, Handle: n.Handle}, raw(n)))
 	}
 	return err
 }

@@ -64,7 +64,7 @@ func (local) Links() ([]advise.Link, error) {
 		}
 		for _, s := range stats {
 			link.Qdiscs = append(link.Qdiscs, advise.Qdisc{Kind: s.Kind, Handle: s.At.Handle, Parent: s.At.Parent,
-				Packets: s.Packets, FlowsPlimit: s.FlowsPlimit})
+				Packets: s.Packets, FlowsPlimit: s.FlowsPlimit, Lost: len(s.Lost) > 0})
 		}
 		link.Segments = known(segments(link.Name))
 		links = append(links, link)

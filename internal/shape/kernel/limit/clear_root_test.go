@@ -110,7 +110,7 @@ func TestClearBareIsCut(t *testing.T) {
 		h.engine = h.onDisk(&carry.Counted{Disk: h.disk, N: n, Cut: func() error { return carry.ErrPowerCut }})
 		err := p.a.Do(func() error { _, err := h.Clear("a", false, time.Now()); return err })
 		h.engine = h.onDisk(h.disk)
-		open, list := h.engine.Open(subject("a"))
+		open, list := openIn(p, h)
 		if err != nil && !errors.Is(err, carry.ErrPowerCut) || list != nil {
 			t.Fatal(err, list)
 		}
@@ -151,11 +151,9 @@ func TestOrphans(t *testing.T) {
 func TestRevertOfALinkThatHasGone(t *testing.T) {
 	p := newPair(t)
 	h := newTestHost(t)
-	head, err := h.header("a", "test", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = h.engine.Adopt(change.Plan{Header: head, Steps: []change.Step{{Kind: change.Ingress, Target: "a", Old: change.Text(change.NoIngress), New: change.Text("shaped 1000000 3028 103028 -")}}})
+	var head change.Header
+	in(t, p.a, func() (err error) { head, err = h.header("a", "test", time.Now()); return err })
+	_, err := h.engine.Adopt(change.Plan{Header: head, Steps: []change.Step{{Kind: change.Ingress, Target: "a", Old: change.Text(change.NoIngress), New: change.Text("shaped 1000000 3028 103028 -")}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,15 @@ import (
 	"os/signal"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/congctl/congctl/internal/change"
 	"github.com/congctl/congctl/internal/linux/clock"
 	"github.com/congctl/congctl/internal/linux/instance"
+	"github.com/congctl/congctl/internal/linux/nsthread"
 )
 
 // Pending is a limit that is reverted unless somebody confirms it: one set over a connection
@@ -24,11 +27,14 @@ import (
 // an earlier limit, are written on confirmation, so that a reboot helps too.
 type Pending struct {
 	Link  string        `json:"link"`
+	Netns string        `json:"netns,omitempty"`
+	At    *change.Link  `json:"at,omitempty"` // the link by its index
 	ID    string        `json:"id"`           // of the journal
 	Until time.Time     `json:"until"`        // for people
 	End   time.Duration `json:"end_boottime"` // what counts: the wall clock may be set meanwhile
 	Boot  string        `json:"boot"`
 	Then  Request       `json:"then"` // once it is confirmed
+	id    string        // of its file
 }
 
 // ErrPending means that a limit waits to be confirmed.
@@ -40,11 +46,13 @@ var ErrNoneWaits = errors.New("no limit waits for confirmation")
 // grace is how late the child may be on a busy host.
 const grace = 10 * time.Second
 
-func (h *Host) pendingPath(link string) string {
-	return filepath.Join(h.Root, h.dir, pendingName(link))
+func (h *Host) pendingPath(id string) string {
+	return filepath.Join(h.Root, h.dir, pendingName(id))
 }
 
-func pendingName(link string) string { return "pending-" + link + ".json" }
+const pendingBegin, pendingEnd = "pending-", ".json"
+
+func pendingName(id string) string { return pendingBegin + id + pendingEnd }
 
 // sinceBoot returns CLOCK_BOOTTIME, which runs while a host sleeps and is never set.
 func sinceBoot() time.Duration {
@@ -86,10 +94,34 @@ func (h *Host) free(link string) error {
 	return err
 }
 
-// note returns what this boot noted of a link, however long ago: a late child must not take
-// that for a confirmation.
+// note returns what this boot noted of a link, however long ago. What cannot be read may be about this link.
 func (h *Host) note(link string) (*Pending, error) {
-	b, err := h.disk.ReadOwn(path.Join(h.dir, pendingName(link)))
+	names, err := h.disk.List(h.dir)
+	here, idErr := nsthread.Identity()
+	if err = errors.Join(err, idErr); err != nil {
+		return nil, fmt.Errorf("read the unconfirmed limits: %w", err)
+	}
+	for _, name := range names {
+		id, isNote := strings.CutPrefix(name, pendingBegin)
+		if id, isNote = strings.CutSuffix(id, pendingEnd); !isNote {
+			continue
+		}
+		p, e := h.noteOf(id)
+		err = errors.Join(err, e)
+		if p != nil && (p.Netns == "" || p.Netns == here) {
+			if name, _ := h.nameToday(p.Link, change.Header{Boot: p.Boot, Link: p.At}); name == link {
+				p.id = id
+				return p, nil
+			}
+		}
+	}
+	return nil, err
+}
+
+// noteOf returns what this boot noted of a journal, however long ago: a late child must not take
+// that for a confirmation.
+func (h *Host) noteOf(id string) (*Pending, error) {
+	b, err := h.disk.ReadOwn(path.Join(h.dir, pendingName(id)))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -110,10 +142,10 @@ func (h *Host) Await(p Pending) error {
 	p.Boot = h.boot
 	b, err := json.Marshal(p)
 	if err == nil {
-		err = os.WriteFile(h.pendingPath(p.Link)+".new", b, 0o600)
+		err = os.WriteFile(h.pendingPath(p.ID)+".new", b, 0o600)
 	}
 	if err == nil {
-		err = os.Rename(h.pendingPath(p.Link)+".new", h.pendingPath(p.Link))
+		err = os.Rename(h.pendingPath(p.ID)+".new", h.pendingPath(p.ID))
 	}
 	if err != nil {
 		return fmt.Errorf("record the unconfirmed limit: %w", err)
@@ -126,8 +158,12 @@ func (h *Host) Await(p Pending) error {
 // Without them nothing is written.
 func (h *Host) Guarded(p Pending, within time.Duration, start func(id string) error) Guard {
 	return func(id string) error {
-		p.ID, p.Until, p.End = id, time.Now().Add(within), h.clock()+within
-		if err := h.Await(p); err != nil {
+		p.ID, p.Until, p.End, p.At = id, time.Now().Add(within), h.clock()+within, identity(p.Link)
+		here, err := nsthread.Identity()
+		if p.Netns = here; err == nil {
+			err = h.Await(p)
+		}
+		if err != nil {
 			return err
 		}
 		if err := start(id); err != nil {
@@ -141,6 +177,7 @@ func (h *Host) Guarded(p Pending, within time.Duration, start func(id string) er
 // stays, but only until the next boot.
 func (h *Host) Confirm(link string, now time.Time) (done Proposal, p *Pending, err error) {
 	if p, err = h.settle(link); err == nil {
+		p.Then.Link = link // renamed since, perhaps
 		done, err = h.Set(p.Then, "congctl shape confirm "+link, now, nil)
 	}
 	return done, p, err
@@ -162,7 +199,10 @@ func (h *Host) settle(link string) (p *Pending, err error) {
 	return p, err
 }
 
-func (h *Host) take(link string) bool { return os.Remove(h.pendingPath(link)) == nil }
+func (h *Host) take(link string) bool {
+	p, err := h.note(link)
+	return err == nil && p != nil && os.Remove(h.pendingPath(p.id)) == nil
+}
 
 // patience is how long the child tries to revert the limit: a lock is held for seconds, a
 // disk is full for minutes.
@@ -178,7 +218,7 @@ const tick = 200 * time.Millisecond
 // limit.
 func (h *Host) RevertUnless(link, id string, after time.Duration) error {
 	for end := h.clock() + after; h.clock() < end; time.Sleep(min(tick, after)) {
-		if h.confirmed(link, id) {
+		if h.confirmed(id) {
 			return nil
 		}
 	}
@@ -199,21 +239,21 @@ func (h *Host) RevertUnless(link, id string, after time.Duration) error {
 // revertOnce removes the note with the limit: as long as the limit holds, it can be confirmed.
 func (h *Host) revertOnce(link, id string) error {
 	return h.locked(func() error {
-		if h.confirmed(link, id) {
+		if h.confirmed(id) {
 			return nil
 		}
-		err := h.revert(link, id)
+		err := h.revert(h.linkOf(link, id), id)
 		if err == nil || errors.Is(err, errForeign) {
-			h.take(link)
+			_ = os.Remove(h.pendingPath(id)) // a note that stays says that the limit does, and show compares
 		}
 		return err
 	})
 }
 
 // confirmed reports whether the note has gone. A note that cannot be read is no confirmation.
-func (h *Host) confirmed(link, id string) bool {
-	p, err := h.note(link)
-	return err == nil && (p == nil || p.ID != id)
+func (h *Host) confirmed(id string) bool {
+	p, err := h.noteOf(id)
+	return err == nil && p == nil
 }
 
 // waits is what the child says once it waits.

@@ -17,7 +17,7 @@ func TestShowAfterABoot(t *testing.T) {
 		before := get(t, p.a, change.Egress)
 		guard := h.Guarded(Pending{Link: "a"}, time.Minute, func(string) error { return nil })
 		in(t, p.a, func() error { _, err := h.Set(then, "test", time.Now(), guard); return err })
-		h.take("a") // it is confirmed
+		in(t, p.a, func() error { h.take("a"); return nil }) // it is confirmed
 		then.Persist = kept
 		setOrSkip(t, p, h, then)
 		h.boot = "another"

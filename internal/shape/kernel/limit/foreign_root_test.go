@@ -31,7 +31,7 @@ func shell(t *testing.T, ns *netns.NS, script string) bool {
 		if err := cmd.Wait(); err == nil {
 			continue
 		}
-		if strings.Contains(out.String(), "Specified qdisc kind is unknown") || strings.Contains(out.String(), "No such file") || strings.Contains(out.String(), "not found") {
+		if strings.Contains(out.String(), "Specified qdisc kind is unknown") || strings.Contains(out.String(), "No such file") || strings.Contains(out.String(), "not found") || strings.Contains(out.String(), "Unknown device type") {
 			return false
 		}
 		t.Fatalf("%s: %s", line, out.String())

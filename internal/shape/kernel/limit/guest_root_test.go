@@ -146,13 +146,13 @@ func TestRefusedClearStillWaits(t *testing.T) {
 	if r := h.clearIn(t, p, false); len(r.Refused) != 1 {
 		t.Errorf("cleared: %+v", r)
 	}
-	if waits, err := h.Waits("a"); waits == nil || err != nil {
+	if waits, err := waitsIn(p, h); waits == nil || err != nil {
 		t.Errorf("nobody waits: %v", err)
 	}
 	if err := p.a.Do(func() error { return h.RevertUnless("a", id, 0) }); !errors.Is(err, errForeign) {
 		t.Errorf("reverted: %v", err)
 	}
-	if waits, err := h.Waits("a"); waits != nil || err != nil {
+	if waits, err := waitsIn(p, h); waits != nil || err != nil {
 		t.Errorf("still waits: %+v, %v", waits, err)
 	}
 }

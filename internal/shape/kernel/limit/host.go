@@ -31,10 +31,10 @@ func NewHost(root, journals string) (*Host, error) {
 		return nil, err
 	}
 	disk := carry.HostDisk{Root: root}
-	return &Host{root, disk, journals, carry.New(carry.Options{Disk: disk, Dir: journals, Places: Places, Boot: boot, Forgets: disk.Forgets}), boot, sinceBoot}, nil
+	h := &Host{Root: root, disk: disk, dir: journals, boot: boot, clock: sinceBoot}
+	h.engine = carry.New(carry.Options{Disk: disk, Dir: journals, Places: Places, Boot: boot, Forgets: disk.Forgets, Today: h.today})
+	return h, nil
 }
-
-func subject(link string) string { return "shape " + link }
 
 // locked runs fn while no other congctl changes this host.
 func (h *Host) locked(fn func() error) error {
@@ -110,7 +110,9 @@ func (h *Host) isAsBefore(link, id string) bool {
 }
 
 func (h *Host) header(link, verb string, now time.Time) (change.Header, error) {
-	return h.engine.Header(subject(link), verb, carry.Machine(h.Root), now)
+	head, err := h.engine.Header(subject(link), verb, carry.Machine(h.Root), now)
+	head.Link = identity(link)
+	return head, err
 }
 
 // Boot sets a limit as a boot does: no journal, since the boot cleared the old state.
@@ -129,7 +131,7 @@ func (h *Host) Boot(r Request) (Proposal, error) {
 
 // Request is all that a verb asks for. Whatever else an earlier limit had is removed.
 type Request struct {
-	Link    string
+	Link    string // its own name
 	Ask     shape.Ask
 	Persist bool
 	Program string // path of congctl, for what runs at boot

@@ -37,6 +37,9 @@ func Names() (names []string, err error) {
 	return names, nil
 }
 
+// maxAltName is the longest altname (ALTIFNAMSIZ, with a zero byte), in bytes.
+const maxAltName = 127
+
 // Read reads everything about a link that a plan needs.
 func Read(name string) (shape.Link, error) {
 	l, err := find(name)
@@ -44,15 +47,15 @@ func Read(name string) (shape.Link, error) {
 		return shape.Link{}, err
 	}
 	a := l.Attrs()
-	out := shape.Link{Name: name, Index: a.Index, MTU: shape.Size(a.MTU), HeaderBytes: ethernetHeader,
+	out := shape.Link{Name: a.Name, Index: a.Index, MTU: shape.Size(a.MTU), HeaderBytes: ethernetHeader,
 		Up: a.RawFlags&unix.IFF_UP != 0, Loopback: a.RawFlags&unix.IFF_LOOPBACK != 0, Timer: timer()}
 	if out.Kernel, err = release(); err != nil {
 		return out, err
 	}
-	if out.TSO, err = isOn(ethtool.TSO, name); err != nil {
+	if out.TSO, err = isOn(ethtool.TSO, a.Name); err != nil {
 		return out, err
 	}
-	if out.GSO, err = isOn(ethtool.GSO, name); err != nil {
+	if out.GSO, err = isOn(ethtool.GSO, a.Name); err != nil {
 		return out, err
 	}
 	return out, withConn(func(c *qdisc.Conn) error {
@@ -67,12 +70,17 @@ func Read(name string) (shape.Link, error) {
 	})
 }
 
+// find finds a link by its name or by an altname.
 func find(name string) (netlink.Link, error) {
-	if name == "" || len(name) >= unix.IFNAMSIZ || strings.ContainsAny(name, "/ \t\n") {
-		return nil, fmt.Errorf("interface %q: %w: 1 to 15 characters, without / or spaces; ip link lists them", name, ErrName)
+	wrong := fmt.Errorf("interface %q: %w: 1 to 15 characters, an altname up to %d, without / or spaces; ip link lists them", name, ErrName, maxAltName)
+	if name == "" || len(name) > maxAltName || strings.ContainsAny(name, "/ \t\n") {
+		return nil, wrong
 	}
 	l, err := netlink.LinkByName(name)
 	if errors.As(err, new(netlink.LinkNotFoundError)) {
+		if len(name) >= unix.IFNAMSIZ {
+			return nil, wrong
+		}
 		return nil, fmt.Errorf("interface %q: %w; ip link lists them", name, ErrNoLink)
 	}
 	if err != nil {
@@ -98,10 +106,10 @@ func withConn(fn func(*qdisc.Conn) error) error {
 	return fn(c)
 }
 
-// branch assembles what is below a qdisc. It asks for the filters of those with a handle: the
-// kernel adds none.
+// branch assembles what is below a qdisc. It asks for the filters of those that can have any: a handle or
+// the root's place names them.
 func branch(c *qdisc.Conn, s qdisc.Stat, all []qdisc.Stat) (q shape.Qdisc, err error) {
-	q = shape.Qdisc{Kind: s.Kind, Handle: uint16(s.At.Handle >> 16),
+	q = shape.Qdisc{Kind: s.Kind, Handle: uint16(s.At.Handle >> 16), Sized: len(s.Stab) > 0, Lost: s.Lost,
 		Sent: s.Bytes, Packets: s.Packets, Dropped: s.Drops, Overlimits: s.Overlimits, Backlog: s.QueueBytes}
 	if s.Kind == "tbf" {
 		t, err := qdisc.ReadTbf(s.Options)
@@ -109,9 +117,9 @@ func branch(c *qdisc.Conn, s qdisc.Stat, all []qdisc.Stat) (q shape.Qdisc, err e
 			return q, err
 		}
 		bucket := fromKernel(t)
-		q.Tbf = &bucket
+		q.Tbf, q.Peak, q.PeakBurst = &bucket, shape.Rate(t.PeakBytesPerS*8), shape.Size(t.PeakBurstBytes)
 	}
-	if q.Handle != 0 {
+	if q.Handle != 0 || s.At.Parent == qdisc.Root {
 		filters, err := c.Filters(s.At.Link, qdisc.Handle(q.Handle))
 		if err != nil {
 			return q, err

@@ -39,7 +39,7 @@ func TestTornNote(t *testing.T) {
 		t.Errorf("a whole one: %+v, %v", p, err)
 	}
 	for _, left := range []string{"", `{"link":"eth0","id":"0000`} {
-		if err := os.WriteFile(h.pendingPath("eth0"), []byte(left), 0o600); err != nil {
+		if err := os.WriteFile(h.pendingPath("7"), []byte(left), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if p, err := h.Waits("eth0"); p != nil || err != nil {
@@ -104,7 +104,7 @@ func TestOneOfBoth(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, confirm := h.settle("eth0")
-		if revert := h.revertOnce("eth0", "7"); !errors.Is(confirm, instance.ErrRunning) || !errors.Is(revert, instance.ErrRunning) || h.confirmed("eth0", "7") {
+		if revert := h.revertOnce("eth0", "7"); !errors.Is(confirm, instance.ErrRunning) || !errors.Is(revert, instance.ErrRunning) || h.confirmed("7") {
 			t.Errorf("locked: %v, %v", confirm, revert)
 		}
 		if err := lock.Release(); err != nil {

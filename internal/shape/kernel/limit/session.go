@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/vishvananda/netlink"
@@ -48,8 +49,8 @@ func parent(pid int) int {
 	return n
 }
 
-// CarriesSession reports whether a link carries the caller's SSH session: it leads to the client, or
-// has the server's address, or lies below one that does (a bond's member, a VLAN's card).
+// CarriesSession reports whether a link carries the caller's SSH session, or may: it leads to the client, or has the server's
+// address, or lies below a link that does.
 func CarriesSession(link string) (bool, error) {
 	s := session()
 	if s == "" {
@@ -59,15 +60,17 @@ func CarriesSession(link string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	on := map[int]bool{}
-	if routes, err := netlink.RouteGet(net.IP(client.AsSlice())); err == nil {
-		for _, r := range routes {
-			on[r.LinkIndex] = true
-		}
+	l, err := find(link)
+	if err != nil {
+		return false, err
 	}
 	links, err := netlink.LinkList()
 	if err != nil {
 		return false, fmt.Errorf("find the session's interface: %w", err)
+	}
+	on := map[int]bool{}
+	for _, i := range routed(client.AsSlice()) {
+		on[i] = true
 	}
 	for _, l := range links {
 		addrs, err := netlink.AddrList(l, unix.AF_UNSPEC)
@@ -80,29 +83,90 @@ func CarriesSession(link string) (bool, error) {
 			}
 		}
 	}
-	return reaches(links, on, link), nil
+	descend(links, on)
+	return on[l.Attrs().Index], nil
 }
 
-// reaches follows links down: from a master to its members, from a VLAN to its card.
-func reaches(links []netlink.Link, on map[int]bool, name string) bool {
+// routed returns the links through which packets to an address leave, all of a route with several.
+func routed(to net.IP) (links []int) {
+	routes, err := netlink.RouteGetWithOptions(to, &netlink.RouteGetOptions{FIBMatch: true})
+	if err != nil {
+		return nil // there is no way to it
+	}
+	for _, r := range routes {
+		links = append(links, r.LinkIndex)
+		for _, hop := range r.MultiPath {
+			links = append(links, hop.LinkIndex)
+		}
+	}
+	return links
+}
+
+// descend follows links down: from a master to its members, from a VLAN to its card, from a tunnel to the link of its packets.
+func descend(links []netlink.Link, on map[int]bool) {
 	for range links { // as deep as there are links
 		for _, l := range links {
 			a := l.Attrs()
 			if on[a.MasterIndex] && a.MasterIndex != 0 {
 				on[a.Index] = true
 			}
-			// The "parent" of a veth is its other end, which carries nothing else.
-			if on[a.Index] && a.ParentIndex != 0 && l.Type() != "veth" {
-				on[a.ParentIndex] = true
+			if !on[a.Index] {
+				continue
+			}
+			for _, i := range lower(l, links) {
+				on[i] = true
 			}
 		}
 	}
-	for _, l := range links {
-		if l.Attrs().Name == name && on[l.Attrs().Index] {
-			return true
+}
+
+// carriesItself are kinds of links that send through no other link but their members.
+var carriesItself = []string{"device", "veth", "dummy", "ifb", "bridge", "bond", "team", "vrf"}
+
+// lower returns the links through which a link sends. If a program or a key decides that (tun, WireGuard), it may be any.
+func lower(l netlink.Link, links []netlink.Link) (indexes []int) {
+	a := l.Attrs()
+	below, remote := underlay(l)
+	switch {
+	case a.NetNsID >= 0: // in another namespace
+		return nil
+	case slices.Contains(carriesItself, l.Type()): // the "parent" of a veth is its other end
+		return nil
+	case below != 0:
+		return []int{below}
+	case remote != nil && !remote.IsUnspecified():
+		indexes = routed(remote)
+	}
+	if len(indexes) == 0 {
+		for _, l := range links {
+			indexes = append(indexes, l.Attrs().Index)
 		}
 	}
-	return false
+	return indexes
+}
+
+// underlay returns what is configured of the link below and of a tunnel's other end.
+func underlay(l netlink.Link) (below int, remote net.IP) {
+	below = l.Attrs().ParentIndex
+	switch l := l.(type) {
+	case *netlink.Vxlan:
+		below, remote = l.VtepDevIndex, l.Group
+	case *netlink.Geneve:
+		remote = l.Remote
+	case *netlink.Gretap:
+		remote = l.Remote
+	case *netlink.Gretun:
+		remote = l.Remote
+	case *netlink.Iptun:
+		remote = l.Remote
+	case *netlink.Sittun:
+		remote = l.Remote
+	case *netlink.Ip6tnl:
+		remote = l.Remote
+	case *netlink.Vti:
+		remote = l.Remote
+	}
+	return below, remote
 }
 
 func parseSession(s string) (client, server netip.Addr, err error) {

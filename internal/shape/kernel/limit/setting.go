@@ -33,7 +33,7 @@ type place struct {
 // Read returns a setting; none of an interface that is gone.
 func (p place) Read(link string) (change.Value, error) {
 	v, err := p.get(link)
-	if errors.Is(err, ErrNoLink) || errors.Is(err, unix.ENODEV) {
+	if isGone(err) {
 		return change.Absent, nil
 	}
 	return change.Text(v), err
@@ -42,10 +42,15 @@ func (p place) Read(link string) (change.Value, error) {
 // Write writes what Read returns, or what a plan asks for.
 func (p place) Write(link string, v change.Value) error {
 	err := p.set(link, v.Text)
-	if errors.Is(err, ErrNoLink) || errors.Is(err, unix.ENODEV) {
+	if isGone(err) {
 		return fmt.Errorf("%w: the interface is gone: %w", carry.ErrInUse, err)
 	}
 	return err
+}
+
+// isGone reports whether a link is gone. The name that nameToday gives to such a link if another one has its name is no name.
+func isGone(err error) bool {
+	return errors.Is(err, ErrNoLink) || errors.Is(err, ErrName) || errors.Is(err, unix.ENODEV)
 }
 
 // offload is the place of a switch: on or off.
@@ -102,6 +107,9 @@ func egressText(all []change.Node) (string, error) {
 	t, err := qdisc.ReadTbf(all[0].Options)
 	if err != nil {
 		return "", err
+	}
+	if t.PeakBytesPerS > 0 || len(all[0].Stab) > 0 {
+		return change.Tree(all).Text, nil // as [shape.Qdisc.Ours] has it
 	}
 	l := shape.Limit{Tbf: fromKernel(t)}
 	for _, s := range all[1:] {

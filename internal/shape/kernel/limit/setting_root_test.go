@@ -2,6 +2,7 @@ package limit
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/congctl/congctl/internal/change"
@@ -68,7 +69,7 @@ func TestNoLink(t *testing.T) {
 		if _, err := Read("nosuch"); !errors.Is(err, ErrNoLink) {
 			t.Errorf("got %v", err)
 		}
-		for _, name := range []string{"", "a/b", "sixteen-letters-", "a b"} {
+		for _, name := range []string{"", "a/b", "sixteen-letters-", strings.Repeat("x", 128), "a b"} {
 			if _, err := Read(name); err == nil || errors.Is(err, ErrNoLink) {
 				t.Errorf("%q: %v", name, err)
 			}

@@ -57,6 +57,9 @@ func (h *Host) Differs(link string) (says []string, err error) {
 	}
 	for _, s := range shouldHold(open, link, h.boot) {
 		now, e := h.engine.Read(s.Kind, s.Target)
+		if s.Kind.Volatile() && !now.Present {
+			continue // gone with a link that had this name
+		}
 		if e == nil && !s.Kind.Same(s.New, now) {
 			says = append(says, differs(link, s, now))
 		}

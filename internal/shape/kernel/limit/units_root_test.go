@@ -63,3 +63,20 @@ func TestAmbiguousUnitsTellOfTC(t *testing.T) {
 		}
 	}
 }
+
+// Any rate that the verb takes can be set with what it computes, and is read back.
+func TestFastRates(t *testing.T) {
+	p, h := newPair(t), newTestHost(t)
+	for _, rate := range []shape.Rate{343e9, 344e9, 400e9, 800e9, shape.MaxRate} {
+		r := ask(rate)
+		r.Ask.Ingress = rate
+		setOrSkip(t, p, h, r)
+		in(t, p.a, func() error {
+			v, err := h.View("a")
+			if err == nil && (v.Egress.RateBitPerS != uint64(rate) || v.Ingress.RateBitPerS != uint64(rate) || len(v.Warnings) > 0) {
+				t.Errorf("%s: %+v, %+v, %q", rate, v.Egress, v.Ingress, v.Warnings)
+			}
+			return err
+		})
+	}
+}

@@ -34,6 +34,7 @@ func journalled(t *testing.T, h *Host, was, is string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	head.Netns, head.Link = "", nil // as earlier versions wrote it
 	now := change.Text(is)
 	b := change.Opening(change.Plan{Header: head, Steps: []change.Step{{Kind: change.Egress, Target: "a", Old: change.Text(was), New: now}}})
 	for _, l := range []change.Line{{Event: change.Intend}, {Event: change.Done, Now: &now}, {Event: change.Apply}} {
@@ -43,6 +44,16 @@ func journalled(t *testing.T, h *Host, was, is string) {
 	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, head.ID+".journal"), b, 0o600)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func openIn(p pair, h *Host) (open []*change.Journal, err error) {
+	err = p.a.Do(func() (err error) { open, err = h.engine.Open(subject("a")); return err })
+	return open, err
+}
+
+func waitsIn(p pair, h *Host) (waits *Pending, err error) {
+	err = p.a.Do(func() (err error) { waits, err = h.Waits("a"); return err })
+	return waits, err
 }
 
 // A set is the whole request: incoming packets are left alone again if it does not name them.
@@ -120,8 +131,8 @@ func TestNobodyToTakeItBack(t *testing.T) {
 		return broken
 	})
 	err := p.a.Do(func() error { _, err := h.Set(ask(8e6), "test", time.Now(), guard); return err })
-	open, e := h.engine.Open(subject("a"))
-	waits, e2 := h.Waits("a")
+	open, e := openIn(p, h)
+	waits, e2 := waitsIn(p, h)
 	if !errors.Is(err, broken) || get(t, p.a, change.Egress) != before[change.Egress] || len(open) > 0 || waits != nil || e != nil || e2 != nil {
 		t.Errorf("%v, %s, %d journals, %+v, %v, %v", err, get(t, p.a, change.Egress), len(open), waits, e, e2)
 	}
@@ -229,20 +240,20 @@ func guardedSet(t *testing.T, p pair, h *Host, d carry.Disk) (id string, err err
 func TestRevertsInSpiteOfFaults(t *testing.T) {
 	p := newPair(t)
 	before := settings(t, p)
-	for name, fault := range map[string]func(*Host){
-		"a note that cannot be read": func(h *Host) {
-			if err := errors.Join(os.Remove(h.pendingPath("a")), os.Mkdir(h.pendingPath("a"), 0o700)); err != nil {
+	for name, fault := range map[string]func(*Host, string){
+		"a note that cannot be read": func(h *Host, id string) {
+			if err := errors.Join(os.Remove(h.pendingPath(id)), os.Mkdir(h.pendingPath(id), 0o700)); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"a full disk for a moment": func(h *Host) { h.engine = h.onDisk(&full{h.disk, 0, 1}) },
+		"a full disk for a moment": func(h *Host, _ string) { h.engine = h.onDisk(&full{h.disk, 0, 1}) },
 	} {
 		h := newTestHost(t)
 		id, err := guardedSet(t, p, h, h.disk)
 		if err != nil || settings(t, p)[change.Egress] == before[change.Egress] {
 			t.Fatalf("%s: no limit: %v", name, err)
 		}
-		fault(h)
+		fault(h, id)
 		in(t, p.a, func() error { return h.RevertUnless("a", id, 0) })
 		if now := settings(t, p)[change.Egress]; now != before[change.Egress] {
 			t.Errorf("%s: %q stays", name, now)
@@ -264,7 +275,7 @@ func TestFailedSetIsStillWatched(t *testing.T) {
 			break
 		}
 		failed++
-		waits, wErr := h.Waits("a")
+		waits, wErr := waitsIn(p, h)
 		if settings(t, p)[change.Egress] != before[change.Egress] {
 			left++
 			if wErr != nil || waits == nil {
