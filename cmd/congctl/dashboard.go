@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -60,6 +61,9 @@ type desk struct {
 	table chan struct{}
 	log   *slog.Logger
 
+	refusals *control.Refusals                  // nil: of its own
+	audit    func(context.Context, control.Act) // of what names no PoP; may be nil
+
 	followers chan struct{}
 	looks     looks
 	ending    <-chan struct{} // closed when the process ends
@@ -75,6 +79,7 @@ func (d *desk) serve(on *listener.Server, cfg config.Config, tokens link.Tokens)
 		return err
 	}
 	name, _, _ := net.SplitHostPort(cfg.Metrics.Listen) // "" by default: loopback has no other
+	d.refusals = cmp.Or(d.refusals, &control.Refusals{Log: d.log})
 	d.turns, d.table = make(chan struct{}, deskAsks), make(chan struct{}, 1)
 	d.followers, d.looks.of, d.ending = make(chan struct{}, liveMost), map[string]*look{}, on.Ending()
 	api := http.NewServeMux()
@@ -84,7 +89,7 @@ func (d *desk) serve(on *listener.Server, cfg config.Config, tokens link.Tokens)
 	all.HandleFunc("GET "+deskAPI+popPath("{pop}")+"/v1/live", d.follow) // not packed: each message leaves at once
 	all.Handle("/", packed(api))
 	d.log.Info("dashboard at http://" + on.Addr() + "/")
-	on.Handle(deskAPI+"/", web.Guard(ofHeader(link.Recognized(all, tokens, stranger)), name))
+	on.Handle(deskAPI+"/", web.Guard(link.Watched(ofHeader(link.Recognized(all, tokens, stranger, d.wrong)), d.refusals.Say), name))
 	for _, path := range []string{"/{$}", "/assets/", "/licences.txt"} {
 		on.Handle("GET "+path, web.Guard(page, name))
 	}
@@ -103,6 +108,13 @@ func ofHeader(h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// wrong keeps that a token was tried which is not valid.
+func (d *desk) wrong(r *http.Request, err error) {
+	if d.audit != nil {
+		d.audit(context.WithoutCancel(r.Context()), control.Act{By: "a caller of the dashboard with a wrong token", Name: "ask", Err: err, Stranger: true})
+	}
 }
 
 func (d *desk) first(w http.ResponseWriter, r *http.Request) {
@@ -184,12 +196,13 @@ func (u *up) serveDashboard(context.Context) error {
 	h := control.NewHandler(u.log, func(ctx context.Context) string { return link.Caller(ctx).String() })
 	control.HandleView(h, u.live)
 	control.HandleActions(h, u.live)
-	h.Audit(u.controller.Audit)
+	h.Refused(because)
+	h.Audit(audit(u.controller))
 	recent := recentEffect{ask: func(ctx context.Context, q effectQuery) (*effects.View, error) { return effectHere(ctx, u.cfg, q) }}
 	control.Handle(h, effectOfPoP, recent.get)
 	control.Handle(h, ratesQuery, (&course{store: u.store}).get)
 	control.Handle(h, recentQuery, recentOf(u.live))
-	d := desk{log: u.log, pops: func() []string { return []string{u.cfg.PoP} }, of: func(_ context.Context, pop string) (popDesk, error) {
+	d := desk{log: u.log, refusals: &u.refusals, audit: u.controller.Audit, pops: func() []string { return []string{u.cfg.PoP} }, of: func(_ context.Context, pop string) (popDesk, error) {
 		if pop != u.cfg.PoP {
 			return popDesk{}, errors.New("pop " + pop + " is not decided here")
 		}

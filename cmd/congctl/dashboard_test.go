@@ -270,7 +270,7 @@ func TestDashboardTurns(t *testing.T) {
 	control.Handle(h, control.Query[control.None, int]{Name: "act", Acts: true}, func(context.Context, control.None) (int, error) { return 2, nil })
 	d := desk{turns: make(chan struct{}, deskAsks), table: make(chan struct{}, 1), of: func(context.Context, string) (popDesk, error) { return popDesk{queries: h, leave: func() {}}, nil }}
 	mux := http.NewServeMux()
-	mux.Handle("/api/pop/{pop}/v1/{query}", link.Recognized(http.HandlerFunc(d.query), boardTokens, stranger))
+	mux.Handle("/api/pop/{pop}/v1/{query}", link.Recognized(http.HandlerFunc(d.query), boardTokens, stranger, func(*http.Request, error) {}))
 	ask := func(ctx context.Context, query, token string) string {
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/api/pop/chi/v1/"+query, nil)
 		if token != "" {

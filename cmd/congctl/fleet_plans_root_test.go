@@ -66,7 +66,7 @@ func newUsurper(t testing.TB, a *mtlstest.Authority) (u *usurper, url string) {
 	mux.Handle(link.NewHandler(u))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
-	s := &http.Server{Handler: link.Authenticated(mux, holders{}), TLSConfig: creds.Server(), ReadHeaderTimeout: patience}
+	s := &http.Server{Handler: link.Authenticated(mux, creds, holders{}), TLSConfig: creds.Server(), ReadHeaderTimeout: patience}
 	go func() { _ = s.ServeTLS(l, "", "") }()
 	t.Cleanup(func() { _ = s.Close() })
 	return u, "https://" + l.Addr().String()

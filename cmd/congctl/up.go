@@ -17,6 +17,7 @@ import (
 	"github.com/congctl/congctl/internal/goodput/weblog"
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/controller"
 	"github.com/congctl/congctl/internal/loop/journal"
 	"github.com/congctl/congctl/internal/loop/kernel/enforce"
@@ -58,6 +59,7 @@ type up struct {
 	keep       atomic.Pointer[config.Config]
 	live       *controller.View
 	rounds     roundMeter
+	refusals   control.Refusals
 	held       config.Config // the configuration in force; cfg is that of the start
 }
 
