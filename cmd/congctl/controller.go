@@ -198,6 +198,10 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	if o.web != nil {
 		beside(func() error { return o.web.Serve(ctx, o.source()) })
 	}
+	all.Go(func() {
+		audit := tokenAudit{tokensOf(o.cfg, nil), func(ctx context.Context, a control.Act) bool { o.audit(ctx, a); return len(o.names()) > 0 }}
+		audit.run(ctx, func(err error) { o.log.Warn("no event of tokens", "err", err) })
+	})
 	all.Go(func() { tellSystemd(ctx, o.source(), o.log) })
 	<-ctx.Done()
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutWait)

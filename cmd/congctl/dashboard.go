@@ -192,7 +192,7 @@ func (p packing) Write(b []byte) (int, error) { return p.z.Write(b) }
 func (p packing) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // serveDashboard answers browsers from the moment that metrics are served.
-func (u *up) serveDashboard(context.Context) error {
+func (u *up) serveDashboard(ctx context.Context) error {
 	h := control.NewHandler(u.log, func(ctx context.Context) string { return link.Caller(ctx).String() })
 	control.HandleView(h, u.live)
 	control.HandleActions(h, u.live)
@@ -208,6 +208,11 @@ func (u *up) serveDashboard(context.Context) error {
 		}
 		return popDesk{queries: h, view: u.live, leave: func() {}}, nil
 	}}
+	u.beside(ctx, func(ctx context.Context) error {
+		audit := tokenAudit{tokensOf(u.cfg, nil), func(ctx context.Context, a control.Act) bool { u.controller.Audit(ctx, a); return true }}
+		audit.run(ctx, func(err error) { u.log.Warn("no event of tokens", "err", err) })
+		return nil
+	})
 	return d.serve(u.web, u.cfg, tokensOf(u.cfg, func(err error) { u.log.Error("no token is valid", "err", err) }))
 }
 

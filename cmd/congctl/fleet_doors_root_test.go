@@ -218,6 +218,10 @@ func TestRefusalsAtController(t *testing.T) {
 	if len(events) > 12 {
 		t.Errorf("%d events", len(events))
 	}
+	f.must("token", "add", "board", "--role", "viewer")
+	eventually(t, "an event of a token", patience, func() bool {
+		return strings.Contains(ann.must("events", "--pop", "chi"), "token add board, viewer of all PoPs")
+	})
 	ann.audited("stop by congctl://viewer/bob: refused", "stop by congctl://agent/chi/eve: refused")
 	f.stop()
 }
