@@ -34,7 +34,7 @@ type Refusals struct {
 // Say logs a line, cut to its length, unless there were too many.
 func (r *Refusals) Say(text string) {
 	if tail, ok := r.next(time.Now()); ok {
-		r.Log.Warn(clip(text, maxRefusal-ofTheLog)+tail)
+		r.Log.Warn(clip(text, maxRefusal-ofTheLog) + tail)
 	}
 }
 
