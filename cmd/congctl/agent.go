@@ -103,6 +103,7 @@ func (u *fleetAgent) openLink(context.Context) error {
 	if err != nil {
 		return usage(err)
 	}
+	creds.Revoke(revokedOf(u.cfg.Fleet))
 	if u.self, err = creds.Self(); err != nil || u.self.Role != mtls.Agent {
 		return usage(errors.Join(fmt.Errorf("fleet.cert %s is not an agent's: it needs the name congctl://agent/POP/HOST", u.cfg.Fleet.Cert), err))
 	}
@@ -289,7 +290,7 @@ func replace(path string, b []byte) error {
 // keepEvent has no store: the log has alarms, and the status those that stand.
 func (u *fleetAgent) keepEvent(_ context.Context, a alarm) { u.log.Warn(a.kind + ": " + a.text) }
 
-// reload takes another fleet.plan_keys, by which a key is replaced or revoked, and nothing else.
+// reload takes another fleet.plan_keys, by which a key is replaced or revoked, and fleet.revoked, and nothing else.
 func (u *fleetAgent) reload(context.Context) error {
 	err := u.takeKeys()
 	if err != nil {
@@ -313,15 +314,16 @@ func (u *fleetAgent) takeKeys() error {
 	if err != nil {
 		return err
 	}
-	keys := next.Fleet.PlanKeys
-	next.PoP, next.Fleet.PlanKeys = u.cfg.PoP, u.cfg.Fleet.PlanKeys
+	keys, revoked := next.Fleet.PlanKeys, revokedOf(next.Fleet)
+	next.PoP, next.Fleet.PlanKeys, next.Fleet.Revoked = u.cfg.PoP, u.cfg.Fleet.PlanKeys, u.cfg.Fleet.Revoked
 	changed, err := config.Changes(u.cfg, next)
 	if len(changed) > 0 {
-		err = fmt.Errorf("an agent takes only fleet.plan_keys while it runs: restart it for %s", strings.Join(changed, "; "))
+		err = fmt.Errorf("an agent takes only fleet.plan_keys and fleet.revoked while it runs: restart it for %s", strings.Join(changed, "; "))
 	}
 	if err != nil {
 		return err
 	}
+	u.creds.Revoke(revoked)
 	u.trusted.Store(&keys)
 	return u.agent.SetKeys(u.keys())
 }

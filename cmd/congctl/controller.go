@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/fleet/halt"
 	"github.com/congctl/congctl/internal/fleet/pop"
@@ -51,7 +53,7 @@ controllers, and takes over those of one that dies.`,
 			if err != nil {
 				return err
 			}
-			return runController(cmd.Context(), cfg, rules, cmd.ErrOrStderr())
+			return runController(cmd.Context(), g, cfg, rules, cmd.ErrOrStderr())
 		},
 	}
 }
@@ -75,19 +77,21 @@ type office struct {
 	page  *listener.Server      // of the dashboard: web, another one, or nil
 	close []func() error
 
-	records      records
-	mu           sync.Mutex // guards all below
-	pops         map[string]*popOffice
-	second       int64 // of the last line about a refusal
-	told, untold int   // in it, and since the last line
+	refusals control.Refusals
+	records  records
+	mu       sync.Mutex // guards all below
+	pops     map[string]*popOffice
 }
 
 func newOffice(cfg config.Config, rules policy.Rules, log *slog.Logger) *office {
-	return &office{cfg: cfg, rules: rules, log: log, pops: map[string]*popOffice{}, turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	return &office{cfg: cfg, rules: rules, log: log, pops: map[string]*popOffice{}, turns: make(chan struct{}, runtime.GOMAXPROCS(0)), refusals: control.Refusals{Log: log}}
 }
 
-func runController(ctx context.Context, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
+func runController(ctx context.Context, g *global, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
 	o := newOffice(cfg, rules, newLog(cfg.Log, stderr))
+	hup := make(chan os.Signal, 1) // from here on, since SIGHUP ends a process that does not handle it
+	signal.Notify(hup, unix.SIGHUP)
+	defer signal.Stop(hup)
 	defer func() {
 		for i := len(o.close) - 1; i >= 0; i-- {
 			err = errors.Join(err, o.close[i]())
@@ -102,6 +106,7 @@ func runController(ctx context.Context, cfg config.Config, rules policy.Rules, s
 	if err != nil {
 		return usage(err)
 	}
+	creds.Revoke(revokedOf(cfg.Fleet))
 	self, err := creds.Self()
 	if err != nil || self.Role != mtls.Controller {
 		return usage(errors.Join(fmt.Errorf("fleet.cert %s is not a controller's: it needs the name congctl://controller/NAME", cfg.Fleet.Cert), err))
@@ -123,6 +128,9 @@ func runController(ctx context.Context, cfg config.Config, rules policy.Rules, s
 		return errors.Join(err, agents.Close())
 	}
 	o.log.Info(fmt.Sprintf("up: %d PoPs, window %s, agents at %s", len(cfg.Fleet.PoPs), config.FormatDuration(cfg.Window), agents.Addr()))
+	until, end := context.WithCancel(ctx)
+	defer end()
+	go o.reloads(until, g, creds, hup)
 	return o.run(ctx, agents, creds)
 }
 
@@ -164,9 +172,9 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	defer stop()
 	tokens := tokensOf(o.cfg, func(err error) { o.log.Error("no token is valid", "err", err) })
 	// No limit for a response: a stream of orders has no end.
-	s := &http.Server{Handler: link.Watched(link.Authenticated(link.Limited(o.handler(), o.refused), tokens), o.refused), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
+	s := &http.Server{Handler: link.Watched(link.Authenticated(link.Limited(o.handler()), creds, tokens), o.refusals.Say), TLSConfig: creds.Server(), ReadHeaderTimeout: readWait, IdleTimeout: 10 * readWait,
 		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(o, "", 0)}
-	link.Unasked(s, o.refused)
+	link.Unasked(s, o.refusals.Say)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
@@ -183,7 +191,7 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 		beside(func() error { p.Run(ctx); return nil })
 	}
 	beside(func() error {
-		if err := s.ServeTLS(link.Bounded(l, o.refused), "", ""); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.ServeTLS(link.Bounded(l, o.refusals.Say), "", ""); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve agents: %w", err)
 		}
 		return nil
@@ -197,6 +205,10 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	if o.page != nil && o.page != o.web {
 		beside(func() error { return o.page.Serve(ctx, listener.Source{}) })
 	}
+	all.Go(func() {
+		audit := tokenAudit{tokensOf(o.cfg, nil), func(ctx context.Context, a control.Act) bool { o.audit(ctx, a); return len(o.names()) > 0 }}
+		audit.run(ctx, func(err error) { o.log.Warn("no event of tokens", "err", err) })
+	})
 	all.Go(func() { tellSystemd(ctx, o.source(), o.log) })
 	<-ctx.Done()
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutWait)
@@ -208,32 +220,12 @@ func (o *office) run(ctx context.Context, l net.Listener, creds *mtls.Credential
 	return errors.Join(errs...)
 }
 
-// refusalsPerS is how many refusals of a second have a line in the log: a flood must not fill the disk with them.
-const refusalsPerS = 10
-
-func (o *office) refused(text string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if now := time.Now().Unix(); now != o.second {
-		o.second, o.told = now, 0
-	}
-	if o.told++; o.told > refusalsPerS {
-		o.untold++
-		return
-	}
-	if o.untold > 0 {
-		text = fmt.Sprintf("%s (and %d more before)", text, o.untold)
-		o.untold = 0
-	}
-	o.log.Warn(text)
-}
-
 // Write takes net/http's lines: strangers that TLS refused, and what closed before it said anything.
 func (o *office) Write(line []byte) (int, error) {
 	if text := strings.TrimSpace(string(line)); strings.HasSuffix(text, "EOF") {
 		o.log.Debug(text)
 	} else {
-		o.refused(text)
+		o.refusals.Say(text)
 	}
 	return len(line), nil
 }
@@ -280,7 +272,6 @@ func (o *office) Push(ctx context.Context, from mtls.Identity, frames []byte) er
 	}
 	err = p.inbox.Take(from.Name, frames, time.Now().Unix())
 	if errors.Is(err, inbox.ErrRefused) {
-		o.refused(fmt.Sprintf("batch of %s refused: %s", from, err))
 		return fmt.Errorf("%w: %w", link.ErrRefused, err)
 	}
 	p.Came()

@@ -183,6 +183,7 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 		Tier: "fleet", TierReason: "a controller: each agent has its own tier",
 	}}
 	p.queries = control.NewHandler(p.log, callerOf)
+	p.queries.Refused(because)
 	control.HandleView(p.queries, p.live)
 	p.handleActions()
 	p.handleKeys()
@@ -207,8 +208,19 @@ func (p *popOffice) handleActions() {
 		if said, ok := errors.AsType[*control.Error](a.Err); ok && said.Code == control.Unstored {
 			return // kept with the stop, where the store takes that
 		}
-		p.controller.Audit(ctx, a)
+		audit(p.controller)(ctx, a)
 	})
+}
+
+// because has the line about a request, which each has that is refused, say why.
+func because(ctx context.Context, a control.Act) { link.Because(ctx, a.Err) }
+
+// audit keeps what callers of the dashboard or of the controller asked for.
+func audit(c *controller.Controller) func(context.Context, control.Act) {
+	return func(ctx context.Context, a control.Act) {
+		a.Stranger = link.Caller(ctx) == stranger
+		c.Audit(ctx, a)
+	}
 }
 
 // Round implements pop.Rounds: it decides, and drops what is too old.

@@ -61,7 +61,7 @@ func (o *office) openShares(ctx context.Context, creds *mtls.Credentials, self m
 	o.share = &sharing{office: o, topic: topic, self: self, creds: creds, tenures: map[string]*tenure{}}
 	o.rooms = map[string]*halt.Room{}
 	for _, name := range o.cfg.Fleet.PoPs {
-		o.rooms[name] = halt.NewRoom(halt.Options{PoP: name, Self: self.Name, Peers: peers{o.share, name}, Refused: o.refused, Here: func() *halt.Switch {
+		o.rooms[name] = halt.NewRoom(halt.Options{PoP: name, Self: self.Name, Peers: peers{o.share, name}, Refused: o.refusals.Say, Here: func() *halt.Switch {
 			if p := o.present(name); p != nil {
 				return p.halt
 			}
@@ -100,6 +100,7 @@ func (s peers) Read(text []byte) (id, by string, err error) {
 func (o *office) stops(w http.ResponseWriter, r *http.Request, pop string) bool {
 	h, room := control.NewHandler(o.log.With("pop", pop), callerOf), o.rooms[pop]
 	control.HandleStop(h, room.Stop)
+	h.Refused(because)
 	if !h.Acts(strings.TrimPrefix(r.URL.Path, popPath(pop))) || !room.Vacant(r.Context()) {
 		return false
 	}

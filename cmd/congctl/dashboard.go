@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -67,6 +68,9 @@ type desk struct {
 	of    func(ctx context.Context, pop string) (popDesk, error)
 	log   *slog.Logger
 
+	refusals *control.Refusals                  // nil: of its own
+	audit    func(context.Context, control.Act) // of what names no PoP; may be nil
+
 	closed    bool    // to callers without a token
 	budget    *budget // of callers without a token
 	turns     *places // of all questions but deskTable
@@ -85,6 +89,7 @@ func (d *desk) serve(on *listener.Server, cfg config.Config, tokens link.Tokens)
 	if err != nil {
 		return err
 	}
+	d.refusals = cmp.Or(d.refusals, &control.Refusals{Log: d.log})
 	d.closed = cfg.Metrics.Dashboard == config.DashboardToken
 	d.looks.of, d.ending = map[string]*look{}, on.Ending()
 	d.share()
@@ -94,12 +99,12 @@ func (d *desk) serve(on *listener.Server, cfg config.Config, tokens link.Tokens)
 	all := http.NewServeMux()
 	all.HandleFunc("GET "+deskAPI+popPath("{pop}")+"/v1/live", d.follow) // not packed: each message leaves at once
 	all.Handle("/", packed(api))
-	known := link.Recognized(all, tokens, stranger)
+	known := link.Recognized(all, tokens, stranger, d.wrong)
 	if d.closed {
-		known = link.Authenticated(all, tokens)
+		known = link.Held(all, tokens, d.wrong)
 	}
 	d.log.Info("dashboard at http://" + on.Addr() + "/")
-	on.Handle(deskAPI+"/", ofHeader(known))
+	on.Handle(deskAPI+"/", link.Watched(ofHeader(known), d.refusals.Say))
 	for _, path := range []string{"/{$}", "/assets/", "/licences.txt"} {
 		on.Handle("GET "+path, page)
 	}
@@ -154,6 +159,13 @@ func ofHeader(h http.Handler) http.Handler {
 func exposed(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	return r.TLS == nil && (err != nil || !from.Addr().Unmap().IsLoopback())
+}
+
+// wrong keeps that a token was tried which is not valid.
+func (d *desk) wrong(r *http.Request, err error) {
+	if d.audit != nil && r.Header.Get("Authorization") != "" {
+		d.audit(context.WithoutCancel(r.Context()), control.Act{By: "a caller of the dashboard with a wrong token", Name: "ask", Err: err, Stranger: true})
+	}
 }
 
 func (d *desk) first(w http.ResponseWriter, r *http.Request) {
@@ -278,16 +290,22 @@ func (u *up) serveDashboard(ctx context.Context) error {
 	h := control.NewHandler(u.log, func(ctx context.Context) string { return link.Caller(ctx).String() })
 	control.HandleView(h, u.live)
 	control.HandleActions(h, u.live)
-	h.Audit(u.controller.Audit)
+	h.Refused(because)
+	h.Audit(audit(u.controller))
 	control.Handle(h, effectOfPoP, (&recentEffect{window: u.cfg.Window, ask: func(ctx context.Context, q effectQuery) (*effects.View, error) { return effectHere(ctx, u.cfg, q) }}).get)
 	control.Handle(h, ratesQuery, (&course{store: u.store}).get)
 	control.Handle(h, recentQuery, recentOf(u.live))
-	d := desk{log: u.log, pops: func() []string { return []string{u.cfg.PoP} }, of: func(_ context.Context, pop string) (popDesk, error) {
+	d := desk{log: u.log, refusals: &u.refusals, audit: u.controller.Audit, pops: func() []string { return []string{u.cfg.PoP} }, of: func(_ context.Context, pop string) (popDesk, error) {
 		if pop != u.cfg.PoP {
 			return popDesk{}, errors.New("pop " + pop + " is not decided here")
 		}
 		return popDesk{queries: h, view: u.live, leave: func() {}}, nil
 	}}
+	u.beside(ctx, func(ctx context.Context) error {
+		audit := tokenAudit{tokensOf(u.cfg, nil), func(ctx context.Context, a control.Act) bool { u.controller.Audit(ctx, a); return true }}
+		audit.run(ctx, func(err error) { u.log.Warn("no event of tokens", "err", err) })
+		return nil
+	})
 	err := d.serve(u.page, u.cfg, tokensOf(u.cfg, func(err error) { u.log.Error("no token is valid", "err", err) }))
 	if err == nil && u.page != nil && u.page != u.web {
 		u.beside(ctx, func(ctx context.Context) error { return u.page.Serve(ctx, listener.Source{}) })

@@ -277,7 +277,7 @@ func TestDashboardTurns(t *testing.T) {
 	d := desk{of: func(context.Context, string) (popDesk, error) { return popDesk{queries: h, leave: func() {}}, nil }}
 	d.share()
 	mux := http.NewServeMux()
-	mux.Handle("/api/pop/{pop}/v1/{query}", link.Recognized(http.HandlerFunc(d.query), boardTokens, stranger))
+	mux.Handle("/api/pop/{pop}/v1/{query}", link.Recognized(http.HandlerFunc(d.query), boardTokens, stranger, func(*http.Request, error) {}))
 	ask := func(ctx context.Context, query, token string) string {
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/api/pop/chi/v1/"+query, nil)
 		if token != "" {

@@ -24,6 +24,14 @@ func ofFleet(g *global, cmd *cobra.Command) {
 
 func filesOf(f config.Fleet) mtls.Files { return mtls.Files{Cert: f.Cert, Key: f.Key, CA: f.CA} }
 
+// revokedOf are the certificates that are trusted no longer.
+func revokedOf(f config.Fleet) (names []string) {
+	for _, r := range f.Revoked {
+		names = append(names, string(r))
+	}
+	return names
+}
+
 // popPath is where a controller answers queries about a PoP.
 func popPath(pop string) string { return "/pop/" + pop }
 
@@ -38,6 +46,7 @@ func dialLate(f config.Fleet) func(ctx context.Context, network, address string)
 		if err != nil {
 			return nil, err
 		}
+		c.Revoke(revokedOf(f))
 		return c.Dial(ctx, network, address)
 	}
 }

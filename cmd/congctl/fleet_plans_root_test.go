@@ -66,7 +66,7 @@ func newUsurper(t testing.TB, a *mtlstest.Authority) (u *usurper, url string) {
 	mux.Handle(link.NewHandler(u))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
-	s := &http.Server{Handler: link.Authenticated(mux, holders{}), TLSConfig: creds.Server(), ReadHeaderTimeout: patience}
+	s := &http.Server{Handler: link.Authenticated(mux, creds, holders{}), TLSConfig: creds.Server(), ReadHeaderTimeout: patience}
 	go func() { _ = s.ServeTLS(l, "", "") }()
 	t.Cleanup(func() { _ = s.Close() })
 	return u, "https://" + l.Addr().String()
@@ -161,9 +161,14 @@ func TestHostilePlans(t *testing.T) {
 		t.Fatalf("the good plan: %+v", r)
 	}
 	s.visit(t, client(0, 7), "bbr")
+	var table costTable
 	for _, c := range hostilePlans(t, host) {
 		lines := strings.Count(host.log.String(), "plan refused")
+		ended := host.costs()
 		r := u.order(t, link.Order{Plan: c.text})
+		took := ended()
+		took.bounded(t, c.name, 1)
+		table.add(c.name, took)
 		st, err := host.status()
 		check(t, err)
 		if r.Refusal == "" || !strings.Contains(strings.ToLower(r.Refusal), c.want) || st.Agent.Plan != 10 || st.Agent.InForce != 1 {
@@ -173,6 +178,7 @@ func TestHostilePlans(t *testing.T) {
 			t.Errorf("%s: not in the log", c.name)
 		}
 	}
+	t.Logf("%d plans\n%s", len(table.rows), &table)
 	if strings.ContainsAny(host.log.String(), "\x1b\x07") {
 		t.Error("the log has a terminal's escapes")
 	}

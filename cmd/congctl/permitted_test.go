@@ -41,7 +41,7 @@ func TestPermitted(t *testing.T) {
 	token := func(role mtls.Role, pop string) mtls.Identity {
 		return mtls.Identity{Role: role, PoP: pop, Name: "x", Token: true}
 	}
-	handler := link.Authenticated(permitted("chi", h), holders{
+	handler := link.Authenticated(permitted("chi", h), nil, holders{
 		"operator": token(mtls.Operator, ""), "viewer": token(mtls.Viewer, ""), "operator of chi": token(mtls.Operator, "chi"), "viewer of chi": token(mtls.Viewer, "chi"),
 		"operator of ams": token(mtls.Operator, "ams"), "viewer of ams": token(mtls.Viewer, "ams"), "agent": token(mtls.Agent, "chi"), "controller": token(mtls.Controller, ""),
 	})

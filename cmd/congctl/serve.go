@@ -32,6 +32,8 @@ func (u *up) serve(ctx context.Context) error {
 	control.HandleActions(s.Handler, u.live)
 	control.HandleAlive(s.Handler, u.alive)
 	s.Audit(u.controller.Audit)
+	u.refusals.Log = u.log
+	s.Refused(u.refusals.Action)
 	u.rounds.look(ctx, u.controller)
 	u.beside(ctx, s.Serve)
 	return nil

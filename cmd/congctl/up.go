@@ -17,6 +17,7 @@ import (
 	"github.com/congctl/congctl/internal/goodput/weblog"
 	"github.com/congctl/congctl/internal/loop/agent"
 	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/controller"
 	"github.com/congctl/congctl/internal/loop/journal"
 	"github.com/congctl/congctl/internal/loop/kernel/enforce"
@@ -60,6 +61,7 @@ type up struct {
 	live       *controller.View
 	page       *listener.Server // of the dashboard: web, another one, or nil
 	rounds     roundMeter
+	refusals   control.Refusals
 	held       config.Config // the configuration in force; cfg is that of the start
 }
 

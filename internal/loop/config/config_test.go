@@ -347,3 +347,23 @@ func TestKeepsWhatThePolicyRemembers(t *testing.T) {
 		}
 	}
 }
+
+// TestRevoked: names as events have them, and serial numbers as tools print them, in one form.
+func TestRevoked(t *testing.T) {
+	for text, want := range map[string]string{
+		"congctl://operator/ann": "congctl://operator/ann", "congctl://agent/chi/edge-1": "congctl://agent/chi/edge-1", "congctl://controller/main": "congctl://controller/main",
+		"1A2b": "1a2b", "serial=0A1B": "a1b", "00:ff:01": "ff01", "0": "0", "1234": "1234",
+		"ann": "", "operator/ann": "", "congctl://operator/../ann/x": "", "congctl://admin/ann": "", "congctl://agent/edge-1": "", "congctl://operator/a\nb": "", "": "", "serial=": "",
+		"0x1a": "", "-1": "", strings.Repeat("f", 41): "", "congctl://operator/" + strings.Repeat("x", 64): "",
+	} {
+		var r Revoked
+		err := r.UnmarshalText([]byte(text))
+		if string(r) != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v; want %q", text, r, err, want)
+		}
+	}
+	c, err := Parse([]byte("fleet: {revoked: [congctl://operator/ann, 1234, \"0012e4\"]}"))
+	if err != nil || len(c.Fleet.Revoked) != 3 || c.Fleet.Revoked[1] != "1234" || c.Fleet.Revoked[2] != "12e4" {
+		t.Errorf("%q, %v", c.Fleet.Revoked, err)
+	}
+}

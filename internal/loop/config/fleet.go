@@ -1,11 +1,14 @@
 package config
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -21,6 +24,7 @@ type Fleet struct {
 	Cert       string        `yaml:"cert"`                 // PEM, as key and ca
 	Key        string        `yaml:"key"`                  //
 	CA         string        `yaml:"ca"`                   //
+	Revoked    []Revoked     `yaml:"revoked"`              // whose certificates are trusted no longer
 	TokenFile  string        `yaml:"token_file"`           // of verbs, in place of cert and key
 	Kafka      string        `yaml:"kafka"`                // where agents send records, and by which controllers share PoPs; "": neither
 	ClickHouse string        `yaml:"clickhouse"`           // where the controller reads them; "": its agents send them
@@ -49,6 +53,31 @@ func (k PlanKey) Public() ed25519.PublicKey {
 	raw, _ := hex.DecodeString(string(k)) // UnmarshalText has seen it
 	return raw
 }
+
+// Revoked is a name in certificates, as congctl://agent/ams/edge-1, or a certificate's serial number in lower-case hex,
+// without zeros before it.
+type Revoked string
+
+var (
+	certName = regexp.MustCompile(`^congctl://(agent/[\w.-]{1,63}|controller|operator|viewer)/[\w.-]{1,63}$`)
+	serial   = regexp.MustCompile(`^[0-9a-f]{1,40}$`) // 20 bytes (RFC 5280, 4.1.2.2)
+)
+
+// UnmarshalText reads either; a serial number as openssl and other tools print it.
+func (r *Revoked) UnmarshalText(b []byte) error {
+	text := string(b)
+	if !certName.MatchString(text) {
+		if text = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(text, "serial="), ":", "")); !serial.MatchString(text) {
+			return errors.New("neither a name as events have it, congctl://operator/ann, nor a serial number in hex, as `openssl x509 -noout -serial` prints it")
+		}
+		text = cmp.Or(strings.TrimLeft(text, "0"), "0")
+	}
+	*r = Revoked(text)
+	return nil
+}
+
+// MarshalText writes r as a file may have it.
+func (r Revoked) MarshalText() ([]byte, error) { return []byte(r), nil }
 
 func (c Config) checkFleet(fs *strict.Faults) {
 	f := c.Fleet

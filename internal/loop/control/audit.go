@@ -14,10 +14,15 @@ type Act struct {
 	Name string // stop, push, ...
 	Arg  string // "" if it has none, or was refused unread
 	Err  error  // why it was not done; nil: it was
+	// Stranger is a caller that has shown nothing by which it can be known.
+	Stranger bool
 }
 
 // Audit makes h report each action to keep, after it was done or refused.
 func (h *Handler) Audit(keep func(context.Context, Act)) { h.audit = keep }
+
+// Refused makes h report each action that failed to say, in place of a log of its own.
+func (h *Handler) Refused(say func(context.Context, Act)) { h.refused = say }
 
 // Deny refuses a request before it is read. One to act is reported like an action.
 func (h *Handler) Deny(w http.ResponseWriter, r *http.Request, err error) {
@@ -27,11 +32,11 @@ func (h *Handler) Deny(w http.ResponseWriter, r *http.Request, err error) {
 	Refuse(w, err)
 }
 
-// acted logs what failed; what was done is an event, and logged as such.
+// acted has what failed logged; what was done is an event, and logged as such.
 func (h *Handler) acted(ctx context.Context, a Act) {
 	a.By = h.requester(ctx)
 	if a.Err != nil {
-		h.log.ErrorContext(ctx, a.Name+", asked by "+a.By, "err", a.Err)
+		h.refused(ctx, a)
 	}
 	if h.audit != nil {
 		h.audit(context.WithoutCancel(ctx), a)

@@ -17,7 +17,7 @@ const maxBody = 64 << 10
 
 // Handler answers queries; whose they are is its caller's matter.
 type Handler struct {
-	log       *slog.Logger
+	refused   func(context.Context, Act) // logs it
 	requester func(context.Context) string
 	routes    map[string]route
 	audit     func(context.Context, Act) // may be nil
@@ -33,7 +33,7 @@ type route struct {
 // NewHandler makes a handler without queries. requester names who asks, for the log and the
 // events of actions.
 func NewHandler(log *slog.Logger, requester func(context.Context) string) *Handler {
-	return &Handler{log: log, requester: requester, routes: map[string]route{}}
+	return &Handler{refused: (&Refusals{Log: log}).Action, requester: requester, routes: map[string]route{}}
 }
 
 func (h *Handler) route(name string, r route) {

@@ -36,26 +36,33 @@ func Audited(a control.Act, now time.Time) journal.Event {
 // Audit keeps an action.
 func (c *Controller) Audit(ctx context.Context, a control.Act) {
 	now := c.now()
-	more, tell := 0, true
-	if a.Err != nil {
-		if more, tell = c.refusals.count(a.By+" "+a.Name, now); !tell {
-			return // the log has it
-		}
-	}
 	e := Audited(a, now)
-	if more > 0 {
-		e.Text += fmt.Sprintf(" (and %d times more in the %s before)", more, refusedAgain)
+	if a.Err != nil {
+		who, pause := a.By+" "+a.Name, refusedAgain
+		if a.Stranger {
+			who, pause = "", strangersAgain
+		}
+		more, since, tell := c.refusals.count(who, now, pause)
+		if !tell {
+			return
+		}
+		if more > 0 {
+			e.Text += fmt.Sprintf(" (and %d times more in the %s before)", more, since)
+		}
 	}
 	if err := c.commit(ctx, &journal.Commit{Events: []journal.Event{e}}); err != nil {
 		c.log.Error("not kept in the store: "+line(&e), "err", err)
 	}
 }
 
-// A caller that is refused again and again must not fill the disk: of its attempts at one action one
-// every refusedAgain is an event, which counts the others.
+// A caller that is refused again and again must not fill the disk. Of its attempts at one action the first is an event,
+// and if it goes on, one after refusedAgain, after twice that, and so on up to one each rarest: some thirty a day, each
+// of which counts the others. Strangers can have any number of names, so they are counted as one: five a day.
 const (
-	refusedAgain = 10 * time.Second
-	maxRefused   = 1000 // callers and actions to tell apart; then all are forgotten
+	refusedAgain   = 10 * time.Second
+	rarest         = time.Hour
+	strangersAgain = 6 * time.Hour
+	maxRefused     = 1000 // callers and actions to tell apart; then all are forgotten
 )
 
 type refusals struct {
@@ -64,23 +71,28 @@ type refusals struct {
 }
 
 type refusal struct {
-	at   time.Time
-	more int
+	at    time.Time     // of the last event
+	pause time.Duration // after it
+	more  int           // refusals since
 }
 
-// count reports whether a refusal is to be told, and how many before it were not.
-func (r *refusals) count(what string, now time.Time) (more int, tell bool) {
+// count reports whether a refusal is to be told, and how many since the one before were not, in which time.
+func (r *refusals) count(who string, now time.Time, pause time.Duration) (more int, since time.Duration, tell bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	was, known := r.seen[what]
-	if since := now.Sub(was.at); known && since >= 0 && since < refusedAgain {
+	was, known := r.seen[who]
+	since = now.Sub(was.at)
+	if known && since >= 0 && since < was.pause {
 		was.more++
-		r.seen[what] = was
-		return 0, false
+		r.seen[who] = was
+		return 0, 0, false
 	}
 	if r.seen == nil || len(r.seen) >= maxRefused {
 		r.seen = map[string]refusal{}
 	}
-	r.seen[what] = refusal{at: now}
-	return was.more, true
+	if was.more > 0 {
+		pause = max(pause, min(2*was.pause, rarest))
+	}
+	r.seen[who] = refusal{at: now, pause: pause}
+	return was.more, since.Round(time.Second), true
 }

@@ -46,3 +46,33 @@ func TestAudit(t *testing.T) {
 		t.Errorf("%d callers are remembered", n)
 	}
 }
+
+// TestRefusedForDays: who is refused all the time has few events a day, and strangers of any number of names as few as one.
+func TestRefusedForDays(t *testing.T) {
+	s := fresh()
+	b := newBench(t, s, &machine{}, t0)
+	const day = 86400
+	for i := range int64(day) {
+		b.now = t0 + i
+		b.Audit(t.Context(), control.Act{By: "bob", Name: "stop", Err: errors.New("may not")})
+		b.Audit(t.Context(), control.Act{By: fmt.Sprint("stranger ", i), Name: fmt.Sprint("act ", i%7), Err: errors.New("no token"), Stranger: true})
+	}
+	bob, strangers, counted := 0, 0, 0
+	for _, e := range s.events {
+		more := 0
+		if _, rest, ok := strings.Cut(e.Text, "(and "); ok {
+			_, _ = fmt.Sscan(rest, &more)
+		}
+		switch {
+		case e.Kind != KindAudit:
+		case strings.Contains(e.Text, "by bob"):
+			bob++
+			counted += 1 + more
+		default:
+			strangers++
+		}
+	}
+	if bob > 35 || bob < 20 || strangers != 4 || counted < day-3600 {
+		t.Errorf("%d events of bob, which count %d of %d, %d of strangers", bob, counted, day, strangers)
+	}
+}

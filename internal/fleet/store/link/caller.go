@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -11,6 +12,11 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 )
 
+// Certificates says whose a certificate is, if it is trusted at this moment.
+type Certificates interface {
+	Trust(chain []*x509.Certificate, now time.Time) (mtls.Identity, error)
+}
+
 // Tokens knows the holders of tokens.
 type Tokens interface {
 	Holder(secret string, now time.Time) (mtls.Identity, error)
@@ -19,13 +25,16 @@ type Tokens interface {
 // ErrUnknown is a caller that shows nothing by which it can be known.
 var ErrUnknown = errors.New("no certificate of the fleet's authority, and no valid token in the header Authorization: Bearer")
 
-// Identify returns whose a request is: the holder of the certificate, which the listener's TLS has
-// verified, else of the token in its header. An address, which ends in logs and histories, is not
-// looked at.
-func Identify(r *http.Request, t Tokens, now time.Time) (mtls.Identity, error) {
+// Identify returns whose a request is: the holder of the certificate, which is judged again each time, else of the
+// token in its header. An address, which ends in logs and histories, is not looked at.
+func Identify(r *http.Request, c Certificates, t Tokens, now time.Time) (mtls.Identity, error) {
 	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
-		return mtls.IdentityOf(r.TLS.PeerCertificates[0])
+		return c.Trust(r.TLS.PeerCertificates, now)
 	}
+	return holder(r, t, now)
+}
+
+func holder(r *http.Request, t Tokens, now time.Time) (mtls.Identity, error) {
 	secret, _ := bearer(r)
 	if secret == "" {
 		return mtls.Identity{}, ErrUnknown
@@ -48,26 +57,39 @@ func bearer(r *http.Request) (secret string, shown bool) {
 
 type identityKey struct{}
 
-// Authenticated is h for callers that Identify knows; it passes the identity on.
-func Authenticated(h http.Handler, t Tokens) http.Handler {
+// Authenticated is h for callers that Identify knows, for as long as it does; it passes the identity on.
+func Authenticated(h http.Handler, c Certificates, t Tokens) http.Handler {
+	return authenticated(h, func(r *http.Request, now time.Time) (mtls.Identity, error) { return Identify(r, c, t, now) }, func(*http.Request, error) {})
+}
+
+// Held is h for holders of tokens alone; refused takes the others.
+func Held(h http.Handler, t Tokens, refused func(*http.Request, error)) http.Handler {
+	return authenticated(h, func(r *http.Request, now time.Time) (mtls.Identity, error) { return holder(r, t, now) }, refused)
+}
+
+func authenticated(h http.Handler, identify func(*http.Request, time.Time) (mtls.Identity, error), refused func(*http.Request, error)) http.Handler {
+	live := &underWay{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, err := Identify(r, t, time.Now())
-		switch {
-		case errors.Is(err, ErrUnknown):
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, http.StatusUnauthorized, "unauthorized", err)
-		case err != nil:
-			refuse(w, http.StatusForbidden, "forbidden", err)
-		default:
-			h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, id)))
+		id, err := identify(r, time.Now())
+		if err != nil {
+			refused(r, err)
+			turnAway(w, r, err)
+			return
 		}
+		settled(r.Context())
+		ctx, leave := live.enter(context.WithValue(r.Context(), identityKey{}, id), func(now time.Time) error {
+			_, err := identify(r, now)
+			return err
+		})
+		defer leave()
+		h.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
 // Recognized is h for all callers: one without a token is stranger. A token that is not valid is refused,
-// so that its holder learns of it.
-func Recognized(h http.Handler, t Tokens, stranger mtls.Identity) http.Handler {
-	known := Authenticated(h, t)
+// so that its holder learns of it; refused takes that, too.
+func Recognized(h http.Handler, t Tokens, stranger mtls.Identity, refused func(*http.Request, error)) http.Handler {
+	known := Held(h, t, refused)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, shown := bearer(r); shown {
 			known.ServeHTTP(w, r)
@@ -75,6 +97,23 @@ func Recognized(h http.Handler, t Tokens, stranger mtls.Identity) http.Handler {
 		}
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, stranger)))
 	})
+}
+
+// awayWait is how long what a refused caller goes on sending is read: a connection that is closed under an honest one
+// would lose it the answer.
+const awayWait = time.Second
+
+// turnAway answers a caller that is not known, first, and then ends its connection, whatever it still sends.
+func turnAway(w http.ResponseWriter, r *http.Request, err error) {
+	Because(r.Context(), err)
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(awayWait))
+	if errors.Is(err, ErrUnknown) || errors.Is(err, mtls.ErrUntrusted) {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		refuse(w, http.StatusUnauthorized, "unauthorized", err)
+		return
+	}
+	refuse(w, http.StatusForbidden, "forbidden", err)
 }
 
 // refuse answers as loop/control does, whose clients read it.

@@ -1,14 +1,15 @@
 package link
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
@@ -19,9 +20,6 @@ const (
 	// maxRequests of one certificate's name: an agent has a stream, a batch and a report under way, and for a while
 	// those of connections that broke.
 	maxRequests = 16
-	// maxConns of one address (IPv6: of one /64), each some 50 kB: an agent has one, so this is so many hosts
-	// behind one address.
-	maxConns = 512
 	// bodyWait is how long a request's body may take: an agent gives up after 10 s.
 	bodyWait = 30 * time.Second
 )
@@ -55,38 +53,57 @@ func (c *counts) give(name string) {
 	}
 }
 
-// Limited is h for authenticated callers, each with a limit of requests under way and of time to send one. refused takes
-// a line for the log.
-func Limited(h http.Handler, refused func(string)) http.Handler {
+// Limited is h for authenticated callers, each with a limit of requests under way and of time to send one.
+func Limited(h http.Handler) http.Handler {
 	held := &counts{most: maxRequests}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := Caller(r.Context()).String()
-		if !held.take(name) {
-			refused(fmt.Sprintf("request of %s refused: it has %d under way", name, maxRequests))
-			http.Error(w, fmt.Sprintf("%d requests of %s are under way", maxRequests, name), http.StatusServiceUnavailable)
-			return
-		}
-		defer held.give(name)
+		// First: the server reads what is left of a body before it sends a refusal.
 		if r.ContentLength != 0 {
 			c := http.NewResponseController(w)
 			_ = c.SetReadDeadline(time.Now().Add(bodyWait))
 			r.Body = &whole{r.Body, c}
 		}
+		name := Caller(r.Context()).String()
+		if !held.take(name) {
+			Because(r.Context(), fmt.Errorf("it has %d under way", maxRequests))
+			http.Error(w, fmt.Sprintf("%d requests of %s are under way", maxRequests, name), http.StatusServiceUnavailable)
+			return
+		}
+		defer held.give(name)
 		h.ServeHTTP(w, r)
 	})
 }
 
-// Watched is h; refused takes a line for each request that was not answered. One that came to the wrong one of several
-// controllers goes to the right one, as each verb's may.
+// Watched is h; refused takes a line for each request that was not answered, and why. One that came to the wrong one of
+// several controllers goes to the right one, as each verb's may.
 func Watched(h http.Handler, refused func(string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked(r.Context())
 		a := &answer{ResponseWriter: w}
-		h.ServeHTTP(a, r)
+		h.ServeHTTP(a, r.WithContext(context.WithValue(r.Context(), answerKey{}, a)))
 		if a.code >= http.StatusBadRequest && a.code != http.StatusMisdirectedRequest {
-			refused(fmt.Sprintf("request of %s for %.200q refused: %d %s", peerOf(r.TLS, r.RemoteAddr), r.URL.Path, a.code, http.StatusText(a.code)))
+			refused(fmt.Sprintf("request of %s for %.100q refused: %d %s%s", peerOf(r.TLS, r.RemoteAddr), r.URL.Path, a.code, http.StatusText(a.code), a.why()))
 		}
 	})
+}
+
+type answerKey struct{}
+
+// Because adds to the line about a request why it was refused. It reports false for one that is not [Watched], which
+// has no line.
+func Because(ctx context.Context, err error) bool {
+	a, ok := ctx.Value(answerKey{}).(*answer)
+	if ok {
+		a.because.Store(&err)
+	}
+	return ok
+}
+
+func (a *answer) why() string {
+	if err := a.because.Load(); err != nil {
+		return ": " + strings.ReplaceAll((*err).Error(), "\n", ": ")
+	}
+	return ""
 }
 
 // peerOf names a peer whose certificate may name nobody.
@@ -102,7 +119,8 @@ func peerOf(s *tls.ConnectionState, addr string) string {
 // answer remembers its status.
 type answer struct {
 	http.ResponseWriter
-	code int
+	code    int
+	because atomic.Pointer[error]
 }
 
 func (a *answer) WriteHeader(code int) {
@@ -126,66 +144,4 @@ func (b *whole) Read(p []byte) (int, error) {
 		_ = b.c.SetReadDeadline(time.Time{})
 	}
 	return n, err
-}
-
-// Bounded is l with a limit of connections from one address: what is beyond is closed at once.
-func Bounded(l net.Listener, refused func(string)) net.Listener {
-	return &bounded{Listener: l, held: counts{most: maxConns}, refused: refused}
-}
-
-type bounded struct {
-	net.Listener
-	held    counts
-	refused func(string)
-}
-
-func (b *bounded) Accept() (net.Conn, error) {
-	for {
-		c, err := b.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		from := holder(c.RemoteAddr())
-		if b.held.take(from) {
-			return &held{Conn: c, give: sync.OnceFunc(func() { b.held.give(from) })}, nil
-		}
-		b.refused(fmt.Sprintf("connection from %s refused: it has %d", from, b.held.most))
-		_ = c.Close()
-	}
-}
-
-// holder is what an address's owner has: of IPv6 a /64.
-func holder(a net.Addr) string {
-	p, err := netip.ParseAddrPort(a.String())
-	if err != nil {
-		return a.String()
-	}
-	ip := p.Addr().Unmap()
-	if ip.Is4() {
-		return ip.String()
-	}
-	return netip.PrefixFrom(ip.WithZone(""), 64).Masked().String()
-}
-
-type held struct {
-	net.Conn
-	give func()
-	talk talk
-}
-
-func (c *held) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.talk.heard(n)
-	return n, err
-}
-
-func (c *held) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	c.talk.told.Add(int64(n))
-	return n, err
-}
-
-func (c *held) Close() error {
-	c.give()
-	return c.Conn.Close()
 }

@@ -1,9 +1,6 @@
 package link
 
 import (
-	"errors"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -37,8 +34,9 @@ func TestLimited(t *testing.T) {
 	a, told := mtlstest.New(t), &lines{}
 	hold, entered := make(chan struct{}), make(chan struct{}, 2*maxRequests)
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { entered <- struct{}{}; <-hold })
-	s := httptest.NewUnstartedServer(Watched(Authenticated(Limited(h, told.add), secrets{}), told.add))
-	s.TLS, s.EnableHTTP2 = open(t, a.Issue(self)).Server(), true
+	own := open(t, a.Issue(self))
+	s := httptest.NewUnstartedServer(Watched(Authenticated(Limited(h), own, secrets{}), told.add))
+	s.TLS, s.EnableHTTP2 = own.Server(), true
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	get := func(dial Dial) int {
@@ -67,7 +65,7 @@ func TestLimited(t *testing.T) {
 	for range maxRequests {
 		held(mine)
 	}
-	if code := get(mine); code != http.StatusServiceUnavailable || !strings.Contains(told.all(), "congctl://agent/chi/edge-1 refused: it has 16 under way") {
+	if code := get(mine); code != http.StatusServiceUnavailable || !strings.Contains(told.all(), ": 503 Service Unavailable: it has 16 under way") {
 		t.Errorf("one more: %d; told %q", code, told.all())
 	}
 	held(theirs)
@@ -75,63 +73,4 @@ func TestLimited(t *testing.T) {
 	all.Wait()
 	held(mine)
 	all.Wait()
-}
-
-// queue is a listener of connections that are there already.
-type queue struct {
-	net.Listener
-	conns []net.Conn
-}
-
-func (q *queue) Accept() (net.Conn, error) {
-	if len(q.conns) == 0 {
-		return nil, io.EOF
-	}
-	c := q.conns[0]
-	q.conns = q.conns[1:]
-	return c, nil
-}
-
-type from struct {
-	net.Conn
-	addr   string
-	closed bool
-}
-
-func (f *from) RemoteAddr() net.Addr { a, _ := net.ResolveTCPAddr("tcp", f.addr); return a }
-func (f *from) Close() error         { f.closed = true; return nil }
-
-// TestBounded: one address, and one /64, have so many connections, and one that is closed, twice even, makes room for one.
-func TestBounded(t *testing.T) {
-	told := &lines{}
-	q := &queue{}
-	b := Bounded(q, told.add)
-	accept := func(addr string) (net.Conn, *from) {
-		f := &from{addr: addr}
-		q.conns = []net.Conn{f}
-		c, err := b.Accept()
-		if err != nil && !errors.Is(err, io.EOF) {
-			t.Fatal(err)
-		}
-		return c, f
-	}
-	var last net.Conn
-	for range maxConns {
-		if last, _ = accept("[2001:db8::1]:1000"); last == nil {
-			t.Fatal("closed below the limit")
-		}
-	}
-	if c, f := accept("[2001:db8::ffff:2]:1000"); c != nil || !f.closed || !strings.Contains(told.all(), "2001:db8::/64 refused") {
-		t.Errorf("one more of the same /64: %v, told %q", c, told.all())
-	}
-	if c, _ := accept("[2001:db8:0:1::1]:1000"); c == nil {
-		t.Error("another /64 is refused")
-	}
-	_, _ = last.Close(), last.Close()
-	if c, _ := accept("[2001:db8::1]:1000"); c == nil {
-		t.Error("no room after a connection was closed")
-	}
-	if c, _ := accept("[2001:db8::1]:1000"); c != nil {
-		t.Error("closing one twice made room for two")
-	}
 }

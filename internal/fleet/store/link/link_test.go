@@ -112,7 +112,7 @@ func serve(t *testing.T, a *mtlstest.Authority, c *controller, as mtls.Files) st
 	mux := http.NewServeMux()
 	mux.Handle(NewHandler(c))
 	mux.HandleFunc("/pop/chi/", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, Caller(r.Context())) })
-	s := httptest.NewUnstartedServer(Authenticated(mux, secrets{"good": {Role: mtls.Operator, Name: "script", Token: true}}))
+	s := httptest.NewUnstartedServer(Authenticated(mux, own, secrets{"good": {Role: mtls.Operator, Name: "script", Token: true}}))
 	s.TLS, s.EnableHTTP2 = own.Server(), true
 	s.Config.ErrorLog = quiet
 	s.StartTLS()

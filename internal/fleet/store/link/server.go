@@ -55,7 +55,7 @@ type service struct{ h Handler }
 func (s service) Push(ctx context.Context, m *fleetv1.PushRequest) (*fleetv1.PushResponse, error) {
 	from, err := agentOf(ctx)
 	if err == nil {
-		err = coded(s.h.Push(ctx, from, m.Frames))
+		err = coded(ctx, s.h.Push(ctx, from, m.Frames))
 	}
 	return &fleetv1.PushResponse{}, err
 }
@@ -65,25 +65,30 @@ func (s service) Follow(ctx context.Context, m *fleetv1.FollowRequest, to *conne
 	if err != nil {
 		return err
 	}
-	return coded(s.h.Follow(ctx, from, have(m), func(o Order) error {
+	err = s.h.Follow(ctx, from, have(m), func(o Order) error {
 		return to.Send(o.message())
-	}))
+	})
+	if why, ok := errors.AsType[ended](context.Cause(ctx)); ok {
+		return connect.NewError(connect.CodeUnauthenticated, why)
+	}
+	return coded(ctx, err)
 }
 
 func (s service) Report(ctx context.Context, m *fleetv1.ReportRequest) (*fleetv1.ReportResponse, error) {
 	from, err := agentOf(ctx)
 	if err == nil {
-		err = coded(s.h.Report(ctx, from, report(m)))
+		err = coded(ctx, s.h.Report(ctx, from, report(m)))
 	}
 	return &fleetv1.ReportResponse{}, err
 }
 
 // coded gives an error the code by which the other side tells what to send again.
-func coded(err error) error {
-	switch {
-	case err == nil:
+func coded(ctx context.Context, err error) error {
+	if err == nil {
 		return nil
-	case errors.Is(err, ErrRefused):
+	}
+	Because(ctx, err)
+	if errors.Is(err, ErrRefused) {
 		return connect.NewError(connect.CodeInvalidArgument, err)
 	}
 	return connect.NewError(connect.CodeUnavailable, err)

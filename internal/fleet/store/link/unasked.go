@@ -42,12 +42,10 @@ func (t *talk) over() (bytes, told int64, took time.Duration) {
 	return t.bytes.Swap(0), t.told.Swap(0), took
 }
 
-type talkKey struct{}
-
 // asked notes that a handler has a request.
 func asked(ctx context.Context) {
-	if t, ok := ctx.Value(talkKey{}).(*talk); ok {
-		t.asked.Store(true)
+	if h, ok := ctx.Value(heldKey{}).(*held); ok {
+		h.talk.asked.Store(true)
 	}
 }
 
@@ -55,16 +53,17 @@ func asked(ctx context.Context) {
 // nothing for as long as a header may take.
 func Unasked(s *http.Server, refused func(string)) {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		if t, _ := talkOf(c); t != nil {
-			ctx = context.WithValue(ctx, talkKey{}, t)
+		if h, _ := heldOf(c); h != nil {
+			ctx = context.WithValue(ctx, heldKey{}, h)
 		}
 		return ctx
 	}
 	s.ConnState = func(c net.Conn, state http.ConnState) {
-		t, in := talkOf(c)
-		if t == nil {
+		h, in := heldOf(c)
+		if h == nil {
 			return
 		}
+		t := &h.talk
 		switch state {
 		case http.StateActive:
 			t.active.Store(true)
@@ -103,11 +102,11 @@ func noRequest(bytes int64, took time.Duration, s *http.Server) string {
 	return "what it sent is no request"
 }
 
-// talkOf returns nil for a connection of another listener.
-func talkOf(c net.Conn) (*talk, tls.ConnectionState) {
+// heldOf returns nil for a connection of another listener.
+func heldOf(c net.Conn) (*held, tls.ConnectionState) {
 	if over, ok := c.(*tls.Conn); ok {
 		if h, ok := over.NetConn().(*held); ok {
-			return &h.talk, over.ConnectionState()
+			return h, over.ConnectionState()
 		}
 	}
 	return nil, tls.ConnectionState{}

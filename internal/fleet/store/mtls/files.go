@@ -2,13 +2,15 @@ package mtls
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"sync"
-	"time"
 )
 
 // Files name a certificate with its chain, its key, and the authority that signs the other
@@ -22,20 +24,23 @@ type Credentials struct {
 	files Files
 	fault func(error)
 
-	mu    sync.Mutex
-	at    [3]time.Time      // the files' times of change
-	certs []tls.Certificate // one, or none
-	pool  *x509.CertPool
+	mu       sync.Mutex // guards all below
+	seen     [3]fs.FileInfo
+	told     string            // the last fault, which stands until the files are right
+	certs    []tls.Certificate // one, or none
+	pool     *x509.CertPool
+	verdicts map[[sha256.Size]byte]verdict // by the certificate's fingerprint
+	revoked  map[string]bool               // names and serial numbers
 }
 
-// Open reads the files; fault takes each fault of a later reading.
+// Open reads the files; fault takes each fault of a later reading, once.
 func Open(f Files, fault func(error)) (*Credentials, error) {
 	c := &Credentials{files: f, fault: fault}
 	return c, c.read()
 }
 
 func (c *Credentials) read() error {
-	var at [3]time.Time
+	var seen [3]fs.FileInfo
 	for i, name := range []string{c.files.Cert, c.files.Key, c.files.CA} {
 		if name == "" && i < 2 && c.files.Cert == c.files.Key {
 			continue
@@ -44,9 +49,9 @@ func (c *Credentials) read() error {
 		if err != nil {
 			return fmt.Errorf("read certificates: %w", err)
 		}
-		at[i] = info.ModTime()
+		seen[i] = info
 	}
-	if c.pool != nil && at == c.at {
+	if c.pool != nil && slices.EqualFunc(seen[:], c.seen[:], same) {
 		return nil
 	}
 	var certs []tls.Certificate
@@ -65,16 +70,40 @@ func (c *Credentials) read() error {
 	if !pool.AppendCertsFromPEM(b) {
 		return fmt.Errorf("read authority %s: no certificate in PEM", c.files.CA)
 	}
-	c.certs, c.pool, c.at = certs, pool, at
+	c.certs, c.pool, c.seen = certs, pool, seen
 	return nil
+}
+
+// same reports whether a file is as it was: a copy with an old date is another one.
+func same(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
+}
+
+// authority is the pool of now; it looks at its own file alone, since it is asked for at each request.
+func (c *Credentials) authority() *x509.CertPool {
+	info, err := os.Stat(c.files.CA)
+	c.mu.Lock()
+	pool, old := c.pool, c.seen[2]
+	c.mu.Unlock()
+	if err != nil || !same(info, old) {
+		_, pool = c.now()
+	}
+	return pool
 }
 
 func (c *Credentials) now() ([]tls.Certificate, *x509.CertPool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	text := ""
 	if err := c.read(); err != nil {
-		c.fault(err)
+		if text = err.Error(); text != c.told {
+			c.fault(err)
+		}
 	}
+	c.told = text
 	return c.certs, c.pool
 }
 
@@ -102,7 +131,7 @@ var protocols = []string{"h2", "http/1.1"}
 func (c *Credentials) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	certs, pool := c.now()
 	d := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, Certificates: certs, RootCAs: pool,
-		VerifyConnection: isController}}
+		VerifyConnection: c.isController}}
 	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to controller: %w", err)
@@ -110,10 +139,13 @@ func (c *Credentials) Dial(ctx context.Context, network, address string) (net.Co
 	return conn, nil
 }
 
-func isController(s tls.ConnectionState) error {
+func (c *Credentials) isController(s tls.ConnectionState) error {
 	id, err := IdentityOf(s.PeerCertificates[0])
 	if err == nil && id.Role != Controller {
 		err = fmt.Errorf("its certificate is that of %s", id)
+	}
+	if err == nil {
+		err = c.lookUp(verdict{id: id, serials: serialsOf(s.VerifiedChains)})
 	}
 	if err != nil {
 		return fmt.Errorf("trust controller: %w", err)
