@@ -273,18 +273,6 @@ func setting(set kadm.ResourceConfigs, key string) string {
 	return ""
 }
 
-func TestParseAddress(t *testing.T) {
-	a, err := ParseAddress("kafka://a:9092,[::1]:9093/congctl.records")
-	if err != nil || !slices.Equal(a.Brokers, []string{"a:9092", "[::1]:9093"}) || a.Topic != "congctl.records" || a.Dead() != "congctl.records.dead" {
-		t.Errorf("%+v, %v", a, err)
-	}
-	for _, s := range []string{"", "a:9092/t", "kafka://a:9092", "kafka://a:9092/", "kafka://a/t", "kafka://a:9092,/t", "kafka://a:9092/../t", "kafka://a:9092/t?x=1"} {
-		if a, err := ParseAddress(s); err == nil {
-			t.Errorf("%q is %+v", s, a)
-		}
-	}
-}
-
 func TestSendRefusesTornFrames(t *testing.T) {
 	p := producer(t, Address{Brokers: []string{"127.0.0.1:1"}, Topic: "records"}, "fra")
 	for _, f := range [][]byte{nil, framed("abc")[:3], append(framed("abc"), 1)} {
