@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"slices"
@@ -57,15 +56,18 @@ func bodyWith(t *testing.T, n int) []byte {
 	return frame[head:]
 }
 
+// long is a batch of one end of a window, of a host whose name has n bytes.
+func long(t *testing.T, n int) []byte {
+	t.Helper()
+	frame, err := (&wire.Batch{}).AppendFrame(nil, &wire.Header{PoP: "chi", Host: strings.Repeat("x", n), Boot: record.BootID{1}, Sequence: 1, Ends: []wire.WindowEnd{{Start: 300}}})
+	check(t, err)
+	_, head := binary.Uvarint(frame)
+	return frame[head:]
+}
+
 // TestIngestStaysSmall: what an ingest holds is bounded by rows and by bytes, whatever messages come and however many at once.
 func TestIngestStaysSmall(t *testing.T) {
 	loopbackUp(t)
-	long := func(n int) []byte {
-		frame, err := (&wire.Batch{}).AppendFrame(nil, &wire.Header{PoP: "chi", Host: strings.Repeat("x", n), Boot: record.BootID{1}, Sequence: 1, Ends: []wire.WindowEnd{{Start: 300}}})
-		check(t, err)
-		_, head := binary.Uvarint(frame)
-		return frame[head:]
-	}
 	for _, c := range []struct {
 		name    string
 		message []byte
@@ -76,7 +78,7 @@ func TestIngestStaysSmall(t *testing.T) {
 		{"131,067 records each", tiny(t, 131_067), 20_000, 0, 0},
 		{"10,000 records each", tiny(t, 10_000), 20_000, 10_000, 20_000},
 		{"9,999 records each", tiny(t, 9_999), 20_000, 9_999, 29_997},
-		{"one end of a window, of a host with a long name", long(200_000), 2000, 1, 11},
+		{"one end of a window, of a host with a long name", long(t, 200_000), 2000, 1, 11},
 		{"an agent's", bodyWith(t, 1000), 20_000, 1000, 20_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,7 +113,7 @@ func TestIngestStaysSmall(t *testing.T) {
 			cfg := ingest.Default()
 			cfg.BatchRecords, cfg.BatchWait = c.batch, 2*time.Second
 			ingest.New(cfg, source, store(), store(), slog.New(slog.DiscardHandler)).Run(ctx)
-			t.Logf("%s, %d rows in %d inserts, at most %d; heap %d MB", fmt.Sprint(len(c.message), " bytes"), rows, inserts, most, heap>>20)
+			t.Logf("%d bytes, %d rows in %d inserts, at most %d; heap %d MB", len(c.message), rows, inserts, most, heap>>20)
 			if rows != messages*c.rows || most > c.most {
 				t.Errorf("%d rows, want %d; an insert of %d, want at most %d", rows, messages*c.rows, most, c.most)
 			}
