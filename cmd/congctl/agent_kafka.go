@@ -8,7 +8,7 @@ import (
 )
 
 func (u *fleetAgent) kafkaSink() (uplink.Sink, error) {
-	topic, err := kafka.ParseAddress(u.cfg.Fleet.Kafka)
+	topic, err := topicOf("fleet.kafka", u.cfg.Fleet.Kafka)
 	if err != nil {
 		return nil, usage(err)
 	}

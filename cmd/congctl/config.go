@@ -26,6 +26,11 @@ func newConfig(g *global) *cobra.Command {
 					err = usage(missing)
 				}
 			}
+			if away := c.CheckAddresses(); err == nil && errors.Is(away, config.ErrNoCredentials) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "congctl: note: not checked: %v\n", away)
+			} else if err == nil && away != nil {
+				err = usage(away)
+			}
 			answer := ConfigCheck{File: g.configPath}
 			if err == nil {
 				return g.printText(cmd, answer, "no faults\n")
@@ -44,7 +49,7 @@ func newConfig(g *global) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text, err := c.Text()
+			text, err := c.Shown().Text()
 			if err != nil {
 				return err
 			}

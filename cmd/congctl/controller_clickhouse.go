@@ -28,9 +28,9 @@ func (r *records) open(ctx context.Context, address string) (*clickhouse.Store, 
 	if r.store != nil {
 		return r.store, nil
 	}
-	s, err := clickhouse.Open(ctx, address)
+	s, err := openDatabase(ctx, "fleet.clickhouse", address)
 	if err != nil {
-		return nil, storeError(address, err)
+		return nil, err
 	}
 	if err := s.Check(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -47,7 +47,7 @@ type tenure struct {
 
 // openShares makes each PoP's key, which agents must know before this controller has the PoP for the first time.
 func (o *office) openShares(ctx context.Context, creds *mtls.Credentials, self mtls.Identity) error {
-	topic, err := kafka.ParseAddress(o.cfg.Fleet.Kafka)
+	topic, err := topicOf("fleet.kafka", o.cfg.Fleet.Kafka)
 	if err != nil {
 		return usage(err)
 	}

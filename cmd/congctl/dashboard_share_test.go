@@ -143,7 +143,7 @@ func (u unread) Read([]byte) (int, error) { u.t.Error("a body was read"); return
 func TestDashboardCompares(t *testing.T) {
 	b := openBoard(t, 1, config.Default())
 	mux := http.NewServeMux()
-	mux.Handle("/api/pop/{pop}/v1/{query}", link.Recognized(http.HandlerFunc(b.desk.query), boardTokens, stranger))
+	mux.Handle("/api/pop/{pop}/v1/{query}", link.Recognized(http.HandlerFunc(b.desk.query), boardTokens, stranger, func(*http.Request, error) {}))
 	for token, want := range map[string]int{"": 403, "look": 403, "ams": 403, "op": 200} {
 		var body io.Reader = unread{t}
 		if want == http.StatusOK {

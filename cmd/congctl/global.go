@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/congctl/congctl/internal/loop/address"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/strict"
@@ -99,11 +99,11 @@ func withHost(c config.Config) (config.Config, error) {
 
 // valid refuses what no verb can use, before one asks anything.
 func (g *global) valid() error {
-	switch u, err := url.Parse(g.controller); {
+	switch {
 	case g.timeout <= 0:
 		return usage(fmt.Errorf("--timeout %s: use a time above zero, such as %s", g.timeout, control.DefaultTimeout))
-	case g.controller != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.Path != ""):
-		return usage(fmt.Errorf("--controller %q: use the URL of a controller, as https://controller.example.net:9477", g.controller))
+	case g.controller != "" && address.CheckController(g.controller) != nil:
+		return usage(fmt.Errorf("--controller %q: %w", address.Word(g.controller), address.CheckController(g.controller)))
 	case g.controller != "" && g.pop == "":
 		return usage(errors.New("--controller needs --pop: name the PoP to ask about"))
 	case strings.Contains(g.pop, "/"):

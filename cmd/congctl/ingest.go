@@ -46,11 +46,11 @@ type shelf struct {
 }
 
 func runIngest(cmd *cobra.Command, cfg ingest.Config) (err error) {
-	from, err := kafka.ParseAddress(cfg.Kafka)
+	from, err := topicOf("kafka", cfg.Kafka)
 	if err != nil {
 		return usage(err)
 	}
-	to, err := clickhouse.Shown(cfg.ClickHouse)
+	to, err := databaseOf("clickhouse", cfg.ClickHouse)
 	if err != nil {
 		return usage(err)
 	}
@@ -59,7 +59,7 @@ func runIngest(cmd *cobra.Command, cfg ingest.Config) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	log.Info(fmt.Sprintf("ingest: %s to %s, group %s", from, to, cfg.Group))
+	log.Info(fmt.Sprintf("ingest: %s to %s, group %s", from, to.shown, cfg.Group))
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	meter := newIngestMeter()
@@ -67,7 +67,7 @@ func runIngest(cmd *cobra.Command, cfg ingest.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	err = move(ctx, cfg, from, verify, meter, log)
+	err = move(ctx, cfg, from, to, verify, meter, log)
 	stop()
 	err = errors.Join(err, served())
 	log.Info("down")
@@ -75,7 +75,7 @@ func runIngest(cmd *cobra.Command, cfg ingest.Config) (err error) {
 }
 
 // move moves what comes until ctx ends. It begins when both sides are there.
-func move(ctx context.Context, cfg ingest.Config, from kafka.Address, verify kafka.Verify, meter *ingestMeter, log *slog.Logger) (err error) {
+func move(ctx context.Context, cfg ingest.Config, from kafka.Address, to database, verify kafka.Verify, meter *ingestMeter, log *slog.Logger) (err error) {
 	var store *clickhouse.Store
 	defer func() {
 		if store != nil {
@@ -84,12 +84,12 @@ func move(ctx context.Context, cfg ingest.Config, from kafka.Address, verify kaf
 	}()
 	if err := reach(ctx, log, meter.side(&meter.storeErr, func(ctx context.Context) (err error) {
 		if store == nil {
-			store, err = clickhouse.Open(ctx, cfg.ClickHouse)
+			store, err = clickhouse.Open(ctx, to.at)
 		}
 		if err == nil {
 			err = store.Check(ctx)
 		}
-		return storeError(cfg.ClickHouse, err)
+		return storeError(to.shown, err)
 	})); err != nil || ctx.Err() != nil {
 		return err
 	}

@@ -49,8 +49,8 @@ type meteredSource struct {
 	*ingestMeter
 }
 
-func (s meteredSource) Poll(ctx context.Context, wait time.Duration, take func([]byte) error) error {
-	err := s.Source.Poll(ctx, wait, take)
+func (s meteredSource) Poll(ctx context.Context, wait time.Duration, full func() bool, take func([]byte) error) error {
+	err := s.Source.Poll(ctx, wait, full, take)
 	s.do(func() {
 		if s.sourceErr = err; err != nil {
 			s.unfed++
@@ -100,6 +100,7 @@ func (s meteredStore) Insert(ctx context.Context) error {
 type queue interface {
 	Behind() int64  // messages that wait behind those read
 	Unread() uint64 // messages that were too large to read
+	Lost() uint64   // refused messages of which the dead-letter topic takes nothing
 }
 
 func (m *ingestMeter) source() listener.Source {
@@ -123,9 +124,9 @@ func (m *ingestMeter) side(err *error, try func(context.Context) error) func(con
 func (m *ingestMeter) collect(p *metrics.Page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var unread, behind float64
+	var unread, lost, behind float64
 	if m.queue != nil {
-		unread, behind = float64(m.queue.Unread()), float64(m.queue.Behind())
+		unread, lost, behind = float64(m.queue.Unread()), float64(m.queue.Lost()), float64(m.queue.Behind())
 	}
 	p.Counter("congctl_ingest_batches_total", "Batches read from Kafka.").Is(float64(m.messages))
 	p.Counter("congctl_ingest_rows_total", "Records and ends of windows that are in ClickHouse.").Is(float64(m.records))
@@ -134,6 +135,7 @@ func (m *ingestMeter) collect(p *metrics.Page) {
 	for _, reason := range []string{"malformed", "outside_retention"} {
 		f.Is(float64(m.refused[reason]), "reason", reason)
 	}
+	p.Counter("congctl_ingest_dead_letters_lost_total", "Refused batches of which the dead-letter topic takes nothing.").Is(lost)
 	p.Counter("congctl_ingest_errors_total", "Reads and inserts that failed and are tried again, by the side that failed.").
 		Is(float64(m.unfed), "side", "kafka").Is(float64(m.failed), "side", "clickhouse")
 	p.Gauge("congctl_ingest_lag_messages", "Messages of this ingest's partitions that it has not read yet, as of its last read.").Is(behind)

@@ -34,7 +34,7 @@ func (s *moodyShelf) Retain(context.Context, int64) (int, error) { return 0, nil
 func (s *moodyShelf) Mark() func(context.Context) error {
 	return func(context.Context) error { return nil }
 }
-func (s *moodyShelf) Poll(_ context.Context, _ time.Duration, take func([]byte) error) error {
+func (s *moodyShelf) Poll(_ context.Context, _ time.Duration, _ func() bool, take func([]byte) error) error {
 	_ = take([]byte("x"))
 	return s.err
 }
@@ -49,7 +49,7 @@ func TestIngestMeter(t *testing.T) {
 	ctx := t.Context()
 	for _, err := range []error{nil, fmt.Errorf("decode batch: %w", clickhouse.ErrOutside), errors.New("torn"), nil} {
 		s.err = err
-		if got := from.Poll(ctx, 0, to.Add); !errors.Is(got, err) {
+		if got := from.Poll(ctx, 0, func() bool { return false }, to.Add); !errors.Is(got, err) {
 			t.Errorf("poll: %v", got)
 		}
 		if got := to.Insert(ctx); !errors.Is(got, err) {

@@ -84,6 +84,7 @@ func pageMakers() []pageMaker {
 type fakeQueue struct{}
 
 func (fakeQueue) Behind() int64  { return 7 }
+func (fakeQueue) Lost() uint64   { return 3 }
 func (fakeQueue) Unread() uint64 { return 2 }
 
 func metricPages(t *testing.T) (all []page) {

@@ -56,7 +56,7 @@ func signedByItsAgent(c *mtls.Credentials, message []byte, s kafka.Signature, no
 		err = fmt.Errorf("%s signed it", from)
 	}
 	if err != nil {
-		return fmt.Errorf("believe batch of host %q in pop %q: %w", h.Host, h.PoP, err)
+		return fmt.Errorf("believe batch of host %.100q in pop %.100q: %w", h.Host, h.PoP, err)
 	}
 	return nil
 }

@@ -40,8 +40,9 @@ type StoreChange struct {
 func newStoreInit(g *global) *cobra.Command {
 	var partitions, replicas uint64
 	var retention time.Duration
+	var file string
 	cmd := &cobra.Command{
-		Use:   "init ADDRESS",
+		Use:   "init [ADDRESS]",
 		Short: "Make the database and its tables, or the topics, where they are missing",
 		Long: `init makes what is missing and changes nothing that is there. For ClickHouse that is the
 database and its tables; for Kafka the topic and, for what is refused, one with .dead at its end,
@@ -56,11 +57,12 @@ and for what controllers that share PoPs decide one with .commits.`,
 				return wrongUse(cmd, fmt.Errorf("--partitions %d, --replicas %d: at least 1, at most %d and %d", partitions, replicas, maxPartitions, maxReplicas))
 			}
 			t := kafka.Topics{Partitions: int(partitions), Replicas: int(replicas), Retention: retention}
-			return g.atStore(cmd, args[0], clickhouse.Init, func(ctx context.Context, a kafka.Address) ([]string, error) {
+			return g.atStore(cmd, args, file, clickhouse.Init, func(ctx context.Context, a kafka.Address) ([]string, error) {
 				return kafka.Init(ctx, a, t)
 			})
 		},
 	}
+	addressFlag(cmd, &file)
 	cmd.Flags().Uint64Var(&partitions, "partitions", 12, "Kafka: partitions of the topic, the most that can share the work; for good")
 	cmd.Flags().Uint64Var(&replicas, "replicas", 1, "Kafka: brokers that keep each message; 3 where there are three")
 	cmd.Flags().DurationVar(&retention, "retention", 48*time.Hour, "Kafka: how long messages are kept, so how long an ingest may be away; commits at least seven days")
@@ -71,32 +73,38 @@ and for what controllers that share PoPs decide one with .commits.`,
 const maxPartitions, maxReplicas = 10_000, 100
 
 func newStoreMigrate(g *global) *cobra.Command {
-	return &cobra.Command{
-		Use:   "migrate ADDRESS",
+	var file string
+	cmd := &cobra.Command{
+		Use:   "migrate [ADDRESS]",
 		Short: "Bring the tables to this version",
 		Long: `migrate changes the tables as this version needs them, while ingests run. It deletes
 nothing. Kafka's topics need no migration.`,
 		Example: "  congctl store migrate clickhouse://127.0.0.1:9000/congctl",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.atStore(cmd, args[0], func(ctx context.Context, address string) ([]string, error) {
+			return g.atStore(cmd, args, file, func(ctx context.Context, address string) ([]string, error) {
 				return withTables(ctx, address, (*clickhouse.Store).Migrate)
 			}, nil)
 		},
 	}
+	addressFlag(cmd, &file)
+	return cmd
 }
 
 func newStoreCheck(g *global) *cobra.Command {
-	return &cobra.Command{
-		Use:     "check ADDRESS",
+	var file string
+	cmd := &cobra.Command{
+		Use:     "check [ADDRESS]",
 		Short:   "Check that the tables are this version's, or that the topics are there",
 		Long:    `check changes nothing; its exit code is 4 where init or migrate has something to do.`,
 		Example: "  congctl store check clickhouse://127.0.0.1:9000/congctl",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.atStore(cmd, args[0], func(ctx context.Context, address string) ([]string, error) {
+			return g.atStore(cmd, args, file, func(ctx context.Context, address string) ([]string, error) {
 				return withTables(ctx, address, func(s *clickhouse.Store, ctx context.Context) ([]string, error) { return nil, s.Check(ctx) })
 			}, func(ctx context.Context, a kafka.Address) ([]string, error) { return nil, kafka.Check(ctx, a) })
 		},
 	}
+	addressFlag(cmd, &file)
+	return cmd
 }
 
 func withTables(ctx context.Context, address string, do func(*clickhouse.Store, context.Context) ([]string, error)) (did []string, err error) {
@@ -109,10 +117,13 @@ func withTables(ctx context.Context, address string, do func(*clickhouse.Store, 
 }
 
 // atStore does what is due at an address, and prints it. inKafka is nil where nothing is.
-func (g *global) atStore(cmd *cobra.Command, address string, inClickHouse func(context.Context, string) ([]string, error), inKafka func(context.Context, kafka.Address) ([]string, error)) error {
+func (g *global) atStore(cmd *cobra.Command, args []string, file string, inClickHouse func(context.Context, string) ([]string, error), inKafka func(context.Context, kafka.Address) ([]string, error)) error {
 	var did []string
-	var err error
-	shown := address
+	address, err := addressOf(cmd, args, file)
+	if err != nil {
+		return err
+	}
+	shown := ""
 	switch {
 	case strings.HasPrefix(address, kafkaScheme) && inKafka != nil:
 		a, wrong := kafka.ParseAddress(address)
@@ -127,7 +138,7 @@ func (g *global) atStore(cmd *cobra.Command, address string, inClickHouse func(c
 		}
 		did, err = inClickHouse(cmd.Context(), address)
 	default:
-		return wrongUse(cmd, fmt.Errorf("%s %q: no address that it takes; write clickhouse://host:9000/database", nameOf(cmd), address))
+		return wrongUse(cmd, fmt.Errorf("%s: no address that it takes; write clickhouse://host:9000/database", nameOf(cmd)))
 	}
 	if err != nil {
 		return storeError(shown, err)
@@ -137,20 +148,4 @@ func (g *global) atStore(cmd *cobra.Command, address string, inClickHouse func(c
 		text = shown + ": in order, nothing to do\n"
 	}
 	return g.printText(cmd, StoreChange{shown, append([]string{}, did...)}, text)
-}
-
-// storeError adds the next command.
-func storeError(address string, err error) error {
-	shown, _ := clickhouse.Shown(address) // as it was shown already, or with its password
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, clickhouse.ErrBehind):
-		return &coded{exitRefused, "congctl store migrate " + shown, err}
-	case errors.Is(err, clickhouse.ErrNoSchema):
-		return &coded{exitRefused, "congctl store init " + shown, err}
-	case errors.Is(err, kafka.ErrNoTopic):
-		return &coded{exitRefused, "congctl store init " + address, err}
-	}
-	return failed("", err)
 }

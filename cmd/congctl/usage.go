@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/congctl/congctl/internal/loop/address"
 )
 
 // refuseMistakes makes every mistake on the command line of cmd and its verbs end with
@@ -50,7 +52,7 @@ func oneOfVerbs(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = cmd.CommandPath() + " " + near[0]
 	}
-	return &coded{exitUsage, hint, fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())}
+	return &coded{exitUsage, hint, fmt.Errorf("unknown command %q for %q", address.Word(args[0]), cmd.CommandPath())}
 }
 
 // asSynopsis refuses what the verb's synopsis does not have: it takes the words behind the
@@ -67,9 +69,9 @@ func asSynopsis(cmd *cobra.Command, args []string) error {
 	case len(args) <= len(names):
 		return nil
 	case len(names) == 0:
-		return fmt.Errorf("%s: takes no argument, and got %q", nameOf(cmd), args[0])
+		return fmt.Errorf("%s: takes no argument, and got %q", nameOf(cmd), address.Word(args[0]))
 	}
-	return fmt.Errorf("%s: %q is one argument too many", nameOf(cmd), args[len(names)])
+	return fmt.Errorf("%s: %q is one argument too many", nameOf(cmd), address.Word(args[len(names)]))
 }
 
 // nameOf is a verb as an error names it, which begins with the program already.
@@ -86,13 +88,13 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
 		err = fmt.Errorf("-%s: no such flag", unknown.GetSpecifiedShortnames())
 	case errors.As(err, &unknown):
-		err = fmt.Errorf("--%s: no such flag", unknown.GetSpecifiedName())
+		err = fmt.Errorf("--%s: no such flag", address.Word(unknown.GetSpecifiedName()))
 	case errors.As(err, &bare):
 		err = fmt.Errorf("--%s: write a value after it: %s", bare.GetFlag().Name, bare.GetFlag().Usage)
 	case errors.As(err, &wrong):
-		err = fmt.Errorf("--%s %q: %s", wrong.GetFlag().Name, wrong.GetValue(), fixOf(wrong))
+		err = fmt.Errorf("--%s %q: %s", wrong.GetFlag().Name, address.Word(wrong.GetValue()), fixOf(wrong))
 	case errors.As(err, &syntax):
-		err = fmt.Errorf("%q: a flag is written --name, --name=value or --name value", syntax.GetSpecifiedFlag())
+		err = fmt.Errorf("%q: a flag is written --name, --name=value or --name value", address.Word(syntax.GetSpecifiedFlag()))
 	}
 	return wrongUse(cmd, err)
 }

@@ -34,7 +34,7 @@ var kinds = []kind{
 		why: "what touches this host knows neither stores nor runners",
 	},
 	{
-		name: "store", folders: []string{"internal/*/store/...", "proto/..."}, house: []string{"store", "pure"},
+		name: "store", folders: []string{"internal/*/store/...", "proto/..."}, house: []string{"store", "pure", "internal/linux/plainfile"},
 		modules: []string{"google.golang.org/protobuf", "modernc.org/sqlite", "github.com/oschwald/maxminddb-golang/v2", "connectrpc.com/connect", "github.com/ClickHouse/clickhouse-go/v2", "github.com/twmb/franz-go", "github.com/klauspost/compress", "golang.org/x/sys", "golang.org/x/sync"},
 		why:     "each store must be deletable alone",
 	},

@@ -37,6 +37,9 @@ func Empty(root *Node) bool {
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 
+// quoted is the only text of the document in an error of yaml: the name of an anchor, which a password that begins with * becomes.
+var quoted = regexp.MustCompile(` '.*'`)
+
 // FaultOf returns an error of Document as a fault.
 func FaultOf(err error) Fault {
 	if f, is := err.(Fault); is {
@@ -47,5 +50,6 @@ func FaultOf(err error) Fault {
 		f.Line, _ = strconv.Atoi(m[1])
 		f.Problem = m[2]
 	}
+	f.Problem = quoted.ReplaceAllString(f.Problem, "")
 	return f
 }

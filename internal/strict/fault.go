@@ -3,6 +3,7 @@ package strict
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -27,7 +28,7 @@ func (f Fault) Error() string {
 			b.WriteString(where + ": ")
 		}
 	}
-	if f.Value != "" {
+	if f.Value != "" && !hasLogin.MatchString(f.Value) {
 		fmt.Fprintf(&b, "%q: ", f.Value)
 	}
 	b.WriteString(f.Problem)
@@ -36,6 +37,21 @@ func (f Fault) Error() string {
 	}
 	return b.String()
 }
+
+// hasLogin is an address with what stands before an @. A format leaves out the values of keys that may hold a secret; this is for
+// those that stand where no format expects them.
+var hasLogin = regexp.MustCompile(`(?s)://.*@`)
+
+// PlainKey returns an unknown key as a fault may name it. A password with a comma that is not in quotes goes on as a key without
+// a value, and an address without the name of its key is one itself.
+func PlainKey(k, v *Node) string {
+	if plainKey.MatchString(k.Value) && !Empty(v) {
+		return k.Value
+	}
+	return "(not a key)"
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 
 // Faults are all faults of one text.
 type Faults []Fault

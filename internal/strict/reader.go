@@ -24,7 +24,7 @@ func (r *Reader) Unknown(k *Node, field string, known []string) {
 // Each calls fn for every key of a mapping, in the file's order.
 func (r *Reader) Each(n *Node, field string, fn func(name string, k, v *Node)) {
 	if n.Kind != yaml.MappingNode {
-		r.Fault(n, field, n.Value, "not a section; write `key: value` lines below it")
+		r.Fault(n, field, "", "not a section; write `key: value` lines below it")
 		return
 	}
 	seen := map[string]int{}
@@ -34,7 +34,7 @@ func (r *Reader) Each(n *Node, field string, fn func(name string, k, v *Node)) {
 		case k.Kind != yaml.ScalarNode:
 			r.Fault(k, field, "", "a key that is not a word; write `key: value` lines")
 		case first > 0:
-			r.Fault(k, field, k.Value, fmt.Sprintf("set twice, first in line %d; keep one", first))
+			r.Fault(k, field, PlainKey(k, v), fmt.Sprintf("set twice, first in line %d; keep one", first))
 		default:
 			seen[k.Value] = k.Line
 			fn(k.Value, k, v)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/congctl/congctl/internal/linux/plainfile"
+	"github.com/congctl/congctl/internal/loop/address"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/strict"
 )
@@ -42,11 +43,11 @@ const maxFile = 1 << 20
 
 // Read reads and parses the file at name.
 func Read(name string) (Config, error) {
-	b, err := plainfile.Read(name, maxFile)
+	b, exposed, err := plainfile.ReadExposed(name, maxFile)
 	if err != nil {
 		return Config{}, fmt.Errorf("read configuration: %w", err)
 	}
-	c, err := Parse(b)
+	c, err := parse(b, exposed)
 	if err != nil {
 		return c, fmt.Errorf("read configuration %s: %w", name, err)
 	}
@@ -57,7 +58,10 @@ var keys = []string{"kafka", "group", "clickhouse", "retention", "batch_records"
 
 // Parse reads one YAML document onto the defaults. The error is a [strict.Faults] with all that is
 // wrong.
-func Parse(b []byte) (Config, error) {
+func Parse(b []byte) (Config, error) { return parse(b, nil) }
+
+// parse also knows how others than the file's owner may read it, nil if they may not.
+func parse(b []byte, exposed error) (Config, error) {
 	c, r := Default(), &reader{}
 	root, err := strict.Document(b)
 	if err != nil {
@@ -67,11 +71,11 @@ func Parse(b []byte) (Config, error) {
 		r.Each(root, "", func(name string, k, v *strict.Node) {
 			switch name {
 			case "kafka":
-				r.text(v, name, &c.Kafka)
+				readAddress(r, v, name, &c.Kafka, address.ParseKafka)
 			case "group":
 				r.text(v, name, &c.Group)
 			case "clickhouse":
-				r.text(v, name, &c.ClickHouse)
+				readAddress(r, v, name, &c.ClickHouse, address.ParseClickHouse)
 			case "retention":
 				r.duration(v, name, &c.Retention, 24*time.Hour, 10*365*24*time.Hour)
 			case "batch_records":
@@ -83,10 +87,11 @@ func Parse(b []byte) (Config, error) {
 			case "metrics":
 				r.metrics(v, &c)
 			default:
-				r.Unknown(k, name, keys)
+				r.Unknown(k, strict.PlainKey(k, v), keys)
 			}
 		})
 	}
+	config.Exposed(&r.Faults, exposed, config.Place{Key: "kafka", At: &c.Kafka}, config.Place{Key: "clickhouse", At: &c.ClickHouse})
 	if err := r.Faults.Err(); err != nil {
 		return Config{}, err
 	}
@@ -111,7 +116,7 @@ func (r *reader) metrics(n *strict.Node, c *Config) {
 			}
 			c.PProf = word == "true"
 		default:
-			r.Unknown(k, field, []string{"listen", "pprof"})
+			r.Unknown(k, "metrics."+strict.PlainKey(k, v), []string{"listen", "pprof"})
 		}
 	})
 }
@@ -119,6 +124,14 @@ func (r *reader) metrics(n *strict.Node, c *Config) {
 func (r *reader) text(n *strict.Node, field string, to *string) {
 	if s, ok := r.Scalar(n, field); ok {
 		*to = s
+	}
+}
+
+// readAddress reads an address, or the name of a file with one. A fault has no part of it.
+func readAddress[A any](r *reader, n *strict.Node, field string, to *string, parse func(string) (A, error)) {
+	r.text(n, field, to)
+	if err := config.CheckAddress(*to, parse); err != nil {
+		r.Fault(n, field, "", err.Error())
 	}
 }
 

@@ -10,11 +10,12 @@ import (
 
 // Source is where messages come from.
 type Source interface {
-	// Poll waits at most wait for messages and hands each to take; one that take refuses is set
-	// aside with the reason, for good. An error is of the source alone.
-	Poll(ctx context.Context, wait time.Duration, take func(message []byte) error) error
-	// Mark returns what marks all messages so far as done, and none that come later; the one who
-	// polls calls it. After an error some may be delivered again.
+	// Poll waits at most wait for messages and hands them to take until full; one that take refuses is
+	// set aside with the reason, for good. The rest is handed out at the next Poll. An error is of the
+	// source alone.
+	Poll(ctx context.Context, wait time.Duration, full func() bool, take func(message []byte) error) error
+	// Mark returns what marks all messages handed out so far as done, and none that come later; the one
+	// who polls calls it. After an error some may be delivered again.
 	Mark() (commit func(context.Context) error)
 }
 
@@ -38,6 +39,7 @@ type Ingest struct {
 	filled, other Store
 	log           *slog.Logger
 
+	bytes    int   // of the messages in filled
 	refused  int   // messages since the last insert
 	reason   error // of the first of them
 	retained time.Time
@@ -82,19 +84,30 @@ func (i *Ingest) Run(ctx context.Context) {
 
 // fill collects rows for one insert: BatchRecords, or what comes in BatchWait.
 func (i *Ingest) fill(ctx context.Context) {
+	i.bytes = 0
 	end, pause := time.Now().Add(i.cfg.BatchWait), time.Duration(0)
-	for ctx.Err() == nil && i.filled.Rows() < i.cfg.BatchRecords {
+	for ctx.Err() == nil && !i.full() {
 		left := time.Until(end)
 		if left <= 0 {
 			return
 		}
-		i.once(ctx, &pause, func(ctx context.Context) error { return i.source.Poll(ctx, left, i.take) })
+		i.once(ctx, &pause, func(ctx context.Context) error { return i.source.Poll(ctx, left, i.full, i.take) })
 	}
 }
 
+// full ends a poll, too: how many rows a message has, and how long their texts are, is its sender's choice.
+func (i *Ingest) full() bool {
+	return i.filled.Rows() >= i.cfg.BatchRecords || i.bytes >= i.cfg.BatchRecords*rowBytes
+}
+
+// rowBytes is what a row takes in memory. An agent's rows have a sixth of it in a message.
+const rowBytes = 1 << 10
+
 func (i *Ingest) take(message []byte) error {
 	err := i.filled.Add(message)
-	if err != nil {
+	if err == nil {
+		i.bytes += len(message)
+	} else {
 		if i.refused++; i.refused == 1 {
 			i.reason = err
 		}
@@ -104,7 +117,7 @@ func (i *Ingest) take(message []byte) error {
 
 func (i *Ingest) tellRefused() {
 	if i.refused > 0 {
-		i.log.Warn(fmt.Sprintf("%d messages refused; they are in the dead-letter topic", i.refused), "first", i.reason)
+		i.log.Warn(fmt.Sprintf("%d messages refused; they are in the dead-letter topic", i.refused), "first", fmt.Sprintf("%.300s", i.reason))
 	}
 	i.refused = 0
 }

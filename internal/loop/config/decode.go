@@ -31,18 +31,18 @@ func (d *decoder) fault(n *yaml.Node, field, problem, fix string) {
 
 func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind != yaml.MappingNode {
-		d.fault(n, path, "not a section", "indent its keys below it")
+		d.faults = append(d.faults, strict.Fault{Field: path, Line: n.Line, Problem: "not a section", Fix: "indent its keys below it"})
 		return
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, val := n.Content[i], n.Content[i+1]
-		name := join(path, key.Value)
+		name, shown := join(path, key.Value), join(path, strict.PlainKey(key, val))
 		field, seconds, ok := fieldByKey(v, key.Value)
 		switch {
 		case moved[name] != "":
 			d.faults = append(d.faults, strict.Fault{Field: name, Line: key.Line, Problem: "is now " + moved[name], Fix: "write its value there"})
 		case key.Kind != yaml.ScalarNode || !ok:
-			d.faults = append(d.faults, strict.Fault{Field: name, Line: key.Line, Problem: "unknown key", Fix: suggest(v, path, key.Value)})
+			d.faults = append(d.faults, strict.Fault{Field: shown, Line: key.Line, Problem: "unknown key", Fix: suggest(v, path, key.Value)})
 		case derived[name] != "":
 			d.faults = append(d.faults, strict.Fault{Field: name, Line: key.Line, Problem: "not a key of its own", Fix: "set " + derived[name]})
 		case d.lines[name] > 0:

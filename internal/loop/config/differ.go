@@ -21,7 +21,7 @@ func (c Config) Differences() (out []Difference, err error) {
 	scaled := Default()
 	scaled.Window = c.Window
 	scaled.scale(func(path string) bool { return path == "window" })
-	keys, mine, err := c.values()
+	keys, mine, err := c.Shown().values()
 	_, defaults, err2 := Default().values()
 	_, follows, err3 := scaled.values()
 	if err := errors.Join(err, err2, err3); err != nil {
@@ -38,11 +38,17 @@ func (c Config) Differences() (out []Difference, err error) {
 // Changes lists the keys that differ in b, in the file's order, as in
 // "plan.max is 400 (was 500)".
 func Changes(a, b Config) (out []string, err error) {
-	_, was, err := a.values()
-	keys, is, err2 := b.values()
+	_, was, err := a.Shown().values()
+	keys, is, err2 := b.Shown().values()
 	for _, k := range keys {
 		if is[k] != was[k] {
 			out = append(out, fmt.Sprintf("%s is %s (was %s)", k, short(is[k]), short(was[k])))
+		}
+	}
+	before := a.places()
+	for i, p := range b.places() {
+		if *p.At != *before[i].At && is[p.Key] == was[p.Key] {
+			out = append(out, p.Key+" has another user or password")
 		}
 	}
 	return out, errors.Join(err, err2)

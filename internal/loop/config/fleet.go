@@ -7,30 +7,30 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/congctl/congctl/internal/loop/address"
 	"github.com/congctl/congctl/internal/strict"
 )
 
 // Fleet is for hosts that share a controller: the verbs agent and controller.
 type Fleet struct {
-	Controller []string      `yaml:"controller"`           // URLs, for agents and verbs: several controllers share the PoPs
-	PlanKeys   []PlanKey     `yaml:"plan_keys"`            // whose plans an agent takes
-	Listen     string        `yaml:"listen"`               // address and port of the controller
-	PoPs       []string      `yaml:"pops"`                 // that the controller decides for
-	Cert       string        `yaml:"cert"`                 // PEM, as key and ca
-	Key        string        `yaml:"key"`                  //
-	CA         string        `yaml:"ca"`                   //
-	Revoked    []Revoked     `yaml:"revoked"`              // whose certificates are trusted no longer
-	TokenFile  string        `yaml:"token_file"`           // of verbs, in place of cert and key
-	Kafka      string        `yaml:"kafka"`                // where agents send records, and by which controllers share PoPs; "": neither
-	ClickHouse string        `yaml:"clickhouse"`           // where the controller reads them; "": its agents send them
-	Lateness   time.Duration `yaml:"lateness" scale:"yes"` // after a window's end
-	Budget     int64         `yaml:"budget"`               // bytes per second of records; 0: no limit
-	SpoolBytes int64         `yaml:"spool_bytes"`          // of an agent's undelivered records, and of each PoP's at the controller
+	Controller []string      `yaml:"controller" secret:"yes"` // URLs, for agents and verbs: several controllers share the PoPs
+	PlanKeys   []PlanKey     `yaml:"plan_keys" secret:"yes"`  // whose plans an agent takes
+	Listen     string        `yaml:"listen"`                  // address and port of the controller
+	PoPs       []string      `yaml:"pops"`                    // that the controller decides for
+	Cert       string        `yaml:"cert"`                    // PEM, as key and ca
+	Key        string        `yaml:"key" secret:"yes"`        //
+	CA         string        `yaml:"ca"`                      //
+	Revoked    []Revoked     `yaml:"revoked"`                 // whose certificates are trusted no longer
+	TokenFile  string        `yaml:"token_file" secret:"yes"` // of verbs, in place of cert and key
+	Kafka      string        `yaml:"kafka" secret:"yes"`      // where agents send records, and by which controllers share PoPs; "": neither
+	ClickHouse string        `yaml:"clickhouse" secret:"yes"` // where the controller reads them; "": its agents send them
+	Lateness   time.Duration `yaml:"lateness" scale:"yes"`    // after a window's end
+	Budget     int64         `yaml:"budget"`                  // bytes per second of records; 0: no limit
+	SpoolBytes int64         `yaml:"spool_bytes"`             // of an agent's undelivered records, and of each PoP's at the controller
 }
 
 // PlanKey is an Ed25519 public key, in a file 64 hex digits.
@@ -82,16 +82,12 @@ func (r Revoked) MarshalText() ([]byte, error) { return []byte(r), nil }
 func (c Config) checkFleet(fs *strict.Faults) {
 	f := c.Fleet
 	for _, at := range f.Controller {
-		if u, err := url.Parse(at); err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" {
-			fs.Add("fleet.controller", at, "not the URL of a controller", "write https://NAME:PORT")
+		if err := address.CheckController(at); err != nil {
+			fs.Add("fleet.controller", "", err.Error(), "")
 		}
 	}
-	if !strings.HasPrefix(f.Kafka, "kafka://") && !strings.HasPrefix(f.Kafka, "kafka+tls://") && f.Kafka != "" {
-		fs.Add("fleet.kafka", "...", "not the address of a topic", "write kafka://host:9092/topic or kafka+tls://user:password@host:9093/topic")
-	}
-	if !strings.HasPrefix(f.ClickHouse, "clickhouse://") && f.ClickHouse != "" {
-		fs.Add("fleet.clickhouse", "...", "not the address of a database", "write clickhouse://user:password@host:9000/database")
-	}
+	checkAddress(fs, "fleet.kafka", f.Kafka, address.ParseKafka)
+	checkAddress(fs, "fleet.clickhouse", f.ClickHouse, address.ParseClickHouse)
 	if _, port, err := net.SplitHostPort(f.Listen); err != nil || port == "" {
 		fs.Add("fleet.listen", f.Listen, "not an address with a port", "write :9477 for all addresses, or 192.0.2.1:9477")
 	}

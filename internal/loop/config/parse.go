@@ -15,15 +15,15 @@ import (
 )
 
 // Read reads and parses the file at name.
-func Read(name string) (Config, error) { return readFile("configuration", name, Parse) }
+func Read(name string) (Config, error) { return readFile("configuration", name, parse) }
 
 // ReadPartly is Read for a verb that must work on a file with faults. With [strict.Faults] it
 // returns what the file sets without a fault, on the defaults; of a file that is not
 // YAML that is the lines of socket and state_dir. Only socket, state_dir and
 // treatment.expiry are certain to be valid then.
 func ReadPartly(name string) (Config, error) {
-	return readFile("configuration", name, func(b []byte) (Config, error) {
-		c, faults := partly(b)
+	return readFile("configuration", name, func(b []byte, exposed error) (Config, error) {
+		c, faults := partly(b, exposed)
 		return c, faults.Err()
 	})
 }
@@ -31,12 +31,13 @@ func ReadPartly(name string) (Config, error) {
 // maxFile of a configuration or a policy: the longest has some hundred lines.
 const maxFile = 4 << 20
 
-func readFile(what, name string, parse func([]byte) (Config, error)) (Config, error) {
-	b, err := plainfile.Read(name, maxFile)
+// readFile has parse know how others than the file's owner may read it, nil if they may not.
+func readFile(what, name string, parse func(b []byte, exposed error) (Config, error)) (Config, error) {
+	b, exposed, err := plainfile.ReadExposed(name, maxFile)
 	if err != nil {
 		return Config{}, fmt.Errorf("read %s: %w", what, err)
 	}
-	c, err := parse(b)
+	c, err := parse(b, exposed)
 	if err != nil {
 		return c, fmt.Errorf("read %s %s: %w", what, name, err)
 	}
@@ -45,7 +46,7 @@ func readFile(what, name string, parse func([]byte) (Config, error)) (Config, er
 
 var placeLine = regexp.MustCompile(`(?m)^(?:socket|state_dir):.*$`)
 
-func partly(b []byte) (Config, strict.Faults) {
+func partly(b []byte, exposed error) (Config, strict.Faults) {
 	root, err := document(b)
 	var syntax strict.Faults
 	if errors.As(err, &syntax) {
@@ -54,7 +55,7 @@ func partly(b []byte) (Config, strict.Faults) {
 	if err != nil {
 		return Default(), syntax
 	}
-	c, faults := read(root)
+	c, faults := read(root, exposed)
 	for _, f := range faults {
 		switch f.Field {
 		case "socket":
@@ -71,16 +72,18 @@ func partly(b []byte) (Config, strict.Faults) {
 // Parse reads one YAML document onto the defaults. An unknown key, a wrong type
 // or a value out of bounds is a fault; the error is a [strict.Faults] with all of them.
 // An empty document is the defaults.
-func Parse(b []byte) (Config, error) {
+func Parse(b []byte) (Config, error) { return parse(b, nil) }
+
+func parse(b []byte, exposed error) (Config, error) {
 	root, err := document(b)
 	if err != nil {
 		return Config{}, err
 	}
-	return parse(root)
+	return whole(root, exposed)
 }
 
-func parse(root *yaml.Node) (Config, error) {
-	c, faults := read(root)
+func whole(root *yaml.Node, exposed error) (Config, error) {
+	c, faults := read(root, exposed)
 	if err := faults.Err(); err != nil {
 		return Config{}, err
 	}
@@ -88,7 +91,7 @@ func parse(root *yaml.Node) (Config, error) {
 }
 
 // read reads the top-level mapping; nil is an empty one.
-func read(root *yaml.Node) (Config, strict.Faults) {
+func read(root *yaml.Node, exposed error) (Config, strict.Faults) {
 	c := Default()
 	d := decoder{lines: map[string]int{}, values: map[string]string{}}
 	if root != nil {
@@ -96,10 +99,10 @@ func read(root *yaml.Node) (Config, strict.Faults) {
 	}
 	c.follow(func(path string) bool { return d.lines[path] > 0 })
 	c.derive()
-	if faults := c.faults(); len(faults) > 0 {
-		d.faults = append(d.faults, d.located(faults)...)
-	}
-	return c, d.faults
+	faults := c.faults()
+	Exposed(&faults, exposed, c.places()...)
+	d.faults = append(d.faults, d.located(faults)...)
+	return c, withoutSecrets(d.faults)
 }
 
 // document returns the one top-level mapping of b; nil when b is empty.

@@ -7,12 +7,14 @@ import (
 )
 
 // ReadPolicy reads the file at name with ParsePolicy.
-func ReadPolicy(name string) (Config, error) { return readFile("policy", name, ParsePolicy) }
+func ReadPolicy(name string) (Config, error) { return readFile("policy", name, parsePolicy) }
 
 // ParsePolicy reads a configuration, or a file with only the keys of its policy section
 // at the top level, as a trial of other rules needs. The keys tell which of the two it
 // is; a file with keys of both is a configuration with faults. Otherwise it is as Parse.
-func ParsePolicy(b []byte) (Config, error) {
+func ParsePolicy(b []byte) (Config, error) { return parsePolicy(b, nil) }
+
+func parsePolicy(b []byte, exposed error) (Config, error) {
 	root, err := document(b)
 	if err != nil {
 		return Config{}, err
@@ -21,7 +23,7 @@ func ParsePolicy(b []byte) (Config, error) {
 		section := &yaml.Node{Kind: yaml.ScalarNode, Value: "policy", Line: root.Line}
 		root = &yaml.Node{Kind: yaml.MappingNode, Line: root.Line, Content: []*yaml.Node{section, root}}
 	}
-	return parse(root)
+	return whole(root, exposed)
 }
 
 // hasKey reports whether a mapping has any key of a struct.

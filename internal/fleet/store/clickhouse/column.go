@@ -76,9 +76,9 @@ func (c *converted[F, T]) take() (err error) {
 	return err
 }
 
-// address makes two columns, as the wire has two fields: the address's 4 or 16 bytes, none for
+// addressColumns makes two columns, as the wire has two fields: the address's 4 or 16 bytes, none for
 // none, and the port.
-func address(name string, at *netip.AddrPort, few bool) []column {
+func addressColumns(name string, at *netip.AddrPort, few bool) []column {
 	addr := &converted[netip.AddrPort, string]{direct: plain(name, "String", new(string), few), row: at}
 	var last netip.Addr // a host has few of its own: most need no new string
 	var text string

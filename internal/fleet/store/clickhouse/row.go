@@ -60,8 +60,8 @@ func (r *row) columns() []column {
 		list = append(list, scalar(f.Name, conn.FieldByIndex(f.Index)))
 	}
 	list = append(list, plain("prefix", "UInt64", (*uint64)(&r.conn.Prefix), false), plain("cong", "String", &r.conn.Cong, true))
-	list = append(list, address("local", &r.conn.Local, true)...)
-	list = append(list, address("remote", &r.conn.Remote, false)...)
+	list = append(list, addressColumns("local", &r.conn.Local, true)...)
+	list = append(list, addressColumns("remote", &r.conn.Remote, false)...)
 	return list
 }
 

@@ -2,14 +2,14 @@ package clickhouse
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/url"
-	"regexp"
-	"strings"
 	"time"
 
 	driver "github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/congctl/congctl/internal/loop/address"
 )
 
 // Store is a connection to one database of a ClickHouse server. Its methods may be called at the
@@ -27,46 +27,35 @@ const queryTime = time.Minute
 // dialTime bounds connecting.
 const dialTime = 5 * time.Second
 
-// plainName is what a database may be called: DDL takes no parameters.
-var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-
-// Open connects to the database that address names: clickhouse://user:password@host:9000/database,
-// several hosts with commas, TLS with ?secure=true. Without a database it is "congctl". It waits
-// for the server's answer. Errors never have the password.
-func Open(ctx context.Context, address string) (*Store, error) {
-	o, err := options(address)
+// Open connects to the database that an address names ([address.ParseClickHouse]) and waits for the server's answer.
+func Open(ctx context.Context, at string) (*Store, error) {
+	o, err := options(at)
 	if err != nil {
 		return nil, err
 	}
 	return open(ctx, o)
 }
 
-func options(address string) (*driver.Options, error) {
-	o, err := driver.ParseDSN(address)
-	var wrong *url.Error // repeats the address
-	if errors.As(err, &wrong) {
-		err = wrong.Err
-	}
+// options gives the client no address to quote in an error.
+func options(at string) (*driver.Options, error) {
+	a, err := address.ParseClickHouse(at)
 	if err != nil {
-		return nil, fmt.Errorf("read ClickHouse's address: %w; write clickhouse://user:password@host:9000/database", err)
+		return nil, err
 	}
-	if o.Auth.Database == "" {
-		o.Auth.Database = "congctl"
+	o := &driver.Options{Addr: a.Hosts, Auth: driver.Auth{Database: a.Database, Username: a.User, Password: a.Password}, DialTimeout: dialTime, ReadTimeout: queryTime}
+	if a.TLS {
+		o.TLS = &tls.Config{InsecureSkipVerify: a.SkipVerify}
 	}
-	if !plainName.MatchString(o.Auth.Database) {
-		return nil, fmt.Errorf("read ClickHouse's address: database %q: use letters, digits and _", o.Auth.Database)
-	}
-	o.DialTimeout, o.ReadTimeout = dialTime, queryTime
 	return o, nil
 }
 
 // Shown is the address as a person may see it: without user and password.
-func Shown(address string) (string, error) {
-	o, err := options(address)
+func Shown(at string) (string, error) {
+	a, err := address.ParseClickHouse(at)
 	if err != nil {
 		return "", err
 	}
-	return "clickhouse://" + strings.Join(o.Addr, ",") + "/" + o.Auth.Database, nil
+	return a.String(), nil
 }
 
 func open(ctx context.Context, o *driver.Options) (*Store, error) {

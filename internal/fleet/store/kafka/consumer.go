@@ -19,9 +19,11 @@ type Consumer struct {
 	group  string
 	client *kgo.Client
 	dead   []*kgo.Record // refused, and not yet in the dead-letter topic
+	tries  int           // to write them that failed, one after the other
 	skip   offsets       // past what cannot be read
 	behind sync.Map      // by partition: messages behind the last one read
 	unread atomic.Uint64 // messages too large to hand out
+	lost   atomic.Uint64 // refused messages of which the dead-letter topic has nothing
 	verify Verify        // nil: who signed is not asked
 }
 
@@ -39,7 +41,8 @@ func (c *Consumer) join() (err error) {
 	c.client, err = c.from.client(kgo.ConsumerGroup(c.group), kgo.ConsumeTopics(c.from.Topic), kgo.DisableAutoCommit(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxBytes(maxFetchBytes), kgo.FetchMaxPartitionBytes(maxFetchBytes/4),
 		kgo.MaxDecompressBatchBytes(maxUnpackedBytes), kgo.SessionTimeout(sessionTime),
-		kgo.OnPartitionsRevoked(c.forget), kgo.OnPartitionsLost(c.forget))
+		kgo.OnPartitionsRevoked(c.forget), kgo.OnPartitionsLost(c.forget),
+		kgo.DisableIdempotentWrite()) // else a letter that was sent once cannot be given up; one that comes twice does no harm
 	return err
 }
 
@@ -47,27 +50,34 @@ func (c *Consumer) join() (err error) {
 // every three seconds, also while ClickHouse is away.
 const sessionTime = 15 * time.Second
 
-// maxMessages bounds what one Poll hands out: 50 batches have 50,000 records, 40 MB in memory.
+// maxMessages bounds what one Poll hands out, and so the dead letters of one.
 const maxMessages = 50
 
-// Poll waits at most wait for messages and hands each to take, which may not keep it. A message
-// that take refuses goes to the dead-letter topic, with the reason, before Poll returns; if it
-// cannot, Poll hands out no more until it is there, and nothing is committed. An error is of
-// Kafka, never of a message: what was handed out before stays handed out.
-func (c *Consumer) Poll(ctx context.Context, wait time.Duration, take func(message []byte) error) error {
+// Poll waits at most wait for messages and hands them to take, which may not keep them, until full: how much a message
+// brings is its sender's choice. The others stay with the client, not marked as done. A message
+// that take refuses goes to the dead-letter topic, with the reason, before Poll returns; while the
+// brokers are away Poll hands out no more, and nothing is committed. An error is of Kafka, never of
+// a message: what was handed out before stays handed out.
+func (c *Consumer) Poll(ctx context.Context, wait time.Duration, full func() bool, take func(message []byte) error) error {
 	if err := c.bury(ctx); err != nil {
 		return err
 	}
 	polling, done := context.WithTimeout(ctx, wait)
 	defer done()
-	fetches := c.client.PollRecords(polling, maxMessages)
-	fetches.EachPartition(c.place)
-	fetches.EachRecord(func(r *kgo.Record) {
-		if err := c.accept(r, take); err != nil {
-			c.dead = append(c.dead, c.letterOf(r, err))
+	var err error
+	for n := 0; n < maxMessages && !full(); n++ { // one by one, since what the client hands out counts as done
+		fetches := c.client.PollRecords(polling, 1)
+		fetches.EachPartition(c.place)
+		fetches.EachRecord(func(r *kgo.Record) {
+			if err := c.accept(r, take); err != nil {
+				c.dead = append(c.dead, c.letterOf(r, err))
+			}
+		})
+		if err = errors.Join(err, c.errorsOf(fetches)); fetches.NumRecords() == 0 {
+			break
 		}
-	})
-	err := c.errorsOf(fetches)
+		polling = nil // what is there already
+	}
 	return errors.Join(err, c.bury(ctx))
 }
 
@@ -86,6 +96,9 @@ func (c *Consumer) Behind() (n int64) {
 // Unread counts the messages that were too large to hand out and went to the dead-letter topic. Any
 // goroutine may ask.
 func (c *Consumer) Unread() uint64 { return c.unread.Load() }
+
+// Lost counts the refused messages of which the dead-letter topic takes nothing. Any goroutine may ask.
+func (c *Consumer) Lost() uint64 { return c.lost.Load() }
 
 // forget drops the partitions that another member has taken.
 func (c *Consumer) forget(_ context.Context, _ *kgo.Client, gone map[string][]int32) {

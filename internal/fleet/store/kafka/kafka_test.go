@@ -77,7 +77,7 @@ func collect(t testing.TB, c *Consumer, n int) (got []string) {
 		if time.Now().After(end) {
 			t.Fatalf("%d of %d messages came", len(got), n)
 		}
-		_ = c.Poll(t.Context(), time.Second, func(m []byte) error { // of a broker that is away
+		_ = c.Poll(t.Context(), time.Second, never, func(m []byte) error { // of a broker that is away
 			got = append(got, string(m))
 			return nil
 		})
@@ -88,7 +88,7 @@ func collect(t testing.TB, c *Consumer, n int) (got []string) {
 // nothing fails if another message comes.
 func nothing(t testing.TB, c *Consumer) {
 	t.Helper()
-	check(t, c.Poll(t.Context(), 500*time.Millisecond, func(m []byte) error {
+	check(t, c.Poll(t.Context(), 500*time.Millisecond, never, func(m []byte) error {
 		t.Errorf("%q comes again", m)
 		return nil
 	}))
@@ -139,7 +139,7 @@ func TestBehind(t *testing.T) {
 	}
 	c, n := consumer(t, a, "ingest"), 0
 	for n == 0 {
-		check(t, c.Poll(t.Context(), 5*time.Second, func([]byte) error { n++; return nil }))
+		check(t, c.Poll(t.Context(), 5*time.Second, never, func([]byte) error { n++; return nil }))
 	}
 	if want := int64(maxMessages + 10 - n); c.Behind() != want || want <= 0 {
 		t.Errorf("%d behind after %d of %d", c.Behind(), n, maxMessages+10)
@@ -168,7 +168,7 @@ func TestRefusedMessagesAreKept(t *testing.T) {
 	}
 	c, good := consumer(t, a, "ingest"), 0
 	for end := time.Now().Add(waitTime); good < 2 && time.Now().Before(end); {
-		check(t, c.Poll(t.Context(), time.Second, func(m []byte) error {
+		check(t, c.Poll(t.Context(), time.Second, never, func(m []byte) error {
 			if string(m) != "good" {
 				return errors.New("not good enough")
 			}
@@ -223,7 +223,7 @@ func TestBomb(t *testing.T) {
 	check(t, producer(t, a, "fra").Send(t.Context(), framed("after")))
 	c, got := consumer(t, a, "ingest"), ""
 	for end := time.Now().Add(waitTime); got == "" && time.Now().Before(end); {
-		check(t, c.Poll(t.Context(), time.Second, func(m []byte) error {
+		check(t, c.Poll(t.Context(), time.Second, never, func(m []byte) error {
 			got = string(m)
 			return nil
 		}))
@@ -273,18 +273,6 @@ func setting(set kadm.ResourceConfigs, key string) string {
 	return ""
 }
 
-func TestParseAddress(t *testing.T) {
-	a, err := ParseAddress("kafka://a:9092,[::1]:9093/congctl.records")
-	if err != nil || !slices.Equal(a.Brokers, []string{"a:9092", "[::1]:9093"}) || a.Topic != "congctl.records" || a.Dead() != "congctl.records.dead" {
-		t.Errorf("%+v, %v", a, err)
-	}
-	for _, s := range []string{"", "a:9092/t", "kafka://a:9092", "kafka://a:9092/", "kafka://a/t", "kafka://a:9092,/t", "kafka://a:9092/../t", "kafka://a:9092/t?x=1"} {
-		if a, err := ParseAddress(s); err == nil {
-			t.Errorf("%q is %+v", s, a)
-		}
-	}
-}
-
 func TestSendRefusesTornFrames(t *testing.T) {
 	p := producer(t, Address{Brokers: []string{"127.0.0.1:1"}, Topic: "records"}, "fra")
 	for _, f := range [][]byte{nil, framed("abc")[:3], append(framed("abc"), 1)} {
@@ -332,7 +320,7 @@ func TestRealBroker(t *testing.T) {
 	}
 	check(t, <-sent)
 	check(t, <-sent)
-	check(t, c.Poll(t.Context(), 500*time.Millisecond, func(m []byte) error { take(string(m)); return nil }))
+	check(t, c.Poll(t.Context(), 500*time.Millisecond, never, func(m []byte) error { take(string(m)); return nil }))
 	close(again)
 	for m := range again {
 		repeats = slices.DeleteFunc(repeats, func(r string) bool { return r == m })

@@ -4,11 +4,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"os"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/congctl/congctl/internal/fleet/store/mtls"
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // security is how a client gets in: TLS 1.2 or later, and SASL.
@@ -32,7 +34,7 @@ func (a Address) security() (opts []kgo.Opt, err error) {
 func (a Address) tls() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if a.CA != "" {
-		pem, err := os.ReadFile(a.CA)
+		pem, err := plainfile.ReadGuarded(a.CA, mtls.MaxPEM)
 		if err != nil {
 			return nil, fmt.Errorf("read ca: %w", err)
 		}
@@ -42,7 +44,7 @@ func (a Address) tls() (*tls.Config, error) {
 		}
 	}
 	if a.Cert != "" {
-		own, err := tls.LoadX509KeyPair(a.Cert, a.Key)
+		own, err := mtls.ReadPair(a.Cert, a.Key)
 		if err != nil {
 			return nil, fmt.Errorf("read cert and key: %w", err)
 		}

@@ -43,5 +43,5 @@ func TestSignatures(t *testing.T) {
 	if err := refuses.Send(t.Context(), framed("three")); err == nil {
 		t.Error("a batch without a signature was sent")
 	}
-	check(t, c.Poll(t.Context(), 100*time.Millisecond, func(m []byte) error { t.Errorf("%q", m); return nil }))
+	check(t, c.Poll(t.Context(), 100*time.Millisecond, never, func(m []byte) error { t.Errorf("%q", m); return nil }))
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"github.com/congctl/congctl/internal/linux/plainfile"
 )
 
 // Files name a certificate with its chain, its key, and the authority that signs the other
@@ -39,6 +41,22 @@ func Open(f Files, fault func(error)) (*Credentials, error) {
 	return c, c.read()
 }
 
+// MaxPEM is beyond any chain of certificates, and any bundle of authorities; in bytes.
+const MaxPEM = 4 << 20
+
+// ReadPair reads a certificate and its key. It refuses a key that others may read.
+func ReadPair(cert, key string) (tls.Certificate, error) {
+	c, err := plainfile.ReadGuarded(cert, MaxPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	k, err := plainfile.ReadSecret(key, MaxPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(c, k)
+}
+
 func (c *Credentials) read() error {
 	var seen [3]fs.FileInfo
 	for i, name := range []string{c.files.Cert, c.files.Key, c.files.CA} {
@@ -56,13 +74,13 @@ func (c *Credentials) read() error {
 	}
 	var certs []tls.Certificate
 	if c.files.Cert != "" {
-		cert, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
+		cert, err := ReadPair(c.files.Cert, c.files.Key)
 		if err != nil {
 			return fmt.Errorf("read certificate %s with key %s: %w", c.files.Cert, c.files.Key, err)
 		}
 		certs = append(certs, cert)
 	}
-	b, err := os.ReadFile(c.files.CA)
+	b, err := plainfile.ReadGuarded(c.files.CA, MaxPEM)
 	if err != nil {
 		return fmt.Errorf("read authority: %w", err)
 	}

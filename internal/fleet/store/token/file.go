@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +36,13 @@ var ErrNone = errors.New("no such token")
 // Marks of a secret, so that one that got lost is found.
 const mark = "congctl_"
 
+// isSecret reports whether a name is a token itself: an error about it would quote it.
+func isSecret(name string) bool {
+	return strings.HasPrefix(name, mark) && len(name) >= len(mark)+43
+}
+
+var errSecret = errors.New("name: that is a token itself; write its name, as `congctl token list` has it")
+
 // Add makes a token and returns its secret, 32 random bytes.
 func (f *File) Add(t Token) (secret string, err error) {
 	if err := t.Check(); err != nil {
@@ -54,6 +62,9 @@ func (f *File) Add(t Token) (secret string, err error) {
 
 // Remove ends a token.
 func (f *File) Remove(name string) error {
+	if isSecret(name) {
+		return errSecret
+	}
 	return f.change(func(tokens []Token) ([]Token, error) {
 		rest := slices.DeleteFunc(slices.Clone(tokens), func(t Token) bool { return t.Name == name })
 		if len(rest) == len(tokens) {

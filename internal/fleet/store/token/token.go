@@ -101,6 +101,8 @@ func parseLine(line string) (t Token, err error) {
 // Check refuses what no token may be.
 func (t Token) Check() error {
 	switch {
+	case isSecret(t.Name):
+		return errSecret
 	case !mtls.Word(t.Name):
 		return fmt.Errorf("name %.70q: use letters, digits, - _ . and at most 63 bytes", t.Name)
 	case t.Role != mtls.Operator && t.Role != mtls.Viewer:

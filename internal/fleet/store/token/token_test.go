@@ -63,6 +63,9 @@ func TestTokens(t *testing.T) {
 	if err := f.Remove("eve"); !errors.Is(err, ErrNone) {
 		t.Errorf("remove of none: %v", err)
 	}
+	if err := errors.Join(f.Remove(secret), Token{Name: secret}.Check()); err == nil || strings.Contains(err.Error(), secret) {
+		t.Errorf("a token in place of its name: %v", err)
+	}
 	if err := f.Remove("ann"); err != nil {
 		t.Fatal(err)
 	}
