@@ -29,7 +29,9 @@ func TestOwnAddressesAreNoClients(t *testing.T) {
 			t.Cleanup(func() { kept.Close() })
 		}
 	}
-	began := e.awaitStatus("a window's end", func(s control.Status) bool { return s.Agent.Ledger.Emitted[record.EndWindow] >= 4 && s.Agent.Ledger.Emitted[record.EndClose] >= 12 })
+	began := e.awaitStatus("a window's end", func(s control.Status) bool {
+		return s.Agent.Ledger.Emitted[record.EndWindow] >= 4 && s.Agent.Ledger.Emitted[record.EndClose] >= 12
+	})
 	e.awaitStatus("another poll", func(s control.Status) bool { return s.Agent.Polls > began.Agent.Polls+2 })
 	e.stop()
 	ends := map[record.End]int{}
