@@ -28,6 +28,7 @@ func TestCgroupMadeAgain(t *testing.T) {
 	from := client(e.networksIn(record.ArmTreatment, 1)[0], 1)
 	e.keepPlan(e.planFor(prefixOf(t, from)))
 	e.start()
+	served := uint64(0)
 	serve := func(want string) {
 		t.Helper()
 		check(t, moveTo(path, os.Getpid()))
@@ -37,6 +38,8 @@ func TestCgroupMadeAgain(t *testing.T) {
 			t.Errorf("transfers ran %v, want %s", ran, want)
 		}
 		s.close()
+		served += 5 // the server's ends close after the clients'
+		e.awaitStatus("closed", func(s control.Status) bool { return s.Agent.Ledger.Emitted[record.EndClose] >= served })
 	}
 	alarm := func(text string) func(control.Status) bool {
 		return func(s control.Status) bool {
