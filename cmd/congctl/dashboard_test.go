@@ -74,6 +74,7 @@ func openBoard(t testing.TB, networks int, cfg config.Config) *board {
 	control.Handle(h, effectOfPoP, b.effect)
 	control.Handle(h, ratesQuery, b.rates)
 	control.Handle(h, fleetQuery, func(context.Context, control.None) (FleetStatus, error) { return b.fleet(), nil })
+	h.Refused(because)
 	h.Audit(func(_ context.Context, a control.Act) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
