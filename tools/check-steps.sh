@@ -267,7 +267,7 @@ test_fleet() {
 	export CONGCTL_KAFKA_CACHE=$1 CONGCTL_CLICKHOUSE_CACHE=$2 CONGCTL_CHDB_CACHE=$3 CONGCTL_PROMETHEUS_CACHE=$4
 	unset CONGCTL_LAB_CACHE # with it cmd/congctl is the lab's, and has no namespace of its own
 	{ go test -json -count=1 -timeout 30m -p 1 \
-		-run '^(TestRealBroker|TestSecureBroker|TestRoundTrip|TestSameWindowRows|TestKillBetweenInsertAndCommit|TestEnds|TestView|TestCurrentEngine|TestSchema|TestSchemaBefore|TestDerived|TestRetain|TestIngestLosesNothing|TestBrokerKilled|TestFleetThroughClickHouse|TestDemoFleet|TestTakeOver|TestStopWithoutKafka|TestSameDay|TestDashboardQueries|TestEachPartIsScraped)$' \
+		-run '^(TestRealBroker|TestSecureBroker|TestRoundTrip|TestSameWindowRows|TestKillBetweenInsertAndCommit|TestEnds|TestView|TestCurrentEngine|TestSchema|TestSchemaBefore|TestDerived|TestRetain|TestIngestLosesNothing|TestBrokerKilled|TestFleetThroughClickHouse|TestDemoFleet|TestTakeOver|TestSiege|TestStopWithoutKafka|TestSameDay|TestDashboardQueries|TestEachPartIsScraped)$' \
 		./internal/fleet/store/kafka ./internal/fleet/store/clickhouse ./cmd/congctl || true; } |
 		go run ./tools/testsum -tier "Kafka and ClickHouse" -again 2 -counts "$counts" || status=1
 	mkdir -p "$lab"

@@ -87,7 +87,9 @@ type allAtOnce struct {
 	day  int64 // all of this window
 }
 
-func (s *allAtOnce) run(ctx context.Context, part func(context.Context)) { s.all.Go(func() { part(ctx) }) }
+func (s *allAtOnce) run(ctx context.Context, part func(context.Context)) {
+	s.all.Go(func() { part(ctx) })
+}
 
 // every calls do until ctx ends, with a pause after each.
 func every(ctx context.Context, pause time.Duration, do func()) {
@@ -155,17 +157,22 @@ func (s *allAtOnce) throughKafka(ctx context.Context) {
 	})
 }
 
-// many codes records that differ by edit in one frame.
+// many codes records that differ by edit in one frame, which no agent would: batches behind each other are one of all records.
 func many(t testing.TB, h wire.Header, n int, edit func(i int, c *record.Conn)) []byte {
-	var b wire.Batch
-	for i := range n {
-		c := &record.Conn{Prefix: 0xcb007200 | 24}
-		edit(i, c)
-		check(t, b.Add(c))
+	var body []byte
+	for first := 0; first < n; first += 1000 {
+		var b wire.Batch
+		for i := first; i < min(n, first+1000); i++ {
+			c := &record.Conn{Prefix: 0xcb007200 | 24}
+			edit(i, c)
+			check(t, b.Add(c))
+		}
+		frame, err := b.AppendFrame(nil, &h)
+		check(t, err)
+		_, skip := binary.Uvarint(frame)
+		body = append(body, frame[skip:]...)
 	}
-	frame, err := b.AppendFrame(nil, &h)
-	check(t, err)
-	return frame
+	return append(binary.AppendUvarint(nil, uint64(len(body))), body...)
 }
 
 // hostileAgent has a certificate: it sends wrong windows, records of nothing, and a congestion control a record.
@@ -183,9 +190,11 @@ func (s *allAtOnce) hostileAgent(ctx context.Context) {
 				c.Window, c.Cong, c.Remote = now, fmt.Sprint("c", i), netip.MustParseAddrPort("203.0.114.9:1000")
 			},
 		} {
-			h.Sequence++
-			_ = c.Send(ctx, many(s.t, h, 4000, edit))
-			s.tries.Add(1)
+			for _, n := range []int{4000, 1000} { // 1000 are an honest batch's
+				h.Sequence++
+				_ = c.Send(ctx, many(s.t, h, n, edit))
+				s.tries.Add(1)
+			}
 		}
 	})
 }
