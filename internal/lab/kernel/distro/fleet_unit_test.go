@@ -19,7 +19,7 @@ func fleetUnits(t *testing.T, r *Running) {
 	t.Helper()
 	must(t, r, fleetConfigs)
 	must(t, r, "systemctl start congctl-controller congctl-ingest")
-	wantWord(t, r, "for unit in controller ingest; do pid=$(systemctl show -P MainPID congctl-$unit); grep -q credentials/congctl-$unit.service/$unit.yml /proc/$pid/cmdline && [ $(stat -c %u /proc/$pid) != 0 ] && stat -c %U /proc/$pid /var/lib/congctl-controller; done",
+	wantWord(t, r, "stat -c %U /proc/$(systemctl show -P MainPID congctl-controller) /var/lib/congctl-controller; pid=$(systemctl show -P MainPID congctl-ingest); grep -q credentials/congctl-ingest.service/ingest.yml /proc/$pid/cmdline && [ $(stat -c %u /proc/$pid) != 0 ]",
 		"congctl\ncongctl\n")
 	wantWord(t, r, "congctl token add board --role viewer -c /etc/congctl/controller.yml >/dev/null && stat -c '%U %a' /var/lib/congctl-controller/tokens", "congctl 600\n")
 	must(t, r, agentConfig+"systemctl start congctl-agent")
@@ -55,7 +55,7 @@ const fleetConfigs = `mv /tmp/fleet /etc/congctl/ && chmod 600 /etc/congctl/flee
 		kafka: kafka://127.0.0.1:1/congctl.records
 		clickhouse: clickhouse://127.0.0.1:1/congctl
 	END
-	chmod 600 *.yml
+	chmod 600 *.yml && chgrp congctl controller.yml && chmod 640 controller.yml
 	# The agent with the system calls that containers have, and no others.
 	d=/etc/systemd/system/congctl-agent.service.d; mkdir $d
 	calls=$(sed -n '/"names"/,$p' /tmp/seccomp.json | grep -o '"[a-z0-9_]*"' | grep -v names | tr -d '"' | tr '\n' ' ')
