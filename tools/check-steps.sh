@@ -30,7 +30,10 @@ step_build() {
 	if [ -d cmd/congctl ]; then step "build static $(go env GOARCH)" static_build; else step "build all packages" go build ./...; fi
 }
 
-step_release() { tools/need.sh openssh-client:ssh-keygen && step "release: same bytes, nothing runs" tools/release-test.sh; }
+step_release() {
+	local name="release: same bytes, nothing runs"
+	if tools/need.sh openssh-client:ssh-keygen; then step "$name" tools/release-test.sh; else skip "$name" "ssh-keygen is missing (above)"; fi
+}
 step_small() { step "build small" tools/small.sh; }
 
 # Without optimisations, which take a third of the time, and what debuggers want: the result runs nowhere here;
@@ -365,15 +368,14 @@ step_bench() { step "bench smoke" bench_once; }
 
 # ---- a newcomer's machine
 
-fresh_name="a fresh Debian: make demo, make test"
-can_fresh() {
+fresh_here() { [ -n "${FRESH:-}" ] && [ "$(id -u)" -eq 0 ] && tools/need.sh debootstrap:debootstrap; }
+step_fresh() {
+	local name="a fresh Debian: make demo, make test"
 	if [ "$(id -u)" -ne 0 ]; then
-		skip "$fresh_name" "not root, which the chroot of debootstrap needs: run 'sudo tools/check.sh fresh'"
+		skip "$name" "not root, which the chroot of debootstrap needs: run 'sudo tools/check.sh fresh'"
 	elif ! tools/need.sh debootstrap:debootstrap; then
-		skip "$fresh_name" "debootstrap is missing (above)"
+		skip "$name" "debootstrap is missing (above)"
 	else
-		return 0
+		step "$name" env COUNTS="$counts" tools/fresh.sh
 	fi
-	return 1
 }
-step_fresh() { step "$fresh_name" env COUNTS="$counts" tools/fresh.sh; }

@@ -4,7 +4,8 @@
 # name of what it runs; the last line has the counts.
 #
 #   check.sh            all steps
-#   check.sh test       what `make test` runs; with FRESH=1 its tests without root on a fresh Debian
+#   check.sh test       what `make test` runs; with FRESH=1, as root, its tests without root on a fresh Debian, and
+#                       beside them what rest then leaves out: a fleet, a Debian
 #   check.sh quick      its quick part: no race detector, no root
 #   check.sh rest       all others
 #   check.sh STEP...    only these (names: see the lists below)
@@ -77,14 +78,20 @@ beside() {
 		steps "$@"
 	) >"$scratch/$name" 2>&1 &
 }
-# What needs root mostly waits for windows, what does not computes. Each test without root runs once: on a newcomer's
-# machine, which finds more, or on this one.
+# What needs root mostly waits for windows, as a fleet does; what does not computes, as a Debian in QEMU does, on one
+# processor. Each test without root runs once: on a newcomer's machine, which finds more, or on this one.
 with_and_without_root() {
-	local root
-	beside root root
-	root=$!
-	if [ -n "${FRESH:-}" ] && can_fresh; then steps fresh; else steps noroot; fi
-	ended root "$root"
+	local waits
+	if fresh_here; then
+		beside waits root fleet
+		waits=$!
+		steps fresh debian metrics
+	else
+		beside waits root
+		waits=$!
+		steps noroot
+	fi
+	ended waits "$waits"
 }
 # The lab's machines have a clock of their own and most of them one processor: what only
 # computes runs beside them, and what mostly waits. Their output comes when all has ended.
@@ -104,7 +111,6 @@ ended() {
 	cat "$scratch/$1"
 	cat "$scratch/$1.counts" >>"$counts"
 }
-# A Debian in QEMU has one processor; a fleet mostly waits for its windows.
 fleet_and_debian() {
 	local fleet
 	beside fleet fleet
@@ -116,14 +122,15 @@ for s in ${*:-test rest}; do
 	case $s in
 	test)
 		steps gofmt vet build scripts
+		! fresh_here || steps kernel # takes all CPUs; the fleet's day needs it
 		with_and_without_root
 		;;
 	quick) steps gofmt vet build scripts short ;;
 	rest)
-		steps kernel # takes all CPUs
+		steps kernel # takes all CPUs; nothing where it is built
 		lab_and_others
 		steps browser # has frames to draw: not beside the lab
-		fleet_and_debian
+		fresh_here || fleet_and_debian
 		;;
 	*) steps "$s" ;;
 	esac

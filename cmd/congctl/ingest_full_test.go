@@ -56,11 +56,10 @@ func bodyWith(t *testing.T, n int) []byte {
 	return frame[head:]
 }
 
-// long is a batch of one end of a window, of a host whose name has n bytes.
-func long(t *testing.T, n int) []byte {
+// full is the body of an agent's batch of n records.
+func full(t *testing.T, n int) []byte {
 	t.Helper()
-	frame, err := (&wire.Batch{}).AppendFrame(nil, &wire.Header{PoP: "chi", Host: strings.Repeat("x", n), Boot: record.BootID{1}, Sequence: 1, Ends: []wire.WindowEnd{{Start: 300}}})
-	check(t, err)
+	frame := batchOf(t, wire.Header{PoP: "chi", Host: "edge", Boot: record.BootID{1}, Sequence: 1}, 300, n)
 	_, head := binary.Uvarint(frame)
 	return frame[head:]
 }
@@ -76,10 +75,9 @@ func TestIngestStaysSmall(t *testing.T) {
 		most    int // rows of an insert
 	}{
 		{"131,067 records each", tiny(t, 131_067), 20_000, 0, 0},
-		{"10,000 records each", tiny(t, 10_000), 20_000, 10_000, 20_000},
-		{"9,999 records each", tiny(t, 9_999), 20_000, 9_999, 29_997},
-		{"one end of a window, of a host with a long name", long(t, 200_000), 2000, 1, 11},
-		{"an agent's", bodyWith(t, 1000), 20_000, 1000, 20_000},
+		{"an agent's", full(t, 1000), 20_000, 1000, 20_000},
+		{"an agent's that do not fill an insert exactly", full(t, 999), 20_000, 999, 20_979},
+		{"a small insert", full(t, 1000), 500, 1000, 1000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cluster, err := kfake.NewCluster(kfake.NumBrokers(1))

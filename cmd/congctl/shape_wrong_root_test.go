@@ -50,7 +50,7 @@ var wrong = []struct {
 	{"shape set nosuch0 8Mbit/s", 3, "no such interface"},
 	{"shape set an-interface-of-20c 8Mbit/s", 2, "1 to 15 characters"},
 	{"shape set a 8Mbit/s -o yaml", 2, "use table, json, jsonl"},
-	{"shape set 8Mbit/s a", 2, "rate \"a\""},
+	{"shape set 8Mbit/s a", 2, "interface \"8Mbit/s\""},
 	{"shape clear", 2, "missing IFACE"},
 	{"shape clear a", 3, "no limit of congctl"},
 	{"shape clear nosuch0", 3, "no such interface"},

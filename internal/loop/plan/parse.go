@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -18,11 +19,16 @@ import (
 const (
 	// MaxFileBytes bounds what is read: 25,000 entries with the longest reasons, 50 times the default cap.
 	MaxFileBytes = 8 << 20
+	// firstLineBytes has the first line of any format, and what of a damaged one a person would want to see.
+	firstLineBytes = 4 << 10
 	// maxParseErrors is enough to see the pattern; a foreign file would have one per line.
 	maxParseErrors = 20
 )
 
-var errCut = errors.New("the file ends here: it is truncated")
+var (
+	errCut       = errors.New("the file ends here: it is truncated")
+	errNoNewline = errors.New("no newline at the end: the file is truncated")
+)
 
 // Parse reads a plan file, signed or not, and checks its hash. It returns a plan or an error, never
 // both; sig is nil for an unsigned file. The error joins a *LineError for each bad line, up to 20.
@@ -30,6 +36,9 @@ var errCut = errors.New("the file ends here: it is truncated")
 func Parse(b []byte) (p *Plan, sig *Signature, err error) {
 	if len(b) > MaxFileBytes {
 		return nil, nil, &LineError{1, "file", fmt.Errorf("%d bytes; at most %d", len(b), MaxFileBytes)}
+	}
+	if first := b[:min(len(b), firstLineBytes)]; bytes.IndexByte(first, '\n') < 0 {
+		return nil, nil, &LineError{1, "file", errNoNewline} // before a copy is made of what is no plan
 	}
 	r := &reader{text: string(b), bad: refusals{most: maxParseErrors}}
 	p = &Plan{}
@@ -58,7 +67,7 @@ func (r *reader) next() (s string, ok bool) {
 	}
 	n := strings.IndexByte(r.text[r.off:], '\n')
 	if n < 0 {
-		r.bad.addf(r.line, "file", "no newline at the end: the file is truncated")
+		r.bad.add(r.line, "file", errNoNewline)
 		return "", false
 	}
 	s = r.text[r.off : r.off+n]

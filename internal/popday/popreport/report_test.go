@@ -3,6 +3,7 @@ package popreport
 import (
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"flag"
 	"io"
 	"os"
@@ -315,7 +316,7 @@ func TestFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("about: missing")
-	if err := os.WriteFile(filepath.Join(dir, "cubic-1", popday.ResponsesFile), []byte("x"), 0o600); err != nil {
+	if err := errors.Join(os.Remove(text), os.WriteFile(filepath.Join(dir, "cubic-1", popday.ResponsesFile), []byte("x"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	refused("unpack " + popday.ResponsesFile)
