@@ -22,8 +22,8 @@ trap 'rm -rf "$work"' EXIT
 stage=$work/stage
 mkdir -p "$out" "$stage/units" "$stage/doc"
 
-binary() { # ARCH OUT ARGS...
-	GOARCH=$1 go build -ldflags "-s -w -X main.version=$version -X main.commit=$commit" -o "$2" "${@:3}" ./cmd/congctl
+binary() { # ARCH OUT ARGS..., with $link for the linker
+	GOARCH=$1 go build -ldflags "-s -w ${link:-} -X main.version=$version -X main.commit=$commit" -o "$2" "${@:3}" ./cmd/congctl
 }
 
 # What is the same for all architectures.
@@ -55,7 +55,7 @@ for arch in ${ARCHS-amd64 arm64 arm riscv64}; do
 	chmod -R u=rwX,go=rX "$stage"
 	find "$stage" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
 	for format in ${FORMATS-deb rpm apk}; do package "${arch/%arm/arm7}" "$format"; done
-	[ -z "${SMALL-yes}" ] || binary "$arch" "$out/congctl-small-linux-$arch" "${small[@]}"
+	[ -z "${SMALL-yes}" ] || link=$small_link binary "$arch" "$out/congctl-small-linux-$arch" "${small[@]}"
 done
 (cd "$out" && find . -maxdepth 1 -type f ! -name 'SHA256SUMS*' -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS)
 rm -f "$out/SHA256SUMS.sig"

@@ -12,7 +12,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
 build() { # OUT ARGS...
-	go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$@" ./cmd/congctl
+	go build -trimpath -buildvcs=false -ldflags "-s -w $small_link" -o "$@" ./cmd/congctl
 }
 verbs() { "$1" help 2>&1 | awk '/^Flags:/ { exit } /^  [a-z]+ +[A-Z]/ { print $1 }' | sort; }
 
