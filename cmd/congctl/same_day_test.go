@@ -58,8 +58,13 @@ func (d *decidedDay) batches(t *testing.T, heads []journal.Head) (all []batchtes
 		}
 		for _, w := range heads {
 			h.Ends = append(h.Ends, wire.WindowEnd{Start: w.Start, Unknown: w.Note, DefaultCongs: []string{"cubic"}})
+			if len(h.Ends) == 16 {
+				seal()
+			}
 		}
-		seal()
+		if len(h.Ends)+len(list) > 0 {
+			seal()
+		}
 	}
 	return all
 }

@@ -36,13 +36,16 @@ func Open(ctx context.Context, at string) (*Store, error) {
 	return open(ctx, o)
 }
 
+// protocol is what servers speak; the engine of a test speaks HTTP.
+var protocol = driver.Native
+
 // options gives the client no address to quote in an error.
 func options(at string) (*driver.Options, error) {
 	a, err := address.ParseClickHouse(at)
 	if err != nil {
 		return nil, err
 	}
-	o := &driver.Options{Addr: a.Hosts, Auth: driver.Auth{Database: a.Database, Username: a.User, Password: a.Password}, DialTimeout: dialTime, ReadTimeout: queryTime}
+	o := &driver.Options{Protocol: protocol, Addr: a.Hosts, Auth: driver.Auth{Database: a.Database, Username: a.User, Password: a.Password}, DialTimeout: dialTime, ReadTimeout: queryTime}
 	if a.TLS {
 		o.TLS = &tls.Config{InsecureSkipVerify: a.SkipVerify}
 	}

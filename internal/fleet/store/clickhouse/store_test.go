@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	driver "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/congctl/congctl/internal/fleet/store/batchtest"
@@ -53,6 +54,10 @@ func newStore(t testing.TB) *Store {
 
 func initialised(t testing.TB, address string) *Store {
 	t.Helper()
+	if engine, ok := strings.CutPrefix(address, "http://"); ok {
+		address, protocol = "clickhouse://"+engine, driver.HTTP
+		t.Cleanup(func() { protocol = driver.Native })
+	}
 	_, err := Init(t.Context(), address)
 	check(t, err)
 	s, err := Open(t.Context(), address)
@@ -372,10 +377,10 @@ func TestRetain(t *testing.T) { retain(t, newStore(t)) }
 
 func retain(t *testing.T, s *Store) {
 	day := int64(windowStart / daySeconds * daySeconds)
-	h := header(1, 1)
+	h, rng := header(1, 1), rand.New(rand.NewPCG(1, 1))
 	var conns []record.Conn
 	for d := range int64(4) {
-		conns = append(conns, record.Conn{Window: day + d*daySeconds}, record.Conn{Window: day + (d+1)*daySeconds - 300})
+		conns = append(conns, batchtest.Client(rng, day+d*daySeconds), batchtest.Client(rng, day+(d+1)*daySeconds-300))
 	}
 	h.Ends = []wire.WindowEnd{{Start: day}, {Start: day + 3*daySeconds}}
 	insert(t, s, batchtest.New(t, h, conns...))
