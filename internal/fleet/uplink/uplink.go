@@ -148,7 +148,7 @@ func (u *Uplink) Record(c *record.Conn) {
 	}
 }
 
-// TellClientsApart gives clients whose addresses are not sent numbers by the keys of their window's day. In a window
+// TellClientsApart numbers clients whose addresses are not sent by the keys of their window's day. In a window
 // of a day without a key they have none, and count as one client.
 func (u *Uplink) TellClientsApart(keys []record.ClientKey) {
 	clients := make(map[int64]*record.ClientNumbers, len(keys))

@@ -52,9 +52,6 @@ func (w *Writer) add(batch []byte) error {
 	if h.PoP == "" || h.Boot == (record.BootID{}) || h.Sequence == 0 {
 		return errors.New("decode batch: it lacks its pop, boot_id or sequence, so that a repeat could not be told")
 	}
-	if len(h.Ends) > maxRows {
-		return errTooMany
-	}
 	name, span := batchName{h.PoP, h.Host, string(h.Boot[:]), h.Sequence}, w.span()
 	for _, e := range h.Ends {
 		if err := span.holds(e.Start); err != nil {
@@ -67,20 +64,12 @@ func (w *Writer) add(batch []byte) error {
 		if err := span.holds(c.Window); err != nil {
 			return err
 		}
-		if inBatch == maxRows {
-			return errTooMany
-		}
 		r := w.conns.next()
 		r.name, r.inBatch, r.conn = name, inBatch, *c // not as one value, which would be copied once more
 		inBatch++
 		return nil
 	})
 }
-
-// maxRows of a batch, ten times what an agent sends: an insert has at most as many more than were asked for.
-const maxRows = 10_000
-
-var errTooMany = fmt.Errorf("decode batch: more than %d records or ends of windows; an agent sends at most 1000", maxRows)
 
 // ErrOutside is in the error about a batch of another time.
 var ErrOutside = errors.New("too old to keep, or a clock is wrong")

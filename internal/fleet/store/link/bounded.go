@@ -78,10 +78,10 @@ func (b *bounded) admit(h *held) (out *held, why string) {
 	case b.of[h.from] >= maxConns:
 		out, why = h, fmt.Sprintf("it has %d", maxConns)
 		if i := slices.IndexFunc(b.strangers, func(s *held) bool { return s.from == h.from }); i >= 0 {
-			out, why = b.strangers[i], why+", and this one is the oldest that has not shown who asks"
+			out, why = b.strangers[i], why+", and this one is the oldest that has shown no certificate or token"
 		}
 	case len(b.strangers) >= maxStrangers:
-		out, why = crowd(b.strangers), fmt.Sprintf("%d have not shown who asks, and this one is the oldest of the address that has most", maxStrangers)
+		out, why = crowd(b.strangers), fmt.Sprintf("%d have shown no certificate or token, and this one is the oldest of the address that has most", maxStrangers)
 	}
 	b.of[h.from]++
 	b.strangers = append(b.strangers, h)

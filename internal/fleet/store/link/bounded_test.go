@@ -108,7 +108,7 @@ func TestStrangersGo(t *testing.T) {
 	if c, f := b.comes("192.0.2.3:1", false); c == nil || f.closed {
 		t.Fatal("a newcomer is turned away")
 	}
-	if !crowd[0].closed || crowd[1].closed || lone.closed || agent.closed || !strings.Contains(told.all(), "198.51.100.1 refused: 512 have not shown who asks") {
+	if !crowd[0].closed || crowd[1].closed || lone.closed || agent.closed || !strings.Contains(told.all(), "198.51.100.1 refused: 512 have shown no certificate or token") {
 		t.Errorf("told %q", told.all())
 	}
 	for range 3 * maxStrangers {

@@ -12,7 +12,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 )
 
-// Certificates says whose a certificate is, if it is trusted at this moment.
+// Certificates returns the holder of a certificate that is trusted at a moment.
 type Certificates interface {
 	Trust(chain []*x509.Certificate, now time.Time) (mtls.Identity, error)
 }
