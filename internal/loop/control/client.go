@@ -94,7 +94,11 @@ func (c *Client) callAt(ctx context.Context, base, name string, acts bool, body 
 	until, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	word := &consent{body: bytes.NewReader(body)}
-	req, err := http.NewRequestWithContext(until, http.MethodPost, base+pathHead+name, word)
+	send := word.body // one write with its header: a server that answers before it has read all closes nothing half written
+	if acts {
+		send = word
+	}
+	req, err := http.NewRequestWithContext(until, http.MethodPost, base+pathHead+name, send)
 	if err != nil {
 		return false, fmt.Errorf("ask %s: %w", name, err)
 	}
