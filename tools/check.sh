@@ -68,69 +68,57 @@ steps() {
 	local s
 	for s in "$@"; do "step_$s"; done
 }
-# beside NAME STEP... starts steps with a file of output and one of counts of their own.
+# beside NAME NICE STEP... starts a lane: steps one after the other, with a file of output and one of counts of their own.
+# What computes is nice: what waits for real windows, and for each other's answers, takes the CPU when it wants it.
+declare -A lanes=()
 beside() {
-	local name=$1
-	shift
+	local name=$1 nice=$2
+	shift 2
 	: >"$scratch/$name.counts"
 	(
+		renice -n "$nice" "$BASHPID" >"$scratch/$name.nice"
 		counts=$scratch/$name.counts
-		steps "$@"
+		log=$scratch/$name.log
+		for s in "$@"; do "step_$s"; done
 	) >"$scratch/$name" 2>&1 &
+	lanes[$name]=$!
 }
-# What needs root mostly waits for windows, as a fleet does; what does not computes, as a Debian in QEMU does, on one
-# processor. Each test without root runs once: on a newcomer's machine, which finds more, or on this one.
-with_and_without_root() {
-	local waits
-	if fresh_here; then
-		beside waits root fleet
-		waits=$!
-		steps fresh debian metrics
-	else
-		beside waits root
-		waits=$!
-		steps noroot
-	fi
-	ended waits "$waits"
-}
-# The lab's machines have a clock of their own and most of them one processor: what only
-# computes runs beside them, and what mostly waits. Their output comes when all has ended.
-lab_and_others() {
-	local others chaos
-	beside others small web release cross narrow kconfig generate fuzz
-	others=$!
-	beside chaos chaos bench
-	chaos=$!
-	steps lab
-	ended others "$others"
-	ended chaos "$chaos"
-}
-# ended NAME PID waits for what began beside, and shows it.
+# ended waits for all lanes and shows each.
 ended() {
-	wait "$2" || count "steps beside others: $1" 0 1 0
-	cat "$scratch/$1"
-	cat "$scratch/$1.counts" >>"$counts"
-}
-fleet_and_debian() {
-	local fleet
-	beside fleet fleet
-	fleet=$!
-	steps debian metrics
-	ended fleet "$fleet"
+	local name
+	for name in "${!lanes[@]}"; do
+		wait "${lanes[$name]}" || count "steps beside others: $name" 0 1 0
+		cat "$scratch/$name"
+		cat "$scratch/$name.counts" >>"$counts"
+	done
+	lanes=()
 }
 for s in ${*:-test rest}; do
 	case $s in
 	test)
 		steps gofmt vet build scripts
-		! fresh_here || steps kernel # takes all CPUs; the fleet's day needs it
-		with_and_without_root
+		# Each test without root runs once: on a newcomer's machine, which finds more, or on this one.
+		if fresh_here; then
+			beside waits 0 root fleet
+			beside machines 10 kernel debian metrics
+			beside newcomer 10 fresh
+		else
+			beside waits 0 root
+			beside computes 0 noroot
+		fi
+		ended
 		;;
 	quick) steps gofmt vet build scripts short ;;
 	rest)
-		steps kernel # takes all CPUs; nothing where it is built
-		lab_and_others
-		steps browser # has frames to draw: not beside the lab
-		fresh_here || fleet_and_debian
+		beside waits 0 chaos bench browser
+		beside lab 10 kernel lab
+		beside computes 10 small web release cross narrow kconfig generate fuzz
+		ended
+		if ! fresh_here; then
+			beside waits 0 fleet
+			beside machines 10 debian metrics
+			ended
+		fi
 		;;
 	*) steps "$s" ;;
 	esac
