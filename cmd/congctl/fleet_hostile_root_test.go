@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/congctl/congctl/internal/answer/foreign"
+	"github.com/congctl/congctl/internal/costtest"
 	"github.com/congctl/congctl/internal/fleet/store/link"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/loop/journal"
@@ -54,7 +55,7 @@ func TestHostileRecords(t *testing.T) {
 	})
 	f.stop()
 	for line := range strings.Lines(f.log.String()) {
-		if len(line) > wiretest.MaxText+100 || strings.ContainsAny(line, "\x1b\u202e") { // the line's own time and level
+		if len(line) > costtest.MaxText+100 || strings.ContainsAny(line, "\x1b\u202e") { // the line's own time and level
 			t.Errorf("a line of %d bytes: %.200q", len(line), line)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/congctl/congctl/internal/costtest"
 	"github.com/congctl/congctl/internal/fleet/ingest"
 	"github.com/congctl/congctl/internal/fleet/store/kafka"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
@@ -85,13 +86,13 @@ func BenchmarkSignedBatch(b *testing.B) {
 	check(b, err)
 	var signing, verifying time.Duration
 	for b.Loop() {
-		began := processCPU()
+		began := costtest.CPU()
 		s, err := sign(body)
 		check(b, err)
-		signing += processCPU() - began
-		began = processCPU()
+		signing += costtest.CPU() - began
+		began = costtest.CPU()
 		check(b, verify(body, s))
-		verifying += processCPU() - began
+		verifying += costtest.CPU() - began
 	}
 	b.ReportMetric(float64(signing.Microseconds())/float64(b.N), "us/signature")
 	b.ReportMetric(float64(verifying.Microseconds())/float64(b.N), "us/verification")

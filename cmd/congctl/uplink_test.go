@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/congctl/congctl/internal/costtest"
 	"github.com/congctl/congctl/internal/fleet/store/batchlog"
 	"github.com/congctl/congctl/internal/fleet/uplink"
 	"github.com/congctl/congctl/internal/loop/store/wire"
@@ -147,7 +146,7 @@ func BenchmarkUplink(b *testing.B) {
 	go func() { done <- u.Run(ctx) }()
 	c := uplinkConn(1)
 	b.ReportAllocs()
-	before := processCPU()
+	before := costtest.CPU()
 	for b.Loop() {
 		c.Cookie++
 		u.Record(c)
@@ -159,7 +158,7 @@ func BenchmarkUplink(b *testing.B) {
 		time.Sleep(time.Millisecond)
 	}
 	b.StopTimer()
-	cpu := processCPU() - before
+	cpu := costtest.CPU() - before
 	stop()
 	if err := errors.Join(<-done, log.Close()); err != nil {
 		b.Fatal(err)
@@ -171,10 +170,4 @@ func BenchmarkUplink(b *testing.B) {
 	b.ReportMetric(float64(cpu.Nanoseconds())/float64(b.N), "cpu-ns/record")
 	b.ReportMetric(float64(s.SentBytes)/float64(max(1, far.conns)), "B/record")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
-}
-
-func processCPU() time.Duration {
-	var r unix.Rusage
-	_ = unix.Getrusage(unix.RUSAGE_SELF, &r)
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

@@ -10,17 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/congctl/congctl/internal/costtest"
 	"github.com/congctl/congctl/internal/loop/config"
 )
 
-// What refusing one request may cost, whatever was sent.
+// What refusing one request may cost beside what costtest has.
 const (
-	refusalCPU    = 50 * time.Millisecond
-	refusalAlloc  = 64 << 20    // bytes, in all
-	refusalLine   = 500         // bytes of a line of the log, and one line
-	planCPU       = time.Second // a plan of 16 MiB that its operator may send is read as JSON first
+	planCPU       = costtest.Slower * time.Second // a plan of 16 MiB that its operator may send is read as JSON first
 	planAlloc     = 128 << 20
 	refusalAnswer = 32 << 10 // bytes: 4 KiB of text, of which JSON writes some as six
 )
@@ -101,11 +97,11 @@ func TestCostOfRefusing(t *testing.T) {
 		if h.code != "*" && code != h.code {
 			t.Errorf("%s: %.200q", h.name, answer)
 		}
-		mostCPU, mostAlloc := refusalCPU, uint64(refusalAlloc)
+		mostCPU, mostAlloc := costtest.MaxCPU, uint64(costtest.MaxBytes)
 		if strings.HasPrefix(h.name, "an operator's") {
 			mostCPU, mostAlloc = planCPU, planAlloc
 		}
-		if cpu > mostCPU || alloc > mostAlloc || len(answer) > refusalAnswer || len(line) > refusalLine || strings.Count(line, "\n") > 1 {
+		if cpu > mostCPU || alloc > mostAlloc || len(answer) > refusalAnswer || len(line) > costtest.MaxText || strings.Count(line, "\n") > 1 {
 			t.Errorf("%s: %s, %d bytes, %d answered, log %.600q", h.name, cpu, alloc, len(answer), line)
 		}
 	}
@@ -119,13 +115,13 @@ func (b *board) pays(t *testing.T, sent string) (answer, line string, cpu time.D
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		began, said := processTime(t), len(b.log.String())
+		began, said := costtest.CPU(), len(b.log.String())
 		answer = exchange(t, strings.TrimPrefix(b.url, "http://"), sent)
-		times = append(times, processTime(t)-began)
+		times = append(times, costtest.CPU()-began)
 		line = b.log.String()[said:]
 		runtime.ReadMemStats(&after)
 		alloc = after.TotalAlloc - before.TotalAlloc
-		if len(times) == 1 && slices.Max(times) < refusalCPU/10 {
+		if len(times) == 1 && slices.Max(times) < costtest.MaxCPU/10 {
 			break // it is far below
 		}
 	}
@@ -142,11 +138,4 @@ func exchange(t *testing.T, address, sent string) string {
 	go func() { _, _ = io.WriteString(c, sent) }() // ends when the other end has had enough
 	answer, _ := io.ReadAll(c)                     // reset where something was left unread
 	return string(answer)
-}
-
-func processTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u unix.Rusage
-	check(t, unix.Getrusage(unix.RUSAGE_SELF, &u))
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

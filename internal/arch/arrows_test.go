@@ -18,6 +18,7 @@ type capability struct {
 // stands before it: so there is no cycle between folders.
 var capabilities = []capability{
 	{name: "arch"},
+	{name: "costtest"},
 	{name: "strict"},
 	{name: "tcp"},
 	{name: "answer"},
@@ -94,7 +95,7 @@ func checkArrows(files []*file) (faults []string) {
 				faults = append(faults, f.fault(f.line(spec.Pos()), "alias %s for our own %s: give the package a name that needs none", spec.Name.Name, p))
 			}
 			to := capabilityOf(p)
-			if f.test && testArrows[f.dir()] == to {
+			if f.test && testArrows[f.dir()] == to || f.forTests() && p == forAllTests {
 				continue
 			}
 			if from != "" && to != "" && to != from && capabilities[at].arrows[to] == "" {

@@ -26,7 +26,7 @@ var kinds = []kind{
 		name: "cmd", folders: []string{"cmd/..."}, house: []string{"..."}, modules: []string{"..."},
 		why: "cmd joins all others",
 	},
-	{name: "tool", folders: []string{"tools/...", "internal/arch"}, why: "it must not depend on what it checks or builds"},
+	{name: "tool", folders: []string{"tools/...", "internal/arch", forAllTests}, why: "it must not depend on what it checks or builds"},
 	{
 		name: "kernel", folders: []string{"internal/linux/...", "internal/*/kernel/..."}, house: []string{"kernel", "pure"},
 		modules: []string{"github.com/cilium/ebpf", "github.com/vishvananda/netlink", "github.com/vishvananda/netns",
@@ -81,6 +81,9 @@ var kinds = []kind{
 var testModules = []string{"github.com/google/go-cmp", "github.com/cockroachdb/datadriven",
 	"github.com/rogpeppe/go-internal", "pgregory.net/rapid", "golang.org/x/sys", "golang.org/x/sync"}
 
+// forAllTests may be imported by any test, and by nothing else.
+const forAllTests = "internal/costtest"
+
 var importRule = rule{
 	name:  "imports",
 	check: checkImports,
@@ -103,11 +106,13 @@ var importRule = rule{
 		{"internal/loop/store/wire/a.go", "package wire\nimport _ \"" + module + "/internal/loop/agent\"\n"},
 		{"internal/loop/agent/a.go", "package agent\nimport _ \"github.com/google/go-cmp/cmp\"\n"},
 		{"cmd/congctl/a.go", "package main\nimport _ \"" + module + "/internal/host/kernel/paperhosttest\"\n"},
+		{"internal/loop/policy/a.go", "package policy\nimport _ \"" + module + "/" + forAllTests + "\"\n"},
 		{"pkg/a.go", "package pkg\n"},
 	},
 	clean: []plant{
 		{"internal/loop/policy/a.go", "package policy\nimport (\n_ \"net/netip\"\n_ \"math/rand/v2\"\n_ \"" + module + "/internal/tcp/stat\"\n)\n"},
 		{"internal/loop/policy/a_test.go", "package policy\nimport (\n_ \"os\"\n_ \"github.com/google/go-cmp/cmp\"\n)\n"},
+		{"internal/loop/policy/a_test.go", "package policy\nimport _ \"" + module + "/" + forAllTests + "\"\n"},
 		{"internal/lab/scenario/a.go", "package scenario\nimport _ \"go.yaml.in/yaml/v3\"\n"},
 		{"scenarios/embed.go", "package scenarios\nimport _ \"embed\"\n"},
 		{"cmd/congctl/lab.go", "package main\nimport _ \"" + module + "/scenarios\"\n"},
@@ -130,10 +135,10 @@ func checkImports(files []*file) (faults []string) {
 		}
 		for _, spec := range f.ast.Imports {
 			p := strings.Trim(spec.Path.Value, `"`)
-			if strings.HasPrefix(p, module) && strings.HasSuffix(p, "test") && !f.test {
+			if strings.HasPrefix(p, module) && strings.HasSuffix(p, "test") && !f.forTests() {
 				faults = append(faults, f.fault(f.line(spec.Pos()), "%s is for tests", p))
 			}
-			if !k.allows(p, f.test) {
+			if !k.allows(p, f.test) && !(f.forTests() && p == module+"/"+forAllTests) {
 				faults = append(faults, f.fault(f.line(spec.Pos()), "a %s package may not import %q: %s", k.name, p, k.why))
 			}
 		}

@@ -25,6 +25,9 @@ type file struct {
 
 func (f *file) dir() string { return path.Dir(f.path) }
 
+// forTests: a test, or a package that tests import.
+func (f *file) forTests() bool { return f.test || strings.HasSuffix(f.dir(), "test") }
+
 func (f *file) lines() int { return bytes.Count(f.src, []byte("\n")) }
 
 func (f *file) line(p token.Pos) int { return f.fset.Position(p).Line }

@@ -29,7 +29,7 @@ func (f Fault) Error() string {
 		}
 	}
 	if f.Value != "" && !hasLogin.MatchString(f.Value) {
-		fmt.Fprintf(&b, "%q: ", f.Value)
+		fmt.Fprintf(&b, "%.*q: ", maxShown, f.Value)
 	}
 	b.WriteString(f.Problem)
 	if f.Fix != "" {
@@ -56,10 +56,17 @@ var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 // Faults are all faults of one text.
 type Faults []Fault
 
+// maxShown of a value's characters, and of a text's faults: the longest right value is a list of addresses, and a person
+// mends no more at a time. A file of megabytes that is no such file is one value, or a fault in each line.
+const maxShown = 200
+
 func (fs Faults) Error() string {
-	texts := make([]string, len(fs))
-	for i, f := range fs {
-		texts[i] = f.Error()
+	var texts []string
+	for _, f := range fs[:min(len(fs), maxShown)] {
+		texts = append(texts, f.Error())
+	}
+	if more := len(fs) - maxShown; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(texts, "\n")
 }

@@ -4,34 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/congctl/congctl/internal/costtest"
 	"github.com/congctl/congctl/internal/goodput/accesslog"
 )
-
-// costOf returns the CPU time of this process and the bytes that f allocated.
-func costOf(f func()) (cpu time.Duration, bytes uint64) {
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	began := processCPU()
-	f()
-	cpu = processCPU() - began
-	runtime.ReadMemStats(&after)
-	return cpu, after.TotalAlloc - before.TotalAlloc
-}
-
-func processCPU() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // TestCostOfPoll: what a log costs a poll, whatever its server's user makes of it. What is no log costs little; what
 // grows faster than it is read costs readBytes of lines, and says so. Measured: 1 ms; 0.01 to 0.5 s, 200 MB.
@@ -71,12 +52,12 @@ func TestCostOfPoll(t *testing.T) {
 		if err := c.do(x); err != nil {
 			t.Fatal(err)
 		}
-		cpu, bytes := costOf(x.read)
+		cost, _ := costtest.Of(func() error { x.read(); return nil })
 		told := strings.Join(x.alarms, "\n")
-		if cpu > c.cpu || bytes > c.bytes || !strings.Contains(told, c.alarm) || len(told) > 500 || x.log.Len() > 500 {
-			t.Errorf("%s: %v, %d bytes; %q, %q", name, cpu, bytes, told, x.log.String())
+		if cost.CPU > c.cpu || cost.Bytes > c.bytes || !strings.Contains(told, c.alarm) || len(told) > 500 || x.log.Len() > 500 {
+			t.Errorf("%s: %+v; %q, %q", name, cost, told, x.log.String())
 		}
-		t.Logf("%s: %v, %d bytes", name, cpu, bytes)
+		t.Logf("%s: %+v", name, cost)
 	}
 }
 

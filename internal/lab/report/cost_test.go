@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/congctl/congctl/internal/costtest"
 )
 
 // A stranger's folder may hold what unpacks, or decodes, into far more than it has: measured 2 MB.
 func TestCostOfAFolder(t *testing.T) {
-	const most = 64 << 20
 	const cell, summary = "loss=0%/bbr", "summary.json"
 	dir := t.TempDir()
 	run := runPath(dir, cell, 1) + ".gz"
@@ -35,12 +35,9 @@ func TestCostOfAFolder(t *testing.T) {
 		if err := os.WriteFile(c.path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		err := c.read()
-		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; err == nil || !strings.Contains(err.Error(), "congctl did not write it") || len(err.Error()) > 500 || n > most {
-			t.Errorf("%s: %d bytes, %v", name, n, err)
+		cost, err := costtest.Of(c.read)
+		if err == nil || !strings.Contains(err.Error(), "congctl did not write it") || cost.Text > costtest.MaxText || cost.Bytes > costtest.MaxBytes {
+			t.Errorf("%s: %+v, %v", name, cost, err)
 		}
 	}
 	if err := os.Truncate(filepath.Join(dir, summary), 8<<40); err != nil {

@@ -6,40 +6,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/congctl/congctl/internal/costtest"
 	"github.com/congctl/congctl/internal/popday"
 )
 
-// costOf returns the CPU time of this process and the bytes that f allocated.
-func costOf(f func()) (cpu time.Duration, bytes uint64) {
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	began := processCPU()
-	f()
-	cpu = processCPU() - began
-	runtime.ReadMemStats(&after)
-	return cpu, after.TotalAlloc - before.TotalAlloc
-}
-
-func processCPU() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// A stranger's folder is refused at this cost, whatever is in it; measured: 10 ms and 8 MB.
-const (
-	refusalCPU   = 50 * time.Millisecond
-	refusalBytes = 64 << 20
-	refusalText  = 500
-)
-
+// TestCostOfAFolder: a stranger's, whatever is in it; measured: 10 ms and 8 MB.
 func TestCostOfAFolder(t *testing.T) {
 	write := func(name string, b []byte) func(string) error {
 		return func(run string) error { return os.WriteFile(filepath.Join(run, name), b, 0o600) }
@@ -71,12 +46,11 @@ func TestCostOfAFolder(t *testing.T) {
 		if err := c.do(filepath.Join(dir, "observe-1")); err != nil {
 			t.Fatal(err)
 		}
-		var err error
-		cpu, bytes := costOf(func() { _, err = Read(t.Context(), dir, src) })
-		if err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > refusalText || cpu > refusalCPU || bytes > refusalBytes {
-			t.Errorf("%s: %v, %d bytes: %v", name, cpu, bytes, err)
+		cost, err := costtest.Of(func() error { _, err := Read(t.Context(), dir, src); return err })
+		if err == nil || !strings.Contains(err.Error(), c.want) || cost.Over() != "" {
+			t.Errorf("%s: %v, %s", name, err, cost.Over())
 		}
-		t.Logf("%s: %v, %d bytes", name, cpu, bytes)
+		t.Logf("%s: %+v", name, cost)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"connectrpc.com/connect"
 
@@ -31,6 +32,10 @@ func NewHandler(h Handler) (string, http.Handler) {
 	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := agentOf(r.Context()); err != nil { // before anything of it is read
 			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		if strings.Contains(r.Header.Get("Content-Type"), "json") { // no agent sends it, and its decoder's refusals quote all that it read
+			http.Error(w, "JSON is not taken here, only protobuf", http.StatusUnsupportedMediaType)
 			return
 		}
 		inner.ServeHTTP(w, r)

@@ -4,37 +4,18 @@ import (
 	"database/sql"
 	"errors"
 	"math"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/congctl/congctl/internal/costtest"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
-
-// costOf returns the CPU time of this process and the bytes that f allocated in Go.
-func costOf(f func()) (cpu time.Duration, bytes uint64) {
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	began := processCPU()
-	f()
-	cpu = processCPU() - began
-	runtime.ReadMemStats(&after)
-	return cpu, after.TotalAlloc - before.TotalAlloc
-}
-
-func processCPU() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // A value that congctl never wrote is refused by its length, unread; measured: 12 ms, 0.2 MB. But a key is read to be compared, up to
 // heapBytes: 0.1 s.
 func TestCostOfAStore(t *testing.T) {
-	const cpu, keyCPU, most = 50 * time.Millisecond, time.Second, 4 << 20
+	const cpu, keyCPU, most = costtest.MaxCPU, time.Second, 4 << 20
 	for name, c := range map[string]struct {
 		change string
 		cpu    time.Duration
@@ -54,11 +35,11 @@ func TestCostOfAStore(t *testing.T) {
 		if err := errors.Join(err, db.Close()); err != nil {
 			t.Fatal(name, err)
 		}
-		took, bytes := costOf(func() { err = readStranger(path) })
-		if !errors.Is(err, ErrDamaged) || took > c.cpu || bytes > most || len(err.Error()) > 500 {
-			t.Errorf("%s: %v, %d bytes: %v", name, took, bytes, err)
+		cost, err := costtest.Of(func() error { return readStranger(path) })
+		if !errors.Is(err, ErrDamaged) || cost.CPU > c.cpu || cost.Bytes > most || cost.Text > costtest.MaxText {
+			t.Errorf("%s: %+v: %v", name, cost, err)
 		}
-		t.Logf("%s: %v, %d bytes", name, took, bytes)
+		t.Logf("%s: %+v", name, cost)
 	}
 }
 
