@@ -76,7 +76,7 @@ beside() {
 	shift 2
 	: >"$scratch/$name.counts"
 	(
-		renice -n "$nice" "$BASHPID" >"$scratch/$name.nice"
+		[ "$nice" -eq 0 ] || renice -n "$nice" "$BASHPID" >"$scratch/$name.nice" # an ordinary user that is nice cannot set 0
 		counts=$scratch/$name.counts
 		log=$scratch/$name.log
 		for s in "$@"; do "step_$s"; done
