@@ -112,8 +112,8 @@ concurrent_packages() {
 # Not for SQLite and its libc, C turned into Go: watching them doubles the time of the store's tests.
 # The driver is watched, and what synchronises is in package sync, whoever calls it.
 not_watched=(-gcflags=modernc.org/{sqlite/lib,libc/...}=-race=false)
-# These compute for a minute under it, in one goroutine of a package that has others.
-not_raced='^(TestKilledAtAnyStepIsAsNeverKilled|TestSettledThroughOtherGroups)$'
+# These compute for a minute under it, in one goroutine of a package that has others, or measure.
+not_raced='^(TestKilledAtAnyStepIsAsNeverKilled|TestSettledThroughOtherGroups|TestEveryDoor|TestCostOfRefusing)$'
 # Each test runs once, with the race detector or without. testsum has the last word.
 test_noroot() {
 	local concurrent others
@@ -122,7 +122,7 @@ test_noroot() {
 	{
 		# shellcheck disable=SC2086 # lists of packages
 		unprivileged go test -json -shuffle=on $others || true
-		unprivileged go test -json -run "$not_raced" ./internal/loop/controller || true
+		unprivileged go test -json -run "$not_raced" ./internal/loop/controller ./cmd/congctl || true
 		# shellcheck disable=SC2086
 		CGO_ENABLED=1 unprivileged go test -json -race "${not_watched[@]}" -shuffle=on -skip "$not_raced" $concurrent || true
 	} | go run ./tools/testsum -tier "no root" -counts "$counts"
@@ -143,7 +143,7 @@ root_packages() {
 test_root() {
 	{
 		root_packages | grep -v cmd/congctl | xargs go test -json -count=1 -p 1 >"$scratch/packages" || true &
-		go test -json -timeout 20m -count=1 ./cmd/congctl || true
+		go test -json -timeout 20m -count=1 -skip "$not_raced" ./cmd/congctl || true
 		wait $!
 		cat "$scratch/packages"
 	} | go run ./tools/testsum -tier "root" -again 3 -counts "$counts"

@@ -69,7 +69,8 @@ steps() {
 	for s in "$@"; do "step_$s"; done
 }
 # beside NAME NICE STEP... starts a lane: steps one after the other, with a file of output and one of counts of their own.
-# What computes is nice: what waits for real windows, and for each other's answers, takes the CPU when it wants it.
+# Two lanes that compute, one of them on one processor, and one that waits: with more, two cores do the same work in a third
+# more of their time. What computes is nice: what waits for real windows, and for each other's answers, takes the CPU when it wants it.
 declare -A lanes=()
 beside() {
 	local name=$1 nice=$2
@@ -100,8 +101,8 @@ for s in ${*:-test rest}; do
 		# Each test without root runs once: on a newcomer's machine, which finds more, or on this one.
 		if fresh_here; then
 			beside waits 0 root fleet
-			beside machines 10 kernel debian metrics
-			beside newcomer 10 fresh
+			beside machines 10 debian metrics
+			beside newcomer 10 kernel fresh
 		else
 			beside waits 0 root
 			beside computes 0 noroot

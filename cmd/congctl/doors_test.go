@@ -195,8 +195,8 @@ func TestEveryDoor(t *testing.T) {
 	doors := openDoors(t)
 	worst := make([]costtest.Cost, len(doors))
 	sizes := []int{60_000, 2<<20 - 1<<10} // the most that a request has, and a push
-	if costtest.Slower > 1 {
-		sizes = sizes[:1] // root's tests are without the race detector
+	if testing.Short() {
+		sizes = sizes[:1]
 	}
 	for _, size := range sizes {
 		for name, body := range everyInput(size) {
