@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -77,6 +78,10 @@ func TestLocal(t *testing.T) {
 	}
 	judge("dumped")
 	n.local.asks = true
+	// The kernel's worker inserts an IPv6 address's route a moment after the address (addrconf_dad_completed).
+	for late := time.Now().Add(5 * time.Second); !n.Local(netip.MustParseAddr("2001:db8:1::10")) && time.Now().Before(late); {
+		time.Sleep(time.Millisecond)
+	}
 	judge("asked")
 	n.local.asks = false
 	err = ns.Do(func() error {
