@@ -101,8 +101,10 @@ for s in ${*:-test rest}; do
 		# Each test without root runs once: on a newcomer's machine, which finds more, or on this one.
 		if fresh_here; then
 			beside waits 0 root fleet
+			beside compilers 10 kernel # takes all CPUs; the fleet's day needs it
+			wait "${lanes[compilers]}" || true # ended sees it
 			beside machines 10 debian metrics
-			beside newcomer 10 kernel fresh
+			beside newcomer 10 fresh
 		else
 			beside waits 0 root
 			beside computes 0 noroot
