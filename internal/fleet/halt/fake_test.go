@@ -115,6 +115,7 @@ func (f *fake) follow(t *testing.T, host string) *follower {
 		t.Fatal(err)
 	}
 	f.leave = append(f.leave, a.leave)
+	synctest.Wait() // until it waits: one that begins between put and look of a stop gets it twice
 	return a
 }
 
