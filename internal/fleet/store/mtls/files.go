@@ -104,9 +104,9 @@ func same(a, b fs.FileInfo) bool {
 func (c *Credentials) authority() *x509.CertPool {
 	info, err := os.Stat(c.files.CA)
 	c.mu.Lock()
-	pool, old := c.pool, c.seen[2]
+	pool, old, told := c.pool, c.seen[2], c.told
 	c.mu.Unlock()
-	if err != nil || !same(info, old) {
+	if err != nil || !same(info, old) || told != "" { // the right file may have come back
 		_, pool = c.now()
 	}
 	return pool

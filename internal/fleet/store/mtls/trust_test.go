@@ -90,6 +90,29 @@ func TestFaultOnce(t *testing.T) {
 	}
 }
 
+// TestFaultAgain: the right file is moved away and back, so that it is as it was; then it is wrong in the same way.
+func TestFaultAgain(t *testing.T) {
+	a, faults := mtlstest.New(t), 0
+	own := a.Issue(mtls.Identity{Role: mtls.Controller, Name: "main"})
+	c, err := mtls.Open(own, func(error) { faults++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain := chainOf(t, a.Issue(mtls.Identity{Role: mtls.Viewer, Name: "bob"}))
+	aside := filepath.Join(t.TempDir(), "ca")
+	for want := 1; want <= 2; want++ {
+		if err := errors.Join(os.Rename(own.CA, aside), os.WriteFile(own.CA, []byte("nonsense"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		_, bad := c.Trust(chain, time.Now())
+		back := os.Rename(aside, own.CA)
+		_, good := c.Trust(chain, time.Now())
+		if err := errors.Join(bad, back, good); err != nil || faults != want {
+			t.Errorf("told %d times, want %d; %v", faults, want, err)
+		}
+	}
+}
+
 // replace puts another file in a file's place, with the same date and length where that is possible.
 func replace(t *testing.T, path, text string) {
 	t.Helper()
