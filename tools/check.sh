@@ -76,11 +76,11 @@ beside() {
 	local name=$1 nice=$2
 	shift 2
 	: >"$scratch/$name.counts"
+	echo "=== beside others, shown when all have ended: $*"
 	(
-		[ "$nice" -eq 0 ] || renice -n "$nice" "$BASHPID" >"$scratch/$name.nice" # an ordinary user that is nice cannot set 0
+		[ "$nice" -eq 0 ] || renice -n "$nice" "$BASHPID" >/dev/null # an ordinary user that is nice cannot set 0
 		counts=$scratch/$name.counts
-		log=$scratch/$name.log
-		for s in "$@"; do "step_$s"; done
+		steps "$@"
 	) >"$scratch/$name" 2>&1 &
 	lanes[$name]=$!
 }
@@ -107,7 +107,7 @@ for s in ${*:-test rest}; do
 			beside newcomer 10 fresh
 		else
 			beside waits 0 root
-			beside computes 0 noroot
+			steps noroot
 		fi
 		ended
 		;;

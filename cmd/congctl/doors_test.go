@@ -37,7 +37,7 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// door is a way on which bytes of others become values: of an agent, a broker's client, a local user, a web server's client,
+// door is a path by which bytes from outside become values: of an agent, a broker's client, a local user, a web server's client,
 // whoever wrote a file. What only its operator writes, and what needs a socket of its own, is not here: TestCostOfRefusing,
 // TestFloodOfThePage.
 type door struct {
@@ -177,7 +177,7 @@ const timesTaken = 4
 // costs is what a door pays, and the bound that this is above, if all of some tries are: on a busy machine one has the cost
 // of others' work.
 func costs(d door, body []byte) (c costtest.Cost, over string) {
-	for range 3 {
+	for range 10 {
 		var err error
 		c, err = costtest.Of(func() error { return d.do(body) })
 		if over = c.Over(); over != "" && err == nil {

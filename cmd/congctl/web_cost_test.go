@@ -16,7 +16,7 @@ import (
 
 // What refusing one request may cost beside what costtest has.
 const (
-	planCPU       = costtest.Slower * time.Second // a plan of 16 MiB that its operator may send is read as JSON first
+	planCPU       = time.Second // a plan of 16 MiB that its operator may send is read as JSON first
 	planAlloc     = 128 << 20
 	refusalAnswer = 32 << 10 // bytes: 4 KiB of text, of which JSON writes some as six
 )

@@ -25,7 +25,7 @@ type file struct {
 
 func (f *file) dir() string { return path.Dir(f.path) }
 
-// forTests: a test, or a package that tests import.
+// forTests reports whether f is a test, or of a package that tests import.
 func (f *file) forTests() bool { return f.test || strings.HasSuffix(f.dir(), "test") }
 
 func (f *file) lines() int { return bytes.Count(f.src, []byte("\n")) }

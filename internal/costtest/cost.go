@@ -42,12 +42,12 @@ func Of(do func() error) (Cost, error) {
 	return c, err
 }
 
-// Over tells which bound c is above, or "".
+// Over returns c beside its bounds if it exceeds one, otherwise "".
 func (c Cost) Over() string {
-	if c.CPU <= Slower*MaxCPU && c.Bytes <= MaxBytes && c.Text <= MaxText {
+	if c.CPU <= MaxCPU && c.Bytes <= MaxBytes && c.Text <= MaxText {
 		return ""
 	}
-	return fmt.Sprintf("%v, %d bytes allocated, %d of text; at most %v, %d, %d", c.CPU, c.Bytes, c.Text, Slower*MaxCPU, MaxBytes, MaxText)
+	return fmt.Sprintf("%v, %d bytes allocated, %d of text; at most %v, %d, %d", c.CPU, c.Bytes, c.Text, MaxCPU, MaxBytes, MaxText)
 }
 
 // CPU is the processor time of this process, user and system.

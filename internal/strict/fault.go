@@ -29,7 +29,7 @@ func (f Fault) Error() string {
 		}
 	}
 	if f.Value != "" && !hasLogin.MatchString(f.Value) {
-		fmt.Fprintf(&b, "%.*q: ", maxShown, f.Value)
+		fmt.Fprintf(&b, "%.*q: ", maxValue, f.Value)
 	}
 	b.WriteString(f.Problem)
 	if f.Fix != "" {
@@ -56,16 +56,18 @@ var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 // Faults are all faults of one text.
 type Faults []Fault
 
-// maxShown of a value's characters, and of a text's faults: the longest right value is a list of addresses, and a person
-// mends no more at a time. A file of megabytes that is no such file is one value, or a fault in each line.
-const maxShown = 200
+// A file of megabytes that is no such file is one value, or has a fault in each line.
+const (
+	maxValue = 200 // characters of a value that are shown: the longest right one is a list of addresses
+	maxLines = 200 // faults that are shown: a person mends no more at a time
+)
 
 func (fs Faults) Error() string {
 	var texts []string
-	for _, f := range fs[:min(len(fs), maxShown)] {
+	for _, f := range fs[:min(len(fs), maxLines)] {
 		texts = append(texts, f.Error())
 	}
-	if more := len(fs) - maxShown; more > 0 {
+	if more := len(fs) - maxLines; more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(texts, "\n")

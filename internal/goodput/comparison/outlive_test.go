@@ -315,7 +315,7 @@ func (i interval) covers(v float64) bool { return i.low <= v && v <= i.high }
 // 1.5 read 1.47, 1.53 and 1.39 (p10 1.20), and 3 read 2.94 and 2.79 (p10 2.39).
 func TestOutlive(t *testing.T) {
 	const days = 6
-	worlds := []struct {
+	for _, c := range []struct {
 		name    string
 		traffic traffic
 		effect  float64
@@ -332,11 +332,7 @@ func TestOutlive(t *testing.T) {
 		{"downloads", longLoads, 1.5, 0.05, 1}, // a treated download counts in fewer windows: see docs/effect.md
 		{"slow sessions", slowSessions, 3, 0.03, 2},
 		{"downloads", longLoads, 3, 0.03, 2},
-	}
-	if testing.Short() {
-		worlds = worlds[2:4] // downloads, and a slow reader: each line of the code
-	}
-	for _, c := range worlds {
+	} {
 		ln, ln10, brakes, covered, covered10 := 0.0, 0.0, 0, 0, 0
 		for seed := range uint64(days) {
 			e := newEdge(seed, c.traffic, c.effect, c.edges*edgeNets, c.edges*edgeSlow, nil)

@@ -2,6 +2,8 @@ package link
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -74,5 +76,20 @@ func TestLongFollow(t *testing.T) {
 	err := agent.Follow(t.Context(), Have{Keys: make([]string, maxFollow)}, func(Order) { t.Error("an order came") })
 	if !errors.Is(err, ErrRefused) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestJSONIsRefused: in each of its names, unread, whatever is behind it.
+func TestJSONIsRefused(t *testing.T) {
+	_, h := NewHandler(&controller{})
+	agent := Recognized(h, nil, host, nil)
+	for _, kind := range []string{"application/json", "application/JSON; charset=utf-8", "application/connect+json", "application/grpc+json", "application/grpc-web+json"} {
+		body := strings.NewReader(strings.Repeat("9", maxPush-1))
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, fleetv1.FleetPushProcedure, body)
+		r.Header.Set("Content-Type", kind)
+		agent.ServeHTTP(w, r)
+		if w.Code != http.StatusUnsupportedMediaType || w.Body.Len() > 100 || body.Len() != maxPush-1 {
+			t.Errorf("%s: %d, %d bytes answered, %d left unread", kind, w.Code, w.Body.Len(), body.Len())
+		}
 	}
 }

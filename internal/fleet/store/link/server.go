@@ -34,7 +34,7 @@ func NewHandler(h Handler) (string, http.Handler) {
 			http.Error(w, err.Error(), http.StatusForbidden)
 			return
 		}
-		if strings.Contains(r.Header.Get("Content-Type"), "json") { // no agent sends it, and its decoder's refusals quote all that it read
+		if strings.Contains(strings.ToLower(r.Header.Get("Content-Type")), "json") { // no agent sends it, and its decoder's refusals quote all that it read
 			http.Error(w, "JSON is not taken here, only protobuf", http.StatusUnsupportedMediaType)
 			return
 		}
