@@ -60,24 +60,47 @@ func TestSiege(t *testing.T) {
 		s.run(ctx, func(ctx context.Context) { s.honest(ctx, h, byte(i+1)) })
 	}
 	s.run(ctx, s.throughKafka)
-	time.Sleep(length / 5)
-	s.besieged.Store(true)
-	for _, enemy := range []func(context.Context){s.hostileAgent, s.hostileClient, s.localUser, s.stranger} {
-		s.run(ctx, enemy)
+	for cycle := min(length, siegeCycle); length >= cycle; length -= cycle {
+		s.phase.Store(quiet)
+		time.Sleep(cycle / 5)
+		s.phase.Store(besieged)
+		s.besiege(ctx, cycle*4/5)
 	}
-	time.Sleep(length * 4 / 5)
 	stop()
 	s.all.Wait()
 	s.judge()
 }
 
+// siegeCycle is a quiet part and one beside the enemies, four times as long: with other work on the machine both have it.
+const siegeCycle = 5 * time.Minute
+
+// The phases of a cycle. What the enemies leave behind is awaited before the next quiet part, and counts for neither.
+const (
+	quiet = iota
+	besieged
+	settling
+)
+
+// besiege runs all enemies at once.
+func (s *allAtOnce) besiege(ctx context.Context, length time.Duration) {
+	ctx, stop := context.WithTimeout(ctx, length)
+	defer stop()
+	var enemies sync.WaitGroup
+	for _, enemy := range []func(context.Context){s.hostileAgent, s.hostileClient, s.localUser, s.stranger} {
+		enemies.Go(func() { enemy(ctx) })
+	}
+	<-ctx.Done()
+	s.phase.Store(settling)
+	enemies.Wait()
+}
+
 // allAtOnce is what the parts of the test share.
 type allAtOnce struct {
 	*fleet
-	t        *testing.T
-	pipe     *pipeline
-	besieged atomic.Bool
-	tries    atomic.Int64 // of the enemies
+	t     *testing.T
+	pipe  *pipeline
+	phase atomic.Int32
+	tries atomic.Int64 // of the enemies
 
 	all  sync.WaitGroup
 	mu   sync.Mutex    // guards all below
@@ -135,11 +158,9 @@ func (s *allAtOnce) pushed(window int64, n int, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sent[window] += n
-	i := 0
-	if s.besieged.Load() {
-		i = 1
+	if i := s.phase.Load(); int(i) < len(s.took) {
+		s.took[i] = append(s.took[i], took)
 	}
-	s.took[i] = append(s.took[i], took)
 }
 
 // throughKafka sends a message a second, of one window.
