@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/congctl/congctl/internal/linux/cubiclt"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/popday/kernel/popworld"
 	"github.com/congctl/congctl/internal/popday/pop"
@@ -16,6 +17,7 @@ import (
 const (
 	policyCubic   = "cubic"         // no congctl, everything CUBIC
 	policyBBR     = "bbr"           // no congctl, everything BBR
+	policyLT      = cubiclt.Name    // no congctl, everything cubic_lt
 	policyStatic  = "static"        // no congctl, the classes of `static` on BBR by their routes
 	policyObserve = "observe"       // congctl measures and decides, and treats no network
 	policyLoop    = "loop"          // congctl as configured: with its defaults, but for what the day sets
@@ -26,14 +28,14 @@ const (
 	policyBpftune = "bpftune"       // no congctl, bpf/bandit.bpf.c: the rule of another tuner, in the lab only
 )
 
-var policies = []string{policyCubic, policyBBR, policyStatic, policyObserve, policyLoop, policySlowest, policyBenefit, policyCapped, policySwitch, policyBpftune}
+var policies = []string{policyCubic, policyBBR, policyLT, policyStatic, policyObserve, policyLoop, policySlowest, policyBenefit, policyCapped, policySwitch, policyBpftune}
 
 func popPolicy(name string, d *pop.Day) (p popworld.Policy, err error) {
 	p = popworld.Policy{Name: name, Cong: "cubic", Treated: "bbr"}
 	switch name {
 	case policyCubic:
-	case policyBBR:
-		p.Cong = "bbr"
+	case policyBBR, policyLT:
+		p.Cong = name
 	case policyBpftune:
 		p.Bandit = true
 	case policyStatic:

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/congctl/congctl/internal/linux/cubiclt"
+	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/kernel/enforce"
 	"github.com/congctl/congctl/internal/loop/kernel/route"
 	"github.com/congctl/congctl/internal/loop/policy"
@@ -13,6 +15,9 @@ import (
 )
 
 func (u *edgeHost) openKernel(ctx context.Context) error {
+	if err := u.registerTreatment(); err != nil {
+		u.log.Warn("treats nothing", "err", err)
+	}
 	p, err := enforce.ProbeKernel(u.cfg.Treatment.Cong, u.cfg.Cgroup)
 	if err != nil {
 		return err
@@ -43,6 +48,19 @@ func (u *edgeHost) openKernel(ctx context.Context) error {
 		u.follower.sampler = u.sampler
 	}
 	return nil
+}
+
+// registerTreatment gives the kernel the treatment that is congctl's own, for as long as this process lives. Without it
+// the kernel may have the name all the same: the lab's has, and a pin keeps it.
+func (u *edgeHost) registerTreatment() error {
+	if u.cfg.Treatment.Cong != cubiclt.Name || u.cfg.Tier == config.TierObserve {
+		return nil
+	}
+	release, err := cubiclt.Provide()
+	if err == nil {
+		u.later(release)
+	}
+	return err
 }
 
 func (u *edgeHost) tierText() string {

@@ -131,7 +131,7 @@ func (f *Facts) Name() string { return fmt.Sprintf("%s-%d", f.Policy, f.Seed) }
 
 // order of policies in every table: first the two that others are compared with, then those
 // of the lab, then any other by name.
-var order = []string{cubic, bbr, "static", oracle, "observe", "bpftune", "loop", "slowest-fifth", uncapped, capped, switched}
+var order = []string{cubic, bbr, "cubic_lt", "static", oracle, "observe", "bpftune", "loop", "slowest-fifth", uncapped, capped, switched}
 
 // The policies under which congctl treats networks: as the day configures it, and with one of its
 // rules of selection.

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/congctl/congctl/internal/linux/cubiclt"
 )
 
 // needs are what a build takes, and the packages that have it.
@@ -206,6 +208,11 @@ func configure(ctx context.Context, tree string) error {
 		}
 		if _, err := run(ctx, tree, text, "patch", "-p1", "--fuzz=0", "--batch"); err != nil {
 			return fmt.Errorf("apply %s: %w", filepath.Base(name), err)
+		}
+	}
+	for name, text := range cubiclt.KernelSource() {
+		if err := os.WriteFile(filepath.Join(tree, "net", "ipv4", name), text, 0o644); err != nil {
+			return err
 		}
 	}
 	want, err := files.ReadFile("config")

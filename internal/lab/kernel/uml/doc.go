@@ -1,6 +1,6 @@
 // Package uml builds the kernel of the lab's fast world and keeps it in a cache: Linux as an
 // ordinary program (User Mode Linux), from the distribution's source with a few patches
-// (patches/, each with its reason) and the options in config.
+// (patches/, each with its reason), the options in config, and cubic_lt as a congestion control of its own.
 //
 // It boots nothing: lab/kernel/vm does, as it boots a stock kernel in QEMU.
 //
@@ -15,8 +15,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/congctl/congctl/internal/linux/cubiclt"
 )
 
 //go:embed config patches/*.patch
@@ -51,9 +55,12 @@ func kernelAt(path string) Kernel {
 	}
 }
 
-// recipe is a checksum over options and patches.
+// recipe is a checksum over options, patches and sources.
 func recipe() string {
 	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(cubiclt.KernelSource())) {
+		fmt.Fprintf(sum, "%s\n%s", name, cubiclt.KernelSource()[name])
+	}
 	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/congctl/congctl/internal/lab/scenario"
 
 	"github.com/congctl/congctl/internal/lab/proof"
+	"github.com/congctl/congctl/internal/linux/cubiclt"
 	"github.com/congctl/congctl/internal/linux/loopback"
 	"github.com/vishvananda/netlink"
 )
@@ -34,6 +35,11 @@ func runJob(job []byte, progress func(string), opt Options) ([]byte, error) {
 	if err := json.Unmarshal(job, &j); err != nil {
 		return nil, fmt.Errorf("read job: %w", err)
 	}
+	release, err := provide(j.Cells)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = release() }() // the machine ends with its job
 	var report bytes.Buffer
 	lines := json.NewEncoder(&report)
 	for i := range j.Cells {
@@ -46,6 +52,16 @@ func runJob(job []byte, progress func(string), opt Options) ([]byte, error) {
 		}
 	}
 	return report.Bytes(), nil
+}
+
+// provide registers what a cell's flow uses and no kernel has by itself.
+func provide(cells []scenario.Cell) (release func() error, err error) {
+	for i := range cells {
+		if slices.ContainsFunc(cells[i].Flows, func(f scenario.Flow) bool { return f.Cong == cubiclt.Name }) {
+			return cubiclt.Provide()
+		}
+	}
+	return func() error { return nil }, nil
 }
 
 // Modules are the kernel modules that worlds need, where a kernel has them as modules.

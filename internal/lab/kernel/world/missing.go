@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/lab/scenario"
+	"github.com/congctl/congctl/internal/linux/cubiclt"
 	"github.com/congctl/congctl/internal/linux/netns"
 	"github.com/congctl/congctl/internal/linux/qdisc"
 )
@@ -131,6 +132,9 @@ func lacking(wanted []part) (lines []string) {
 }
 
 func (p part) advice() string {
+	if p.name == cubiclt.Name {
+		return p.name + ": congctl registers it in machines of its own only: use the uml world, or vm with a kernel of Linux 6.4 or later"
+	}
 	return fmt.Sprintf("%s: this kernel has no module %s (%s); Ubuntu: apt install linux-modules-extra-%s; "+
 		"Fedora, RHEL: dnf install kernel-modules-extra; Debian: apt install linux-image-amd64; or use the vm world",
 		p.name, p.module, p.config, Release())

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/linux/cgroup"
+	"github.com/congctl/congctl/internal/linux/cubiclt"
 	"github.com/congctl/congctl/internal/linux/privilege"
 )
 
@@ -85,10 +86,17 @@ func ProbeKernel(treatment, cgroup string) (Probe, error) {
 	}
 	p.Available = strings.Fields(string(list))
 	if !slices.Contains(p.Available, treatment) {
-		p.say(TierObserve, "congestion control %q is not available; load it: modprobe tcp_%s", treatment, treatment)
+		p.say(TierObserve, "congestion control %q is not available; %s", treatment, howToHave(treatment))
 		return p, nil
 	}
 	return p, p.probeBPF(code)
+}
+
+func howToHave(treatment string) string {
+	if treatment == cubiclt.Name {
+		return "congctl registers it where the kernel can, Linux 6.4 and later; its log says what failed"
+	}
+	return "load it: modprobe tcp_" + treatment
 }
 
 func (p *Probe) say(t Tier, format string, args ...any) {

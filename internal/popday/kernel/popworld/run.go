@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/lab/kernel/world"
+	"github.com/congctl/congctl/internal/linux/cubiclt"
 	"github.com/congctl/congctl/internal/popday/pop"
 )
 
@@ -53,7 +54,16 @@ type day struct {
 // Run runs a day with a seed on this machine, which must be ours alone, and returns what
 // it saw. On an error the result has what was seen before it.
 func Run(ctx context.Context, d *pop.Day, seed uint64, policy Policy, progress func(string)) (res *Result, err error) {
-	if err := world.OwnMachine(congs); err != nil {
+	allowed := congs
+	if policy.Cong == cubiclt.Name {
+		release, err := cubiclt.Provide()
+		if err != nil {
+			return nil, fmt.Errorf("run day %s: %w", d.Name, err)
+		}
+		defer func() { _ = release() }() // the machine ends with its day
+		allowed += " " + cubiclt.Name
+	}
+	if err := world.OwnMachine(allowed); err != nil {
 		return nil, fmt.Errorf("run day %s: %w", d.Name, err)
 	}
 	w := d.World(seed)

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/congctl/congctl/internal/lab/outcome"
+	"github.com/congctl/congctl/internal/linux/cubiclt"
+)
+
+// tolerantText has a cell for each promise of docs/cubic-lt.md. In the cells "beside" the flow of the arm is one of five.
+const tolerantText = `
+name: tolerant
+about: for tests
+arms: [cubic, bbr, cubic_lt]
+matrix:
+  case:
+    clean: {}
+    deep: {path: {buffer: 8bdp}}
+    lossy: {path: {loss: 2%, loss_at: before}}
+    very-lossy: {path: {rate: 20mbit, rtt: 100ms, loss: 4%, loss_at: before}}
+    policed: {path: {bottleneck: policer, burst: 64KiB}}
+    beside: {flows: [{name: main, duration: 40s}, {name: rival, cong: cubic, count: 4, start: 100ms, stagger: 200ms, duration: 40s}]}
+    idle: {flows: [{app_rate: 2mbit, duration: 20s}]}
+path: {rate: 10mbit, rtt: 40ms, buffer: 1bdp}
+flows:
+  - {duration: 20s}
+`
+
+// TestLabCubicLT: where nothing is lost but by a full queue, cubic_lt is CUBIC to the byte, alone and beside others; where packets
+// are lost for no queue it carries what BBR does, nearly, and sends again what the path loses.
+func TestLabCubicLT(t *testing.T) {
+	needProgram(t)
+	file := filepath.Join(t.TempDir(), "tolerant.yml")
+	check(t, os.WriteFile(file, []byte(tolerantText), 0o600))
+	s := summaryOf(t, []byte(labRunInto(t, file, "--world", "uml")["summary.json"]))
+	rows := map[string]outcome.Row{}
+	for _, r := range s.Rows {
+		rows[r.Group[len("case="):]+" "+r.Arm] = r
+		if r.Goodput == nil || r.Retrans == nil {
+			t.Fatalf("%s: %v", r.Cell, r.Reasons)
+		}
+	}
+	of := func(group, arm string) (goodput, resent float64) {
+		r := rows[group+" "+arm]
+		return r.Goodput.Median, r.Retrans.Median
+	}
+	for _, group := range []string{"clean", "deep", "beside", "idle"} {
+		g, r := of(group, cubiclt.Name)
+		if wantG, wantR := of(group, "cubic"); g != wantG || r != wantR {
+			t.Errorf("%s: %.0f bit/s, %.4f sent again, CUBIC %.0f, %.4f", group, g, r, wantG, wantR)
+		}
+	}
+	for group, c := range map[string]struct{ least, lost float64 }{"lossy": {0.9, 0.02}, "very-lossy": {0.7, 0.04}} {
+		g, r := of(group, cubiclt.Name)
+		if bbr, _ := of(group, "bbr"); g < c.least*bbr || r > c.lost+0.005 {
+			t.Errorf("%s: %.0f bit/s, BBR %.0f; %.4f sent again", group, g, bbr, r)
+		}
+		if cubic, _ := of(group, "cubic"); g < 3*cubic {
+			t.Errorf("%s: %.0f bit/s, CUBIC %.0f", group, g, cubic)
+		}
+	}
+	_, r := of("policed", cubiclt.Name)
+	if _, cubic := of("policed", "cubic"); r > cubic+0.01 {
+		t.Errorf("policed: %.4f sent again, CUBIC %.4f", r, cubic)
+	}
+}

@@ -1,0 +1,202 @@
+package cubiclt
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+)
+
+// Name of the congestion control. The kernel lets a struct_ops program have letters, digits, _ and . in it, and no dash.
+const Name = "cubic_lt"
+
+// cubicBytes is the size of CUBIC's state, struct bictcp, before ours: LT_CUBIC_BYTES in c/cubic_lt.h.
+const cubicBytes = 60
+
+// Registered is cubic_lt in a kernel.
+type Registered struct {
+	objs *ebpf.Collection
+	link link.Link
+}
+
+// Available reports whether this kernel has cubic_lt already: built in, or registered by another process or a pin.
+func Available() (bool, error) {
+	names, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
+	if err != nil {
+		return false, fmt.Errorf("read congestion controls: %w", err)
+	}
+	return slices.Contains(strings.Fields(string(names)), Name), nil
+}
+
+// Provide registers cubic_lt where the kernel has no congestion control of that name yet. The caller must call release.
+func Provide() (release func() error, err error) {
+	have, err := Available()
+	if err != nil || have {
+		return func() error { return nil }, err
+	}
+	r, err := Register()
+	if err != nil {
+		return nil, err
+	}
+	return r.Close, nil
+}
+
+// Register makes cubic_lt a congestion control of this kernel, until Close or until this process ends. An error says what the
+// kernel lacks. It needs CAP_BPF and CAP_NET_ADMIN, and Linux 6.4.
+func Register() (*Registered, error) { return registerAs(Name) }
+
+// registerAs registers it under a name of 1 to 15 bytes.
+func registerAs(name string) (*Registered, error) {
+	r := &Registered{}
+	if err := r.register(name); err != nil {
+		return nil, errors.Join(fmt.Errorf("register %s: %w", name, err), r.Close())
+	}
+	return r, nil
+}
+
+func (r *Registered) register(name string) error {
+	types := btf.NewCache()
+	signature, err := fits(types)
+	if err != nil {
+		return err
+	}
+	spec, err := LoadCubicLT()
+	if err != nil {
+		return err
+	}
+	choose(spec, signature)
+	if err := rename(spec, name); err != nil {
+		return err
+	}
+	if r.objs, err = ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{}); err != nil {
+		return reason(err)
+	}
+	if r.link, err = link.AttachStructOps(link.StructOpsOptions{Map: r.objs.Maps[theMap]}); err != nil {
+		return reason(err)
+	}
+	return nil
+}
+
+// reason puts what a kernel answers into words.
+func reason(err error) error {
+	switch {
+	case errors.Is(err, unix.EEXIST):
+		return fmt.Errorf("it is registered already, by another process or a pin in bpffs: %w", err)
+	case errors.Is(err, unix.EPERM):
+		return fmt.Errorf("not permitted: needs root, CAP_BPF and CAP_NET_ADMIN, and a kernel that is not locked down: %w", err)
+	}
+	return err
+}
+
+// Close unregisters it. Connections that use it keep it.
+func (r *Registered) Close() (err error) {
+	if r.link != nil {
+		err = r.link.Close()
+	}
+	if r.objs != nil {
+		r.objs.Close()
+	}
+	return err
+}
+
+// The signatures of cong_control, by their number of parameters: it has (sk, ack, flag, rs) since Linux 6.10, and had (sk, rs).
+const (
+	newSignature = 4
+	oldSignature = 2
+)
+
+const (
+	theMap     = "cubic_lt"
+	newProgram = "cubic_lt_cong_control"
+	oldProgram = "cubic_lt_cong_control_old"
+)
+
+// choose leaves the program for one signature.
+func choose(spec *ebpf.CollectionSpec, signature int) {
+	if signature == oldSignature {
+		spec.Programs[newProgram].Instructions = spec.Programs[oldProgram].Instructions
+	}
+	delete(spec.Programs, oldProgram)
+}
+
+// rename changes the name in the struct that the program fills.
+func rename(spec *ebpf.CollectionSpec, name string) error {
+	const bytesOfName = 16 // TCP_CA_NAME_MAX
+	data, ok := spec.Maps[theMap].Contents[0].Value.([]byte)
+	at := bytes.Index(data, []byte(Name+"\x00"))
+	if !ok || at < 0 || len(name) == 0 || len(name) >= bytesOfName || strings.Contains(name, "-") {
+		return fmt.Errorf("name it %q: 1 to %d letters, digits, _ and .", name, bytesOfName-1)
+	}
+	copy(data[at:at+bytesOfName], make([]byte, bytesOfName))
+	copy(data[at:], name)
+	return nil
+}
+
+// fits returns the number of parameters of cong_control, or what of this kernel's types does not fit.
+func fits(types *btf.Cache) (signature int, err error) {
+	kernel, err := types.Kernel()
+	if err != nil {
+		return 0, fmt.Errorf("read the kernel's types, which CONFIG_DEBUG_INFO_BTF gives: %w", err)
+	}
+	var ops *btf.Struct
+	if err := kernel.TypeByName("tcp_congestion_ops", &ops); err != nil {
+		return 0, fmt.Errorf("find tcp_congestion_ops in the kernel's types: %w", err)
+	}
+	var links *btf.Struct
+	if err := kernel.TypeByName("bpf_struct_ops_link", &links); err != nil {
+		return 0, errors.New("this kernel has no struct_ops links, which Linux 6.4 and later have")
+	}
+	if signature, err = parameters(ops, "cong_control"); err != nil {
+		return 0, err
+	}
+	cubic, err := cubicState(types, kernel)
+	switch {
+	case err != nil:
+		return 0, err
+	case cubic.Size > cubicBytes:
+		return 0, fmt.Errorf("CUBIC keeps %d bytes a connection in this kernel, this program leaves it %d", cubic.Size, cubicBytes)
+	}
+	return signature, nil
+}
+
+// parameters returns the number of those of a function pointer in a struct.
+func parameters(s *btf.Struct, member string) (int, error) {
+	for _, m := range s.Members {
+		if m.Name != member {
+			continue
+		}
+		if p, ok := btf.As[*btf.Pointer](m.Type); ok {
+			if f, ok := btf.As[*btf.FuncProto](p.Target); ok && (len(f.Params) == newSignature || len(f.Params) == oldSignature) {
+				return len(f.Params), nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%s of %s is not known in this kernel's form", member, s.Name)
+}
+
+// cubicState finds struct bictcp in the kernel, or in its module.
+func cubicState(types *btf.Cache, kernel *btf.Spec) (s *btf.Struct, err error) {
+	err = kernel.TypeByName("bictcp", &s)
+	if !errors.Is(err, btf.ErrNotFound) {
+		return s, err
+	}
+	module, err := types.Module("tcp_cubic")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("CUBIC is neither in this kernel nor loaded with its types: modprobe tcp_cubic")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the types of tcp_cubic: %w", err)
+	}
+	if err := module.TypeByName("bictcp", &s); err != nil {
+		return nil, fmt.Errorf("find CUBIC's state: %w", err)
+	}
+	return s, nil
+}
