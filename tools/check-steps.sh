@@ -232,6 +232,12 @@ step_lab() {
 	step "lab: machines" test_lab machines . ./internal/lab/kernel/vm/... ./internal/lab/kernel/guest
 	step "lab: limits on a stock kernel" test_limits
 	step "lab: report in a browser" test_lab report . ./internal/lab ./internal/lab/report ./internal/lab/plot
+	local newer
+	if newer=$(tools/struct-ops-kernel.sh "$PWD/.cache/struct-ops-kernel"); then
+		export CONGCTL_STRUCT_OPS_KERNEL=$newer
+	else
+		skip "lab: cubic_lt as a struct_ops program" "no package of Linux 6.12 (above)"
+	fi
 	step "lab: quick, same bytes, mistakes, both worlds" test_lab runs '^TestLab' ./cmd/congctl
 }
 
