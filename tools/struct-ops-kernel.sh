@@ -6,8 +6,10 @@ dir=$1
 if ! ls "$dir"/boot/vmlinuz-6.* >/dev/null 2>&1; then
 	package=$(apt-cache search --names-only '^linux-image-6\.12\..*-cloud-amd64$' | awk '{ print $1 }' | sort -V | tail -n 1)
 	[ -n "$package" ] || { echo "struct-ops-kernel.sh: apt knows no linux-image-6.12: run apt-get update" >&2; exit 1; }
-	mkdir -p "$dir"
-	(cd "$dir" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq "$package" && dpkg-deb -x ./*.deb . && rm ./*.deb) >&2
+	rm -rf "$dir" "$dir.new"
+	mkdir -p "$dir.new"
+	(cd "$dir.new" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq "$package" && dpkg-deb -x ./*.deb . && rm ./*.deb) >&2
+	mv "$dir.new" "$dir"
 fi
 ls "$dir"/boot/vmlinuz-6.* >/dev/null || { echo "struct-ops-kernel.sh: $dir/boot has no kernel" >&2; exit 1; }
 echo "$dir"

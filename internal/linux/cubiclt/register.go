@@ -50,7 +50,7 @@ func Provide() (release func() error, err error) {
 }
 
 // Register makes cubic_lt a congestion control of this kernel, until Close or until this process ends. An error says what the
-// kernel lacks. It needs CAP_BPF and CAP_NET_ADMIN, and Linux 6.4.
+// kernel lacks. It needs CAP_BPF and CAP_PERFMON, and Linux 6.4.
 func Register() (*Registered, error) { return registerAs(Name) }
 
 // registerAs registers it under a name of 1 to 15 bytes.
@@ -91,7 +91,7 @@ func reason(err error) error {
 	case errors.Is(err, unix.EEXIST):
 		return fmt.Errorf("it is registered already, by another process or a pin in bpffs: %w", err)
 	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("not permitted: needs root, CAP_BPF and CAP_NET_ADMIN, and a kernel that is not locked down: %w", err)
+		return fmt.Errorf("not permitted: needs CAP_BPF and CAP_PERFMON, as root has, and a kernel that is not locked down: %w", err)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cilium/ebpf/features"
 	"golang.org/x/sys/unix"
 )
 
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 
 func needKernel(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
+	if code, err := features.LinuxVersionCode(); os.Geteuid() != 0 || err != nil || code < 6<<16|4<<8 {
 		t.Skip("needs root and a struct_ops link; minimum kernel 6.4")
 	}
 }

@@ -212,7 +212,7 @@ func configure(ctx context.Context, tree string) error {
 	}
 	for name, text := range cubiclt.KernelSource() {
 		if err := os.WriteFile(filepath.Join(tree, "net", "ipv4", name), text, 0o644); err != nil {
-			return err
+			return fmt.Errorf("add %s: %w", name, err)
 		}
 	}
 	want, err := files.ReadFile("config")

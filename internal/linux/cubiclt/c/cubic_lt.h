@@ -20,6 +20,8 @@
 #define LT_QUEUE_US    2000U /* a queue shorter than this is none: two packets take that long at 10 Mbit/s */
 #define LT_BASE	       6     /* 1/256 of packets: the path's own losses until they are known, 2.3 % */
 #define LT_SAMPLE      64U   /* packets from which such a share is told */
+#define LT_HOLD	       16    /* 131 ms: 2 s, the first time that the guard trips */
+#define LT_TRIPS       6     /* that hold doubles so often */
 #define LT_CAP_ROUNDS  64    /* clear rounds after which the cap rises */
 #define LT_NONE	       (~0U)
 #define LT_WINDOW      32767U /* packets; a larger window is CUBIC's alone, since counters have 16 bits */
@@ -81,7 +83,7 @@ static __always_inline bool lt_clear(const struct tcp_sock *tp, const struct lt 
 
 static __always_inline bool lt_held(const struct tcp_sock *tp, const struct lt *lt)
 {
-	return lt->trips && (s16)(lt->hold - lt_clock(tp)) > 0;
+	return lt->trips && (u16)(lt->hold - lt_clock(tp) - 1) < LT_HOLD << LT_TRIPS; /* a clock that wraps */
 }
 
 /* The window grows by one part in so many a round. */
@@ -148,6 +150,9 @@ static __always_inline void lt_cut(struct sock *sk, struct lt *lt)
 	tp->snd_cwnd = tp->snd_ssthresh;
 	tp->snd_ssthresh = stock_ssthresh(sk);
 	tp->snd_cwnd = cwnd;
+	/* The proportion holds from here on, not for what was sent before. */
+	if (tp->snd_ssthresh)
+		lt->prr_delivered = lt_u16((u64)tp->prr_out * tp->prior_cwnd / tp->snd_ssthresh);
 	lt->stock = lt_u16(tp->snd_ssthresh);
 	lt->own = lt->slow = 0;
 }
@@ -188,12 +193,12 @@ static __always_inline void lt_guard(struct sock *sk, struct lt *lt, u32 lost, u
 	lt->seen_lost = seen_lost;
 	lt->seen_all = seen_all;
 	share = seen_all ? lt_min(seen_lost * 256 / seen_all, 127) : 0;
+	if (seen_all < LT_SAMPLE)
+		return;
 	if (lt->tripped && !held) { /* they have stopped */
 		lt->base = lt_min(lt->base, share);
 		lt->tripped = 0;
 	}
-	if (seen_all < LT_SAMPLE)
-		return;
 	if (lt->tripped && seen_all >= 2 * LT_SAMPLE - 1 && seen_lost > 2 && 2 * share >= lt->tripped) {
 		/* They go on. After a slow start that passed a bucket's rate by far they may do so for that. */
 		if (!lt->fast)
@@ -201,8 +206,8 @@ static __always_inline void lt_guard(struct sock *sk, struct lt *lt, u32 lost, u
 		lt->hold = lt_clock(tp);
 		lt->trips = lt->tripped = 0;
 	} else if (!held && seen_lost > 4 && share > lt_max(2 * lt->base + 4, 8)) {
-		lt->hold = lt_clock(tp) + (16 << lt->trips);
-		lt->trips = lt_min(lt->trips + 1, 6);
+		lt->hold = lt_clock(tp) + (LT_HOLD << lt->trips);
+		lt->trips = lt_min(lt->trips + 1, LT_TRIPS);
 		lt->tripped = share;
 		lt->trip_delivered = lt_min(lt->mean_delivered, delivered);
 		lt->seen_lost = lt->seen_all = 0;
@@ -264,8 +269,6 @@ static __always_inline void lt_end_round(struct sock *sk, struct lt *lt)
 		lt->clear_rounds = clear ? lt_min(lt->clear_rounds + 1, 255) : 0;
 	if (lt->clear_rounds && lt_clear(tp, lt))
 		lt_guard(sk, lt, lost, delivered);
-	if (!lt_held(tp, lt))
-		lt->hold = lt_clock(tp); /* which wraps */
 	if (lt->clear_rounds >= LT_CAP_ROUNDS && (lt->own ? tp->snd_ssthresh : tp->snd_cwnd) >= lt->cap)
 		lt->cap = lt_u16(lt->cap + lt->cap / 32 + 1);
 	lt->round_delivered = delivered;
@@ -380,6 +383,8 @@ static __always_inline void lt_cong_control(struct sock *sk, struct lt *lt, u32 
 	struct net *net = sock_net(sk);
 	u8 state = lt_ca_state(sk);
 
+	if (lt->own && lt->ce) /* the receiver says it once */
+		lt_cut(sk, lt);
 	if (state == LT_CWR || state == LT_RECOVERY)
 		lt_reduce(tp, lt, acked, lost);
 	else if (lt->advanced || (net && tp->reordering > net->ipv4.sysctl_tcp_reordering && acked)) /* tcp_may_raise_cwnd */
