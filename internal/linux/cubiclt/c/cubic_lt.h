@@ -141,7 +141,11 @@ static __always_inline void lt_init(struct sock *sk, struct lt *lt)
 	lt_pace(sk);
 }
 
-/* Ends a recovery of our own with the reduction that CUBIC makes, of the window that was ours. */
+/*
+ * Ends a recovery of our own with the reduction that CUBIC makes, of the window that was ours. Then nothing is sent until no more
+ * than ssthresh is in flight. To reduce in proportion from there on, as RFC 6937 would, keeps a short queue full for another
+ * round: 30 Mbit/s of 50 with a buffer of 10 ms, for 40.
+ */
 static __always_inline void lt_cut(struct sock *sk, struct lt *lt)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -150,9 +154,6 @@ static __always_inline void lt_cut(struct sock *sk, struct lt *lt)
 	tp->snd_cwnd = tp->snd_ssthresh;
 	tp->snd_ssthresh = stock_ssthresh(sk);
 	tp->snd_cwnd = cwnd;
-	/* The proportion holds from here on, not for what was sent before. */
-	if (tp->snd_ssthresh)
-		lt->prr_delivered = lt_u16((u64)tp->prr_out * tp->prior_cwnd / tp->snd_ssthresh);
 	lt->stock = lt_u16(tp->snd_ssthresh);
 	lt->own = lt->slow = 0;
 }
