@@ -43,8 +43,8 @@ func TestTrust(t *testing.T) {
 		want    string
 	}{
 		{at: 0},
-		{at: 59 * time.Minute},
-		{at: 61 * time.Minute, want: "it expired at "},
+		{at: mtlstest.Life - time.Minute},
+		{at: mtlstest.Life + time.Minute, want: "it expired at "},
 		{at: -2 * time.Hour, want: "compare both clocks"},
 		{at: 0},
 		{revoked: []string{"congctl://viewer/ann", "congctl://operator/anna", "33"}},

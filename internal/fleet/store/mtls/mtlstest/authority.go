@@ -24,8 +24,8 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 )
 
-// life of a certificate: longer than any test, of which the longest besieges a fleet for an hour.
-const life = 12 * time.Hour
+// Life of a certificate: longer than any test, of which the longest besieges a fleet for an hour.
+const Life = 12 * time.Hour
 
 // Authority signs certificates.
 type Authority struct {
@@ -41,7 +41,7 @@ func New(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t, dir: t.TempDir(), key: newKey(t)}
 	own := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(life)}
+		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(Life)}
 	der, err := x509.CreateCertificate(rand.Reader, own, own, a.key.Public(), a.key)
 	check(t, err)
 	a.cert, err = x509.ParseCertificate(der)
@@ -75,7 +75,7 @@ func (a *Authority) issue(key crypto.Signer, name *url.URL, edit ...func(*x509.C
 	a.n++
 	c := &x509.Certificate{SerialNumber: big.NewInt(1 + a.n), URIs: []*url.URL{name},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(life)}
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(Life)}
 	for _, e := range edit {
 		e(c)
 	}
