@@ -13,6 +13,8 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"github.com/congctl/congctl/internal/linux/privilege"
 )
 
 // Name of the congestion control. The kernel lets a struct_ops program have letters, digits, _ and . in it, and no dash.
@@ -21,48 +23,57 @@ const Name = "cubic_lt"
 // cubicBytes is the size of CUBIC's state, struct bictcp, before ours: LT_CUBIC_BYTES in c/cubic_lt.h.
 const cubicBytes = 60
 
-// Registered is cubic_lt in a kernel.
-type Registered struct {
+// registered is cubic_lt in a kernel.
+type registered struct {
 	objs *ebpf.Collection
 	link link.Link
 }
 
 // Available reports whether this kernel has cubic_lt already: built in, or registered by another process or a pin.
-func Available() (bool, error) {
+func Available() (bool, error) { return has(Name) }
+
+func has(name string) (bool, error) {
 	names, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
 	if err != nil {
 		return false, fmt.Errorf("read congestion controls: %w", err)
 	}
-	return slices.Contains(strings.Fields(string(names)), Name), nil
+	return slices.Contains(strings.Fields(string(names)), name), nil
 }
 
-// Provide registers cubic_lt where the kernel has no congestion control of that name yet. The caller must call release.
+// Provide registers cubic_lt where the kernel has no congestion control of that name yet, until release, which the caller must
+// call, or until this process ends. An error says what the kernel lacks. It needs CAP_BPF and CAP_PERFMON, and Linux 6.4.
 func Provide() (release func() error, err error) {
 	have, err := Available()
 	if err != nil || have {
 		return func() error { return nil }, err
 	}
-	r, err := Register()
+	r, err := registerAs(Name)
 	if err != nil {
 		return nil, err
 	}
-	return r.Close, nil
+	return r.close, nil
 }
 
-// Register makes cubic_lt a congestion control of this kernel, until Close or until this process ends. An error says what the
-// kernel lacks. It needs CAP_BPF and CAP_PERFMON, and Linux 6.4.
-func Register() (*Registered, error) { return registerAs(Name) }
-
 // registerAs registers it under a name of 1 to 15 bytes.
-func registerAs(name string) (*Registered, error) {
-	r := &Registered{}
+func registerAs(name string) (*registered, error) {
+	r := &registered{}
 	if err := r.register(name); err != nil {
-		return nil, errors.Join(fmt.Errorf("register %s: %w", name, err), r.Close())
+		return nil, errors.Join(fmt.Errorf("register %s: %w", name, err), r.close())
 	}
 	return r, nil
 }
 
-func (r *Registered) register(name string) error {
+func (r *registered) register(name string) error {
+	// Without CAP_BPF the library says that struct_ops needs the kernel's types, which are there.
+	have, err := privilege.Effective()
+	if err != nil {
+		return err
+	}
+	for _, c := range []int{unix.CAP_BPF, unix.CAP_PERFMON} {
+		if have&privilege.Of(c, unix.CAP_SYS_ADMIN) == 0 {
+			return fmt.Errorf("not without %s: run as root, or grant it: %w", privilege.Of(c), unix.EPERM)
+		}
+	}
 	types := btf.NewCache()
 	signature, err := fits(types)
 	if err != nil {
@@ -91,13 +102,13 @@ func reason(err error) error {
 	case errors.Is(err, unix.EEXIST):
 		return fmt.Errorf("it is registered already, by another process or a pin in bpffs: %w", err)
 	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("not permitted: needs CAP_BPF and CAP_PERFMON, as root has, and a kernel that is not locked down: %w", err)
+		return fmt.Errorf("not permitted: a kernel that is locked down, a user namespace, a security module or seccomp forbids it: %w", err)
 	}
 	return err
 }
 
-// Close unregisters it. Connections that use it keep it.
-func (r *Registered) Close() (err error) {
+// close unregisters it. Connections that use it keep it.
+func (r *registered) close() (err error) {
 	if r.link != nil {
 		err = r.link.Close()
 	}

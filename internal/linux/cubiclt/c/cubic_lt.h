@@ -10,7 +10,7 @@
  * congestion controls without it: proportional rate reduction, pacing, the restart after idle time.
  *
  * A form (cubic_lt.bpf.c, and tcp_cubic_lt.c of the lab's kernel) defines the kernel's types, then
- * stock_init, stock_ssthresh, stock_cong_avoid, stock_set_state, stock_cwnd_event, stock_acked,
+ * stock_init, stock_ssthresh, stock_cong_avoid, stock_set_state, stock_acked,
  * tcp_is_cwnd_limited, lt_ca_state and lt_jiffies, and includes this.
  */
 #ifndef CONGCTL_CUBIC_LT_H
