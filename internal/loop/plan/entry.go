@@ -62,7 +62,7 @@ func parseCap(s string) (uint64, error) {
 	}
 	v, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || v == 0 {
-		return 0, fmt.Errorf("%q: not a whole number of bytes per second; write \"-\" for none", s)
+		return 0, fmt.Errorf("%s: not a whole number of bytes per second; write \"-\" for none", quote(s))
 	}
 	return v, nil
 }

@@ -106,7 +106,7 @@ func number[T int | int64 | uint64](name string, at func(*Plan) *T, low, high T)
 		read: func(p *Plan, s string) error {
 			v, err := strconv.ParseUint(s, 10, 64)
 			if err != nil || uint64(T(v)) != v || T(v) < 0 {
-				return fmt.Errorf("%q: not a whole number from %d to %d", s, low, high)
+				return fmt.Errorf("%s: not a whole number from %d to %d", quote(s), low, high)
 			}
 			*at(p) = T(v)
 			return nil
@@ -150,7 +150,7 @@ func writeSalt(b []byte, p *Plan) []byte { return hex.AppendEncode(b, p.Salt) }
 func readSalt(p *Plan, s string) (err error) {
 	p.Salt, err = hex.DecodeString(s)
 	if err != nil {
-		return fmt.Errorf("%q: not hex digits in pairs", s)
+		return fmt.Errorf("%s: not hex digits in pairs", quote(s))
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func checkFree(s string, most int) error {
 		return err
 	}
 	if s[0] == ' ' || s[len(s)-1] == ' ' {
-		return fmt.Errorf("%q: leading or trailing space", s)
+		return fmt.Errorf("%s: leading or trailing space", quote(s))
 	}
 	return nil
 }
@@ -213,11 +213,11 @@ func checkBytes(s string, most int, good func(byte) bool, use string) error {
 		return errors.New("empty")
 	}
 	if len(s) > most {
-		return fmt.Errorf("%q: %d bytes; at most %d", s, len(s), most)
+		return fmt.Errorf("%s: %d bytes; at most %d", quote(s), len(s), most)
 	}
 	for i := range len(s) {
 		if !good(s[i]) {
-			return fmt.Errorf("%q: byte %#02x; use %s", s, s[i], use)
+			return fmt.Errorf("%s: byte %#02x; use %s", quote(s), s[i], use)
 		}
 	}
 	return nil
@@ -227,7 +227,7 @@ func checkOneOf(s string, choices ...string) error {
 	if slices.Contains(choices, s) {
 		return nil
 	}
-	return fmt.Errorf("%q: not one of %s", s, strings.Join(choices, ", "))
+	return fmt.Errorf("%s: not one of %s", quote(s), strings.Join(choices, ", "))
 }
 
 func checkTime(unix int64) error {
@@ -240,7 +240,7 @@ func checkTime(unix int64) error {
 func parseTime(s string) (int64, error) {
 	t, err := time.Parse(timeLayout, s)
 	if err != nil {
-		return 0, fmt.Errorf("%q: not a time; write UTC as in 2026-11-20T10:00:00Z", s)
+		return 0, fmt.Errorf("%s: not a time; write UTC as in 2026-11-20T10:00:00Z", quote(s))
 	}
 	return t.Unix(), nil
 }

@@ -231,13 +231,15 @@ func (r *reader) trailer() *Signature {
 	return sig
 }
 
-// quote shows a piece of a foreign file without flooding the terminal.
+// quote shows a piece of a foreign file without flooding the terminal: at most maxQuoted of its bytes.
 func quote(s string) string {
-	if len(s) > 160 {
-		return strconv.Quote(s[:160]) + "..."
+	if len(s) > maxQuoted {
+		return strconv.Quote(s[:maxQuoted]) + "..."
 	}
 	return strconv.Quote(s)
 }
+
+const maxQuoted = 160 // bytes: an entry with the longest reason, but for its last word
 
 // LineError is one refusal: the line of the file, from 1, what is wrong in it, and why.
 type LineError struct {
@@ -246,7 +248,16 @@ type LineError struct {
 	Err   error
 }
 
-func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s: %v", e.Line, e.Field, e.Err) }
+// Error returns at most maxErrorText bytes.
+func (e *LineError) Error() string {
+	s := fmt.Sprintf("line %d: %s: %v", e.Line, e.Field, e.Err)
+	if len(s) > maxErrorText {
+		return s[:maxErrorText-3] + "..."
+	}
+	return s
+}
+
+const maxErrorText = 400 // bytes: a line of the log has 500. A byte that no terminal shows is four of them
 
 // Unwrap returns the reason.
 func (e *LineError) Unwrap() error { return e.Err }

@@ -54,7 +54,7 @@ func (s Salt) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s), n
 func (s *Salt) UnmarshalText(b []byte) error {
 	raw, err := hex.DecodeString(string(b))
 	if err != nil {
-		return fmt.Errorf("parse salt %q: not hex digits in pairs", b)
+		return fmt.Errorf("parse salt %s: not hex digits in pairs", quote(string(b)))
 	}
 	*s = raw
 	return nil

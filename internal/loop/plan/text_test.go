@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/congctl/congctl/internal/costtest"
 )
 
 func TestTextParseIdentity(t *testing.T) {
@@ -175,6 +177,32 @@ func TestParseBounds(t *testing.T) {
 	}
 	if _, _, err = Parse(testPlan().Text()[:500]); err == nil {
 		t.Error("a cut file is accepted")
+	}
+}
+
+// Whatever stands where a value should, its refusal is short and has not cost the value's length again and again.
+func TestCostOfRefusing(t *testing.T) {
+	lines := strings.SplitAfter(string(testPlan().Sign(testKey)), "\n")
+	for i, line := range lines[:len(lines)-1] {
+		words := strings.Fields(line)
+		for at := range words {
+			for _, value := range []string{strings.Repeat("\xff", 200), strings.Repeat("a", 200), strings.Repeat("\xff", MaxFileBytes-4<<10), strings.Repeat("9", MaxFileBytes-4<<10)} {
+				changed := slices.Clone(words)
+				changed[at] = value
+				text := slices.Clone(lines)
+				text[i] = strings.Join(changed, " ") + "\n"
+				body := []byte(strings.Join(text, ""))
+				cost, err := costtest.Of(func() error { _, _, err := Parse(body); return err })
+				for _, e := range flatten(err) {
+					if n := len(e.Error()); n > costtest.MaxText {
+						t.Errorf("line %d, word %d: %d bytes of text: %s", i+1, at, n, e)
+					}
+				}
+				if err == nil || cost.Bytes > costtest.MaxBytes {
+					t.Errorf("line %d, word %d, %d bytes of %.1q: %v, %d bytes allocated", i+1, at, len(value), value, err, cost.Bytes)
+				}
+			}
+		}
 	}
 }
 
