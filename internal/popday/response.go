@@ -76,7 +76,7 @@ func readResponse(line []byte, networks int) (r Response, err error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil {
-		return r, err
+		return r, fmt.Errorf("%.100s", err.Error()) // it quotes a key whole
 	}
 	switch {
 	case d.More():

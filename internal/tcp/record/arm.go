@@ -74,5 +74,5 @@ func ParseName[T ~uint8](to *T, names []string, b []byte, what string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("parse %s %q: not one of %v", what, b, names)
+	return fmt.Errorf("parse %s %.30q: not one of %v", what, b, names)
 }

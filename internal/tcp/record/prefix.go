@@ -48,20 +48,20 @@ func PrefixOf(addr netip.Addr) (p Prefix, ok bool) {
 func ParsePrefix(s string) (Prefix, error) {
 	n, err := netip.ParsePrefix(s)
 	if err != nil {
-		return 0, fmt.Errorf("parse prefix %q: not a network; write one as 203.0.113.0/24 or 2001:db8:0:ab00::/56", s)
+		return 0, fmt.Errorf("parse prefix %.60q: not a network; write one as 203.0.113.0/24 or 2001:db8:0:ab00::/56", s)
 	}
 	p, ok := PrefixOf(n.Addr())
 	switch m := n.Masked(); {
 	case n.Addr().Is4In6():
-		return 0, fmt.Errorf("parse prefix %q: IPv4-mapped; write %s", s, p)
+		return 0, fmt.Errorf("parse prefix %.60q: IPv4-mapped; write %s", s, p)
 	case !ok:
-		return 0, fmt.Errorf("parse prefix %q: ::/32 holds no clients", s)
+		return 0, fmt.Errorf("parse prefix %.60q: ::/32 holds no clients", s)
 	case n.Bits() > p.Netip().Bits():
-		return 0, fmt.Errorf("parse prefix %q: length /%d; a client prefix is /24 (IPv4) or /56 (IPv6): write %s", s, n.Bits(), p)
+		return 0, fmt.Errorf("parse prefix %.60q: length /%d; a client prefix is /24 (IPv4) or /56 (IPv6): write %s", s, n.Bits(), p)
 	case n.Bits() < p.Netip().Bits():
-		return 0, fmt.Errorf("parse prefix %q: length /%d; a client prefix is /24 (IPv4) or /56 (IPv6): write one in it, as %s", s, n.Bits(), p)
+		return 0, fmt.Errorf("parse prefix %.60q: length /%d; a client prefix is /24 (IPv4) or /56 (IPv6): write one in it, as %s", s, n.Bits(), p)
 	case m != n:
-		return 0, fmt.Errorf("parse prefix %q: host bits set; write %s", s, m)
+		return 0, fmt.Errorf("parse prefix %.60q: host bits set; write %s", s, m)
 	}
 	return p, nil
 }
@@ -71,13 +71,13 @@ func ParsePrefix(s string) (Prefix, error) {
 func ParseAddrOrPrefix(s string) (Prefix, error) {
 	a, err := netip.ParseAddr(s)
 	if err != nil && !strings.Contains(s, "/") {
-		return 0, fmt.Errorf("parse prefix %q: neither an address nor a network; write 203.0.113.7 or 203.0.113.0/24", s)
+		return 0, fmt.Errorf("parse prefix %.60q: neither an address nor a network; write 203.0.113.7 or 203.0.113.0/24", s)
 	} else if err != nil {
 		return ParsePrefix(s)
 	}
 	p, ok := PrefixOf(a)
 	if !ok {
-		return 0, fmt.Errorf("parse prefix %q: ::/32 holds no clients", s)
+		return 0, fmt.Errorf("parse prefix %.60q: ::/32 holds no clients", s)
 	}
 	return p, nil
 }
