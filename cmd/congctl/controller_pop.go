@@ -183,6 +183,7 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 		Tier: "fleet", TierReason: "a controller: each agent has its own tier",
 	}}
 	p.queries = control.NewHandler(p.log, callerOf)
+	p.queries.PlanEntries = p.cfg.Plan.Max
 	p.queries.Refused(because)
 	control.HandleView(p.queries, p.live)
 	p.handleActions()

@@ -290,6 +290,7 @@ func (u *up) serveDashboard(ctx context.Context) error {
 	h := control.NewHandler(u.log, func(ctx context.Context) string { return link.Caller(ctx).String() })
 	control.HandleView(h, u.live)
 	control.HandleActions(h, u.live)
+	h.PlanEntries = u.cfg.Plan.Max
 	h.Refused(because)
 	h.Audit(audit(u.controller))
 	control.Handle(h, effectOfPoP, (&recentEffect{window: u.cfg.Window, ask: func(ctx context.Context, q effectQuery) (*effects.View, error) { return effectHere(ctx, u.cfg, q) }}).get)

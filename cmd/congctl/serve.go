@@ -28,6 +28,7 @@ func (u *up) serve(ctx context.Context) error {
 			Tier: u.probe.Tier.String(), TierReason: strings.Join(u.probe.Reasons, "; "),
 		},
 	}
+	s.Handler.PlanEntries = u.cfg.Plan.Max
 	control.HandleView(s.Handler, u.live)
 	control.HandleActions(s.Handler, u.live)
 	control.HandleAlive(s.Handler, u.alive)

@@ -7,7 +7,6 @@ import (
 	"os/user"
 	"strconv"
 
-	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -60,9 +59,6 @@ type pushRequest struct {
 	Against record.PlanID `json:"against"`
 }
 
-// maxPush bounds a request with a plan file, whose JSON has up to twice its bytes.
-const maxPush = 2*plan.MaxFileBytes + maxBody
-
 // The queries behind Action. An answer means that the action is done.
 var (
 	stopQuery     = Query[stopRequest, None]{Name: "stop", Acts: true}
@@ -70,7 +66,7 @@ var (
 	freezeQuery   = Query[None, None]{Name: "freeze", Acts: true}
 	unfreezeQuery = Query[None, None]{Name: "unfreeze", Acts: true}
 	rollBackQuery = Query[planRequest, None]{Name: "rollback", Acts: true}
-	pushQuery     = Query[pushRequest, None]{Name: "push", Acts: true, most: maxPush}
+	pushQuery     = Query[pushRequest, None]{Name: "push", Acts: true, plan: true}
 	abortQuery    = Query[None, None]{Name: "abort", Acts: true}
 )
 

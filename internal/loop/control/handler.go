@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+
+	"github.com/congctl/congctl/internal/loop/plan"
 )
 
 // maxBody in bytes of a request; all but a plan file are a prefix and a few numbers.
@@ -17,6 +19,9 @@ const maxBody = 64 << 10
 
 // Handler answers queries; whose they are is its caller's matter.
 type Handler struct {
+	// PlanEntries is the most that a plan has which is pushed or compared; 0: as many as a file holds.
+	PlanEntries int
+
 	refused   func(context.Context, Act) // logs it
 	requester func(context.Context) string
 	routes    map[string]route
@@ -25,7 +30,7 @@ type Handler struct {
 
 type route struct {
 	acts bool
-	most int64 // bytes of a request
+	plan bool // a request has a plan file
 	fn   func(context.Context, []byte) (any, error)
 	arg  func([]byte) string // of a request, for the audit
 }
@@ -81,9 +86,10 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if r.Method != http.MethodPost && (rt.acts || r.Method != http.MethodGet) {
 		return nil, &Error{Text: fmt.Sprintf("method %.20s on %s", r.Method, r.URL.Path), Hint: "use POST", Code: BadMethod}
 	}
-	body, err := read(w, r, rt.most)
+	most := h.most(rt)
+	body, err := read(w, r, most)
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, &Error{Text: fmt.Sprintf("request larger than %d bytes", rt.most), Code: TooLarge}
+		return nil, &Error{Text: fmt.Sprintf("request larger than %d bytes", most), Code: TooLarge}
 	} else if err != nil {
 		err = &Error{Text: "read request: " + err.Error(), Code: BadRequest} // a client that has gone, for one
 	} else if rt.acts {
@@ -101,6 +107,17 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 		h.acted(r.Context(), a)
 	}
 	return answer, err
+}
+
+// most returns how many bytes a request may have. The JSON of a plan has up to twice its bytes.
+func (h *Handler) most(rt route) int64 {
+	switch {
+	case !rt.plan:
+		return maxBody
+	case h.PlanEntries == 0:
+		return 2*plan.MaxFileBytes + maxBody
+	}
+	return int64(2*plan.BytesFor(h.PlanEntries)) + maxBody
 }
 
 // read reads a body into memory that is taken once: that of a plan has 17 MB.

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 )
@@ -13,7 +12,7 @@ type Query[Q, A any] struct {
 	// Acts marks a query that changes something: POST only, and logged with the peer's
 	// credentials.
 	Acts bool
-	most int64 // bytes of a request; 0: maxBody
+	plan bool // the request has a plan file
 }
 
 // None is the request or the response of a query that has none.
@@ -23,7 +22,7 @@ const pathHead = "/v1/"
 
 // Handle makes h answer q with fn. Call it before the first request.
 func Handle[Q, A any](h *Handler, q Query[Q, A], fn func(context.Context, Q) (A, error)) {
-	h.route(q.Name, route{acts: q.Acts, most: cmp.Or(q.most, maxBody), arg: argOf[Q], fn: func(ctx context.Context, body []byte) (any, error) {
+	h.route(q.Name, route{acts: q.Acts, plan: q.plan, arg: argOf[Q], fn: func(ctx context.Context, body []byte) (any, error) {
 		var in Q
 		if err := decode(body, &in); err != nil {
 			return nil, &Error{Text: fmt.Sprintf("read request: %.200s", err), Code: BadRequest} // it may quote all of it

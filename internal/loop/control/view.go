@@ -104,7 +104,7 @@ var (
 	explainQuery  = Query[prefixRequest, policy.Explanation]{Name: "explain"}
 	roundsQuery   = Query[countRequest, []journal.Round]{Name: "rounds"}
 	eventsQuery   = Query[EventsRequest, []journal.Event]{Name: "events"}
-	compareQuery  = Query[compareRequest, plan.Diff]{Name: "compare", most: maxPush}
+	compareQuery  = Query[compareRequest, plan.Diff]{Name: "compare", plan: true}
 	historyQuery  = Query[countRequest, []PlanLine]{Name: "history"}
 	planQuery     = Query[planRequest, PlanFile]{Name: "plan"}
 	statusQuery   = Query[None, Status]{Name: "status"}

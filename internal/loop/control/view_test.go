@@ -157,6 +157,18 @@ func text(t *testing.T, v any) string {
 	return string(b)
 }
 
+// A process takes plans of the length that its plan.max allows: reading a longer one costs in vain.
+func TestPlansAreBounded(t *testing.T) {
+	for _, c := range []struct{ entries, bytes, taken int }{{100, plan.BytesFor(100), 1}, {100, 3 * plan.BytesFor(100), 0}, {100_000, 4 << 20, 1}, {0, plan.MaxFileBytes, 1}} {
+		f := &fake{}
+		path := start(t, Options{}, func(s *Server) { s.Handler.PlanEntries = c.entries; HandleActions(s.Handler, f) })
+		err := NewClient(path).Push(t.Context(), strings.Repeat("\n", c.bytes), 0, "")
+		if (err == nil) != (c.taken == 1) || len(f.asked) != c.taken || err != nil && !strings.Contains(err.Error(), "request larger than") {
+			t.Errorf("%d bytes for plans of %d networks: %v", c.bytes, c.entries, err)
+		}
+	}
+}
+
 func TestActionsOverTheSocket(t *testing.T) {
 	f := &fake{}
 	var acts []string

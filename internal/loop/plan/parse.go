@@ -19,6 +19,8 @@ import (
 const (
 	// MaxFileBytes bounds what is read: 25,000 entries with the longest reasons, 50 times the default cap.
 	MaxFileBytes = 8 << 20
+	// headBytes and entryBytes are above what a file's head and end, and its longest entry, have.
+	headBytes, entryBytes = 8 << 10, 256
 	// firstLineBytes has the first line of any format, and what of a damaged one a person would want to see.
 	firstLineBytes = 4 << 10
 	// maxParseErrors is enough to see the pattern; a foreign file would have one per line.
@@ -29,6 +31,9 @@ var (
 	errCut       = errors.New("the file ends here: it is truncated")
 	errNoNewline = errors.New("no newline at the end: the file is truncated")
 )
+
+// BytesFor returns the most that a plan of so many entries has.
+func BytesFor(entries int) int { return min(headBytes+entries*entryBytes, MaxFileBytes) }
 
 // Parse reads a plan file, signed or not, and checks its hash. It returns a plan or an error, never
 // both; sig is nil for an unsigned file. The error joins a *LineError for each bad line, up to 20.

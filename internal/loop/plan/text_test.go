@@ -5,6 +5,8 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -203,6 +205,26 @@ func TestCostOfRefusing(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// BytesFor is above the longest plan that Validate lets through.
+func TestBytesFor(t *testing.T) {
+	p := testPlan()
+	p.PoP, p.CapRule, p.Salt, p.GroupSettled, p.Experiment = strings.Repeat("p", maxPoPBytes), strings.Repeat("c", maxCapRuleBytes), make(Salt, maxSaltBytes), 1024, ExperimentOn
+	for i := range 300 {
+		p.Entries = append(p.Entries, Entry{Prefix: mustPrefix(fmt.Sprintf("2001:db8:%x:ff00::/56", 0xa000+i)), Cong: strings.Repeat("c", maxCongBytes),
+			State: StateUncontrolled, Since: maxUnix, CapBytesPerS: math.MaxUint64, Reason: strings.Repeat("r", MaxReasonBytes)})
+	}
+	all := p.Entries
+	for _, n := range []int{0, 1, 300} {
+		p.Entries = all[:n]
+		if text := p.Sign(testKey); len(text) > BytesFor(n) {
+			t.Errorf("%d entries have %d bytes, BytesFor says %d", n, len(text), BytesFor(n))
+		}
+	}
+	if BytesFor(math.MaxInt32) != MaxFileBytes {
+		t.Error(BytesFor(math.MaxInt32))
 	}
 }
 
