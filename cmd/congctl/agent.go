@@ -103,7 +103,7 @@ func (u *fleetAgent) openLink(context.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	creds.Revoke(revokedOf(u.cfg.Fleet))
+	creds.Revoke(revokedOf(u.cfg.Fleet.Revoked))
 	if u.self, err = creds.Self(); err != nil || u.self.Role != mtls.Agent {
 		return usage(errors.Join(fmt.Errorf("fleet.cert %s is not an agent's: it needs the name congctl://agent/POP/HOST", u.cfg.Fleet.Cert), err))
 	}
@@ -314,7 +314,7 @@ func (u *fleetAgent) takeKeys() error {
 	if err != nil {
 		return err
 	}
-	keys, revoked := next.Fleet.PlanKeys, revokedOf(next.Fleet)
+	keys, revoked := next.Fleet.PlanKeys, revokedOf(next.Fleet.Revoked)
 	next.PoP, next.Fleet.PlanKeys, next.Fleet.Revoked = u.cfg.PoP, u.cfg.Fleet.PlanKeys, u.cfg.Fleet.Revoked
 	changed, err := config.Changes(u.cfg, next)
 	if len(changed) > 0 {

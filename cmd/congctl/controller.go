@@ -106,7 +106,7 @@ func runController(ctx context.Context, g *global, cfg config.Config, rules poli
 	if err != nil {
 		return usage(err)
 	}
-	creds.Revoke(revokedOf(cfg.Fleet))
+	creds.Revoke(revokedOf(cfg.Fleet.Revoked))
 	self, err := creds.Self()
 	if err != nil || self.Role != mtls.Controller {
 		return usage(errors.Join(fmt.Errorf("fleet.cert %s is not a controller's: it needs the name congctl://controller/NAME", cfg.Fleet.Cert), err))

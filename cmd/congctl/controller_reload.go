@@ -52,7 +52,7 @@ func revoke(g *global, held *config.Config, creds *mtls.Credentials) (string, er
 	}
 	changed, err = config.Changes(*held, next)
 	*held = next
-	creds.Revoke(revokedOf(next.Fleet))
+	creds.Revoke(revokedOf(next.Fleet.Revoked))
 	return cmp.Or(strings.Join(changed, "; "), "no key changed"), err
 }
 

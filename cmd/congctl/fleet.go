@@ -25,8 +25,8 @@ func ofFleet(g *global, cmd *cobra.Command) {
 func filesOf(f config.Fleet) mtls.Files { return mtls.Files{Cert: f.Cert, Key: f.Key, CA: f.CA} }
 
 // revokedOf are the certificates that are trusted no longer.
-func revokedOf(f config.Fleet) (names []string) {
-	for _, r := range f.Revoked {
+func revokedOf(revoked []config.Revoked) (names []string) {
+	for _, r := range revoked {
 		names = append(names, string(r))
 	}
 	return names
@@ -46,7 +46,7 @@ func dialLate(f config.Fleet) func(ctx context.Context, network, address string)
 		if err != nil {
 			return nil, err
 		}
-		c.Revoke(revokedOf(f))
+		c.Revoke(revokedOf(f.Revoked))
 		return c.Dial(ctx, network, address)
 	}
 }

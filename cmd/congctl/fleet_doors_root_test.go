@@ -115,8 +115,8 @@ func TestTrustEndsAtController(t *testing.T) {
 	serial := ""
 	note := func(c *x509.Certificate) { serial = mtls.Serial(c.SerialNumber) }
 	for _, c := range []ending{
-		{"bob", note, func() { f.revoke("congctl://operator/bob, congctl://agent/chi/bob") }, "fleet.revoked names it"},
-		{"eve", note, func() { f.revoke(serial) }, "fleet.revoked has serial"},
+		{"bob", note, func() { f.revoke("congctl://operator/bob, congctl://agent/chi/bob") }, "its name is revoked"},
+		{"eve", note, func() { f.revoke(serial) }, "is revoked"},
 		{"kim", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(8 * time.Second) }, func() {}, "it expired at"},
 		{"leo", note, func() { check(t, os.Rename(mtlstest.New(t).Issue(eve).CA, caOf(f))) }, "has not signed it"},
 	} {

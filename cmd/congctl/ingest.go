@@ -55,7 +55,7 @@ func runIngest(cmd *cobra.Command, cfg ingest.Config) (err error) {
 		return usage(err)
 	}
 	log := newLog(config.Default().Log, cmd.ErrOrStderr())
-	verify, err := verifies(cfg.AgentsCA, log)
+	verify, err := verifies(cfg.AgentsCA, cfg.Revoked, log)
 	if err != nil {
 		return usage(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/ingest"
 	"github.com/congctl/congctl/internal/fleet/store/kafka"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
+	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/store/wire"
 )
 
@@ -23,7 +24,7 @@ func signs(c *mtls.Credentials) kafka.Sign {
 
 // verifies takes batches of the agents that they name, by certificates of the authority in the file. Without one
 // it takes all. A flood of others has a line a second in the log.
-func verifies(ca string, log *slog.Logger) (kafka.Verify, error) {
+func verifies(ca string, revoked []config.Revoked, log *slog.Logger) (kafka.Verify, error) {
 	if ca == ingest.AnyAgent {
 		return nil, nil
 	}
@@ -31,6 +32,7 @@ func verifies(ca string, log *slog.Logger) (kafka.Verify, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agents_ca: %w", err)
 	}
+	c.Revoke(revokedOf(revoked))
 	var last time.Time
 	untold := 0
 	return func(message []byte, s kafka.Signature) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/kafka"
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/fleet/store/mtls/mtlstest"
+	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -38,7 +39,7 @@ func TestSignedBatches(t *testing.T) {
 	a := mtlstest.New(t)
 	edge := mtls.Identity{Role: mtls.Agent, PoP: "chi", Name: "edge-1"}
 	var log bytes.Buffer
-	verify, err := verifies(a.Issue(edge).CA, slog.New(slog.NewTextHandler(&log, nil)))
+	verify, err := verifies(a.Issue(edge).CA, []config.Revoked{"congctl://agent/chi/lost"}, slog.New(slog.NewTextHandler(&log, nil)))
 	check(t, err)
 	mine := bodyOf(t, "chi", "edge-1", 3)
 	for name, c := range map[string]struct {
@@ -55,6 +56,7 @@ func TestSignedBatches(t *testing.T) {
 		"its agent, of another batch": {func([]byte) (kafka.Signature, error) {
 			return signerOf(t, a, edge)(bodyOf(t, "chi", "edge-1", 4))
 		}, mine, "it is not of this message"},
+		"revoked":  {signerOf(t, a, mtls.Identity{Role: mtls.Agent, PoP: "chi", Name: "lost"}), bodyOf(t, "chi", "lost", 3), "its name is revoked"},
 		"no batch": {signerOf(t, a, edge), []byte{0xff, 0xff}, "batch"},
 	} {
 		var s kafka.Signature
@@ -67,12 +69,12 @@ func TestSignedBatches(t *testing.T) {
 		}
 	}
 	if n := strings.Count(log.String(), "refused"); n == 0 || n > 3 {
-		t.Errorf("%d lines of seven refusals within a moment:\n%s", n, log.String())
+		t.Errorf("%d lines of eight refusals within a moment:\n%s", n, log.String())
 	}
-	if v, err := verifies(ingest.AnyAgent, slog.Default()); v != nil || err != nil {
+	if v, err := verifies(ingest.AnyAgent, nil, slog.Default()); v != nil || err != nil {
 		t.Errorf("without an authority: %v", err)
 	}
-	if _, err := verifies(t.TempDir()+"/none.pem", slog.Default()); err == nil {
+	if _, err := verifies(t.TempDir()+"/none.pem", nil, slog.Default()); err == nil {
 		t.Error("an authority that is not there is taken")
 	}
 }
@@ -82,7 +84,7 @@ func BenchmarkSignedBatch(b *testing.B) {
 	a := mtlstest.New(b)
 	edge := mtls.Identity{Role: mtls.Agent, PoP: "chi", Name: "edge-1"}
 	sign, body := signerOf(b, a, edge), bodyOf(b, "chi", "edge-1", 1000)
-	verify, err := verifies(a.Issue(edge).CA, slog.Default())
+	verify, err := verifies(a.Issue(edge).CA, []config.Revoked{"congctl://agent/chi/lost"}, slog.Default())
 	check(b, err)
 	var signing, verifying time.Duration
 	for b.Loop() {

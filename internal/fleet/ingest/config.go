@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/congctl/congctl/internal/linux/plainfile"
 	"github.com/congctl/congctl/internal/loop/address"
 	"github.com/congctl/congctl/internal/loop/config"
@@ -21,8 +23,9 @@ type Config struct {
 	Retention    time.Duration
 	BatchRecords int
 	BatchWait    time.Duration
-	AgentsCA     string // a file; "off": each message in the topic is believed
-	Metrics      string // address and port; "off"
+	AgentsCA     string           // a file; "off": each message in the topic is believed
+	Revoked      []config.Revoked // certificates whose batches are refused
+	Metrics      string           // address and port; "off"
 	PProf        bool
 }
 
@@ -54,7 +57,7 @@ func Read(name string) (Config, error) {
 	return c, nil
 }
 
-var keys = []string{"kafka", "group", "clickhouse", "retention", "batch_records", "batch_wait", "agents_ca", "metrics"}
+var keys = []string{"kafka", "group", "clickhouse", "retention", "batch_records", "batch_wait", "agents_ca", "revoked", "metrics"}
 
 // Parse reads one YAML document onto the defaults. The error is a [strict.Faults] with all that is
 // wrong.
@@ -84,6 +87,8 @@ func parse(b []byte, exposed error) (Config, error) {
 				r.duration(v, name, &c.BatchWait, 100*time.Millisecond, time.Minute)
 			case "agents_ca":
 				r.text(v, name, &c.AgentsCA)
+			case "revoked":
+				r.revoked(v, name, &c.Revoked)
 			case "metrics":
 				r.metrics(v, &c)
 			default:
@@ -119,6 +124,22 @@ func (r *reader) metrics(n *strict.Node, c *Config) {
 			r.Unknown(k, "metrics."+strict.PlainKey(k, v), []string{"listen", "pprof"})
 		}
 	})
+}
+
+func (r *reader) revoked(n *strict.Node, field string, to *[]config.Revoked) {
+	if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+		return
+	}
+	for _, v := range r.List(n, field) {
+		var one config.Revoked
+		if s, ok := r.Scalar(v, field); !ok {
+			continue
+		} else if err := one.UnmarshalText([]byte(s)); err != nil {
+			r.Fault(v, field, s, err.Error())
+		} else {
+			*to = append(*to, one)
+		}
+	}
 }
 
 func (r *reader) text(n *strict.Node, field string, to *string) {

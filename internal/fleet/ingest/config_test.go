@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/congctl/congctl/internal/loop/config"
 )
 
 // TestShippedFileIsTheDefaults, with every key in it.
@@ -15,7 +17,7 @@ func TestShippedFileIsTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := Parse(b)
-	if err != nil || c != Default() {
+	if err != nil || !reflect.DeepEqual(c, Default()) {
 		t.Errorf("%+v, %v; want %+v", c, err, Default())
 	}
 	for _, key := range keys {
@@ -29,12 +31,12 @@ func TestShippedFileIsTheDefaults(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	c, err := Parse([]byte("kafka: kafka://a:1/t\ngroup: g\nclickhouse: clickhouse://b/c\nretention: 2d\nbatch_records: 2_000\nbatch_wait: 200ms\nagents_ca: /ca.pem\nmetrics: {listen: off, pprof: true}\n"))
-	if want := (Config{"kafka://a:1/t", "g", "clickhouse://b/c", 48 * time.Hour, 2000, 200 * time.Millisecond, "/ca.pem", "off", true}); err != nil || c != want {
+	c, err := Parse([]byte("kafka: kafka://a:1/t\ngroup: g\nclickhouse: clickhouse://b/c\nretention: 2d\nbatch_records: 2_000\nbatch_wait: 200ms\nagents_ca: /ca.pem\nrevoked: [congctl://agent/ams/edge-1, 0A:2b]\nmetrics: {listen: off, pprof: true}\n"))
+	if want := (Config{"kafka://a:1/t", "g", "clickhouse://b/c", 48 * time.Hour, 2000, 200 * time.Millisecond, "/ca.pem", []config.Revoked{"congctl://agent/ams/edge-1", "a2b"}, "off", true}); err != nil || !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, b := range []string{"", "# nothing\n"} {
-		if c, err := Parse([]byte(b)); err != nil || c != Default() {
+		if c, err := Parse([]byte(b)); err != nil || !reflect.DeepEqual(c, Default()) {
 			t.Errorf("%q: %+v, %v", b, c, err)
 		}
 	}
@@ -42,11 +44,11 @@ func TestParse(t *testing.T) {
 
 // TestParseTellsAllFaults at once, each with its line.
 func TestParseTellsAllFaults(t *testing.T) {
-	_, err := Parse([]byte("retention: 1h\nbatch_records: many\nbatch_wait: 2m\ntopic: x\ngroup:\nmetrics: {listen: here, pprof: yes, port: 1}\n"))
+	_, err := Parse([]byte("retention: 1h\nbatch_records: many\nbatch_wait: 2m\ntopic: x\ngroup:\nmetrics: {listen: here, pprof: yes, port: 1}\nrevoked: [eve]\n"))
 	if err == nil {
 		t.Fatal("taken")
 	}
-	for _, want := range []string{"line 1: retention", "line 2: batch_records", "line 3: batch_wait", "line 4: topic: unknown key", "line 5: group", "line 6: metrics.listen", "line 6: metrics.pprof", "line 6: metrics.port: unknown key"} {
+	for _, want := range []string{"line 1: retention", "line 2: batch_records", "line 3: batch_wait", "line 4: topic: unknown key", "line 5: group", "line 6: metrics.listen", "line 6: metrics.pprof", "line 6: metrics.port: unknown key", "line 7: revoked"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in\n%v", want, err)
 		}

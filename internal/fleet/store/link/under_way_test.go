@@ -32,8 +32,8 @@ func TestTrustEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "the present authority (fleet.ca of the controller) has not signed it"},
-		"its name is revoked":          {as, func(_ *testing.T, own *mtls.Credentials, _ mtls.Files) { own.Revoke([]string{ann.String()}) }, "fleet.revoked names it"},
-		"its serial number is revoked": {as, func(_ *testing.T, own *mtls.Credentials, _ mtls.Files) { own.Revoke([]string{"3"}) }, "fleet.revoked has serial 3"},
+		"its name is revoked":          {as, func(_ *testing.T, own *mtls.Credentials, _ mtls.Files) { own.Revoke([]string{ann.String()}) }, "its name is revoked"},
+		"its serial number is revoked": {as, func(_ *testing.T, own *mtls.Credentials, _ mtls.Files) { own.Revoke([]string{"3"}) }, "serial 3 is revoked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

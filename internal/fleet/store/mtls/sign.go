@@ -50,7 +50,8 @@ func digestOf(key crypto.PublicKey, purpose Purpose, message []byte) ([]byte, cr
 	return sum[:], crypto.SHA256
 }
 
-// Verify returns who signed a message, by a certificate of the authority that was valid at that time.
+// Verify returns who signed a message, by a certificate of the authority that was valid at that time. A batch of what is
+// revoked is refused. An entry in the log of decisions stays what it was when it was written.
 func (c *Credentials) Verify(purpose Purpose, message, signature []byte, chain [][]byte, at time.Time) (Identity, error) {
 	certs := make([]*x509.Certificate, len(chain))
 	between := x509.NewCertPool()
@@ -66,13 +67,18 @@ func (c *Credentials) Verify(purpose Purpose, message, signature []byte, chain [
 	}
 	_, pool := c.now()
 	o := x509.VerifyOptions{Roots: pool, Intermediates: between, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
-	if _, err := certs[0].Verify(o); err != nil {
+	found, err := certs[0].Verify(o)
+	if err != nil {
 		return Identity{}, fmt.Errorf("verify signature: %w", err)
 	}
 	if !signedBy(certs[0].PublicKey, purpose, message, signature) {
 		return Identity{}, errors.New("verify signature: it is not of this message and certificate")
 	}
-	return IdentityOf(certs[0])
+	id, err := IdentityOf(certs[0])
+	if err == nil && purpose == Batch {
+		err = c.lookUp(verdict{id: id, serials: serialsOf(found)})
+	}
+	return id, err
 }
 
 func signedBy(key crypto.PublicKey, purpose Purpose, message, signature []byte) bool {

@@ -74,11 +74,11 @@ func (c *Credentials) lookUp(v verdict) error {
 		return nil
 	}
 	if c.revoked[v.id.String()] {
-		return fmt.Errorf("certificate of %s: %w: fleet.revoked names it; take the name out, or issue one with another name", v.id, ErrUntrusted)
+		return fmt.Errorf("certificate of %s: %w: its name is revoked; take the name out of the list, or issue one with another name", v.id, ErrUntrusted)
 	}
 	for _, s := range v.serials {
 		if c.revoked[s] {
-			return fmt.Errorf("certificate of %s: %w: fleet.revoked has serial %s; issue another certificate", v.id, ErrUntrusted, s)
+			return fmt.Errorf("certificate of %s: %w: serial %s is revoked; issue another certificate", v.id, ErrUntrusted, s)
 		}
 	}
 	return nil

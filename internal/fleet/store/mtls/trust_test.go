@@ -48,7 +48,7 @@ func TestTrust(t *testing.T) {
 		{at: -2 * time.Hour, want: "compare both clocks"},
 		{at: 0},
 		{revoked: []string{"congctl://viewer/ann", "congctl://operator/anna", "33"}},
-		{revoked: []string{"congctl://operator/ann"}, want: "fleet.revoked names it"},
+		{revoked: []string{"congctl://operator/ann"}, want: "its name is revoked"},
 		{revoked: []string{"3"}, want: "serial 3"},
 		{revoked: []string{"1"}, want: "serial 1"}, // the authority's own
 		{at: 0},
