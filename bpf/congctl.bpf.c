@@ -3,7 +3,7 @@
  * One sock_ops program on a cgroup. It looks up, sets and counts; every choice
  * (which prefix, which arm, when) was made in Go and lies in a map.
  *
- *   PASSIVE_ESTABLISHED  give the connection a mark, arm RTT_CB and STATE_CB
+ *   PASSIVE_ESTABLISHED  give the connection a mark, arm RTT_CB and STATE_CB; with control.early act
  *   RTT_CB, once an RTT  see where a response begins, and when it reaches min_bytes
  *                        look the prefix up, act, and count from there on
  *   HDR_OPT_LEN          a write, after a response that crossed: the next one begins
@@ -22,7 +22,7 @@
 #include "treat.h"
 #include "close.h"
 
-_Static_assert(sizeof(struct control) == 56, "control");
+_Static_assert(sizeof(struct control) == 64, "control");
 _Static_assert(sizeof(struct policy) == 64, "policy");
 _Static_assert(sizeof(struct netns_state) == 24, "netns_state");
 _Static_assert(sizeof(struct mark) == 160, "mark");
@@ -117,7 +117,7 @@ static __always_inline void crossed(struct bpf_sock_ops *ops, struct tcp_sock *t
 	remote_addr(ops, addr);
 	__u64 now = bpf_ktime_get_boot_ns();
 
-	m->flags |= MARK_CROSSED;
+	m->flags = (m->flags & ~MARK_PENDING) | MARK_CROSSED;
 	m->crossings++;
 	m->crossed_ns = now;
 	m->until_jiffies = block_end(c, now);
@@ -128,9 +128,11 @@ static __always_inline void crossed(struct bpf_sock_ops *ops, struct tcp_sock *t
 	count(STAT_CROSSED);
 
 	struct policy *p = policy_of(c, prefix_key(addr));
+	__u8 arm = p ? arm_at(p, now) : ARM_NONE;
+	if (treated(m) && arm != ARM_T && arm != ARM_UNKNOWN) /* from its first byte on, in a block that is over */
+		m->flags |= MARK_RETURN;
 	if (!p)
 		return;
-	__u8 arm = arm_at(p, now);
 	m->plan = p->plan;
 	m->assigned = p->role == ARM_AA && arm != ARM_UNKNOWN ? ARM_AA : arm;
 	if (arm == ARM_T)
@@ -185,21 +187,44 @@ static __always_inline void retry(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 		treat(ops, tp, m, ns, c, p, addr, now);
 }
 
-/* Crosses, or tries again what waits. */
+/*
+ * With control.early: what the plan treats is treated before its first loss. Asked at the
+ * start of each response and of each block; what is treated and may not be goes back.
+ */
+static __always_inline void begin(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
+				  struct netns_state *ns, const struct control *c)
+{
+	__u32 addr[4];
+	remote_addr(ops, addr);
+	__u64 now = bpf_ktime_get_boot_ns();
+	m->flags |= MARK_ASKED;
+	m->until_jiffies = block_end(c, now);
+	struct policy *p = policy_of(c, prefix_key(addr));
+	if (p && arm_at(p, now) == ARM_T && !(treated(m) && refusal(c, p, now)))
+		treat(ops, tp, m, ns, c, p, addr, now);
+	else if (treated(m))
+		m->flags |= MARK_RETURN;
+}
+
+/* Crosses, begins, or tries again what waits. */
 static __always_inline void act(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m, const struct control *c,
 				const struct seen *s)
 {
 	int pending = m->flags & MARK_PENDING;
-	if (!pending && (m->flags & MARK_CROSSED || response_bytes(m, s) < c->min_bytes))
+	int crosses = !(m->flags & MARK_CROSSED) && response_bytes(m, s) >= c->min_bytes;
+	int begins = c->early && !(m->flags & MARK_CROSSED) && (!(m->flags & MARK_ASKED) || block_over(m));
+	if (!pending && !crosses && !begins)
 		return;
 	__u64 cookie = bpf_get_netns_cookie(ops);
 	struct netns_state *ns = bpf_map_lookup_elem(&netns, &cookie);
 	if (!ns)
 		return;
-	if (pending)
+	if (crosses)
+		crossed(ops, tp, m, ns, c);
+	else if (pending)
 		retry(ops, tp, m, ns, c);
 	else
-		crossed(ops, tp, m, ns, c);
+		begin(ops, tp, m, ns, c);
 }
 
 static __always_inline void on_rtt(struct bpf_sock_ops *ops)
@@ -237,6 +262,14 @@ static __always_inline void on_write(struct bpf_sock_ops *ops)
 	if (!tp || !write_begins(tp, m))
 		return;
 	response_over(tp, m);
+	__u32 zero = 0;
+	struct control *c = bpf_map_lookup_elem(&control, &zero);
+	if (c && c->early) {
+		__u64 cookie = bpf_get_netns_cookie(ops);
+		struct netns_state *ns = bpf_map_lookup_elem(&netns, &cookie);
+		if (ns)
+			begin(ops, tp, m, ns, c);
+	}
 	if (m->flags & MARK_RETURN)
 		go_back(ops, tp, m);
 	watch(ops, m, tp->snd_nxt == tp->write_seq);
@@ -289,6 +322,10 @@ static __always_inline void on_established(struct bpf_sock_ops *ops)
 	if (bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags |
 				      BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_STATE_CB_FLAG))
 		count(STAT_NO_FLAGS);
+	__u32 zero = 0;
+	struct control *c = bpf_map_lookup_elem(&control, &zero);
+	if (c && c->early)
+		begin(ops, tp, m, ns, c);
 }
 
 SEC("sockops")

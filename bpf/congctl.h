@@ -31,6 +31,7 @@ enum applied {
 #define MARK_WATCHED 1024 /* called at each write, to see the next response begin */
 #define MARK_LOSS    2048 /* in loss recovery at the last callback that counted */
 #define MARK_RAN_CAPPED 4096 /* the response that crossed last ran under a pacing cap, ours or its application's in place of ours; also after the way back */
+#define MARK_ASKED   8192 /* with control.early: the policy was asked for the response in progress, and holds until_jiffies */
 #define MARK_LATE    0x10000 /* from this bit on: late samples of the response that crossed last, which late_rate rests on; at most LATE_STEPS */
 
 /* control.stop: any bit set means no new treatment */
@@ -47,6 +48,8 @@ struct control {
 	__u64 block_ns;    /* length of a block; 0 none */
 	__u64 border_ns;   /* where one block ends and the next begins */
 	__u64 slept_ns;    /* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
+	__u32 early;       /* 1: treat from the first byte on, not from the crossing */
+	__u32 pad;
 };
 
 /* maps policy_a, policy_b, HASH: u64 prefix (tcp/record/prefix.go) -> policy */
@@ -85,7 +88,7 @@ struct mark {
 	__u32 before;          /* last path-limited rate of the response in progress before its crossing, bytes/s */
 	__u32 flags;           /* MARK_* */
 
-	__u32 until_jiffies;   /* end of the block, while crossed */
+	__u32 until_jiffies;   /* end of the block, while crossed or asked */
 	__u32 late_rate;       /* about the median of a response's late samples, bytes/s: see count_late */
 	__u16 late_n;          /* late samples of all responses; goes round */
 	__u16 episodes;        /* loss recoveries while counting; goes round */

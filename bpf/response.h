@@ -76,7 +76,7 @@ static __always_inline void begin_response(struct mark *m, __u64 acked, __u64 re
 {
 	m->base_acked = acked;
 	m->before = 0;
-	m->flags &= ~(MARK_CROSSED | MARK_PENDING);
+	m->flags &= ~(MARK_CROSSED | MARK_PENDING | MARK_ASKED);
 	m->last_received = received;
 }
 

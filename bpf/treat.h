@@ -2,7 +2,8 @@
 /*
  * To the treatment and back. A response is treated from its crossing on and goes
  * back to the default when it is over, so that the next one begins untreated
- * whatever came before it.
+ * whatever came before it. With control.early each is treated from its first byte
+ * on, crossing or not: what the next one is on is then its own block's choice.
  *
  * The treatment of an A/A prefix is the default itself, by the same calls. The
  * kernel does nothing for a name that a socket already has

@@ -182,6 +182,7 @@ type Program struct {
 	// BlockNs is the length of a block, and BorderNs (boot time) the end of the present one: what
 	// crossed counts until its own block's end, in networks without an entry too.
 	BlockNs, BorderNs uint64
+	Early             bool           // treat from the first byte on, not from the crossing
 	Entries           []ProgramEntry // by prefix
 }
 
@@ -192,6 +193,11 @@ type ProgramEntry struct {
 }
 
 const second = 1_000_000_000 // ns
+
+// FromFirstByte is the treatment that each response is on from its first byte: cubic_lt is CUBIC until something is lost, so
+// that there is nothing to spare small responses, and by 100 kB CUBIC has cut a lossy connection down (docs/cubic-lt.md).
+// Others begin at the crossing. What counts begins there either way.
+const FromFirstByte = "cubic_lt"
 
 // Program computes the map for one time, given on both clocks in nanoseconds: nowUnixNs on the wall
 // clock, nowBootNs on CLOCK_BOOTTIME. It holds for ttlNs or until the plan expires, and treats
@@ -207,7 +213,7 @@ func (p *Plan) Program(nowUnixNs, nowBootNs, ttlNs int64) Program {
 		Plan:      uint64(p.Serial),
 	}
 	prog := Program{Plan: p.Serial, MinBytes: p.MinBytes, BlockNs: uint64(max(p.BlockSeconds, 0)) * second, BorderNs: value.SwitchNs,
-		Entries: make([]ProgramEntry, 0, len(p.Entries))}
+		Early: p.Treatment == FromFirstByte, Entries: make([]ProgramEntry, 0, len(p.Entries))}
 	if p.CapRule == CapRuleLate {
 		value.Scout = Scouts
 	}

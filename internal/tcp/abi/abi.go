@@ -31,6 +31,7 @@ const (
 	MarkWatched               // called at each write, to see the next response begin
 	MarkLoss                  // in loss recovery at the last callback that counted
 	MarkRanCapped             // the response that crossed last ran under a pacing cap, its application's own included where ours was due
+	MarkAsked                 // with Control.Early: the policy was asked for the response in progress
 )
 
 // Bits of Control.Stop.
@@ -49,6 +50,8 @@ type Control struct {
 	BlockNs    uint64
 	BorderNs   uint64
 	SleptNs    uint64
+	Early      uint32 // 1: treat from the first byte on
+	_          uint32
 }
 
 // Policy is the value of maps "policy_a" and "policy_b"; the key is a record.Prefix.

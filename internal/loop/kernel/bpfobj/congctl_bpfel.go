@@ -23,6 +23,8 @@ type CongctlControl struct {
 	BlockNs    uint64
 	BorderNs   uint64
 	SleptNs    uint64
+	Early      uint32
+	Pad        uint32
 }
 
 type CongctlLpmKey struct {

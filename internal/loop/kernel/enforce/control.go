@@ -38,6 +38,11 @@ func (c *control) flip(active uint32, prog *plan.Program) {
 	atomic.StoreUint64(&c.v.MinBytes, prog.MinBytes)
 	atomic.StoreUint64(&c.v.BlockNs, prog.BlockNs)
 	atomic.StoreUint64(&c.v.BorderNs, prog.BorderNs)
+	early := uint32(0)
+	if prog.Early {
+		early = 1
+	}
+	atomic.StoreUint32(&c.v.Early, early)
 	atomic.AddUint64(&c.v.Generation, 1)
 	atomic.StoreUint32(&c.v.Active, active)
 }
