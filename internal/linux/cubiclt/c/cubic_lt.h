@@ -28,6 +28,7 @@
 #define LT_CAP_LEAST   8U     /* packets in a round that say what the path has */
 #define LT_INFINITE    0x7fffffffU /* TCP_INFINITE_SSTHRESH */
 #define LT_INITIAL     10U	   /* TCP_INIT_CWND */
+#define LT_EXTRA       127U	   /* 16 ms, a packet at 0.75 Mbit/s; this, and more, is not known */
 
 /* TCP_CA_ of the kernel. */
 enum { LT_OPEN, LT_DISORDER, LT_CWR, LT_RECOVERY, LT_LOSS };
@@ -38,6 +39,9 @@ struct lt {
 	u32 round_start;	/* us */
 	u32 round_min;		/* least RTT of this round, us */
 	u32 near[2];		/* least RTT of the newest samples, up to four, and of the four before, us */
+	/* base, tripped: share of packets lost, 1/256: the path's, and when the guard tripped. clear_rounds: in a row. extra:
+	 * what data takes beyond the floor at least, 128 us. */
+	u32 base:6, tripped:7, clear_rounds:7, extra:7, cuts:2, trips:3;
 	u16 lost0, delivered0;	/* tp's counters when the round began, the low half */
 	u16 round_delivered;	/* packets, in the last round */
 	u16 mean_delivered;	/* over about four */
@@ -47,14 +51,10 @@ struct lt {
 	u16 trip_delivered;	/* packets a round when the guard tripped */
 	u16 hold;		/* stock CUBIC until then, 131 ms */
 	u16 prr_delivered;	/* packets since the reduction began */
-	u8  base, tripped;	/* share of packets lost, 1/256: the path's, and when the guard tripped */
-	u8  clear_rounds;	/* in a row */
-	u8  initial;		/* cwnd at the start, to which idle time leads back */
-	u8  near_n:3, cuts:2, trips:3;
-	/* ce: the last ACK had ECE. slow: slow start goes on after this recovery. skip: the guard leaves
+	/* initial: cwnd at the start, to which idle time leads back. ce: the last ACK had ECE. slow: slow start goes on after this recovery. skip: the guard leaves
 	 * this round out. fast: it tripped in slow start. own: this recovery's window is ours. advanced: the ACK
 	 * in progress acknowledges data. acking: there is one. */
-	u8  ce:1, slow:1, skip:1, fast:1, own:1, advanced:1, acking:1;
+	u16 initial:6, near_n:3, ce:1, slow:1, skip:1, fast:1, own:1, advanced:1, acking:1;
 };
 
 static __always_inline u32 lt_min(u32 a, u32 b) { return a < b ? a : b; }
@@ -68,17 +68,20 @@ static __always_inline u32 lt_in_flight(const struct tcp_sock *tp)
 	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
 }
 
-/* An RTT that met no queue. */
-static __always_inline bool lt_at_floor(const struct tcp_sock *tp, u32 rtt)
+/*
+ * An RTT that met no queue. The floor is the handshake's, of small packets. On a slow line a packet of data takes
+ * longer, by extra at least, and the second of two that are acknowledged together twice that.
+ */
+static __always_inline bool lt_at_floor(const struct tcp_sock *tp, const struct lt *lt, u32 rtt)
 {
-	u32 floor = lt_floor(tp);
+	u32 floor = lt_floor(tp), queue = lt_max(LT_QUEUE_US, floor / 20);
 
-	return rtt <= floor + lt_max(LT_QUEUE_US, floor / 20);
+	return rtt <= floor + lt_max(queue, lt_min(lt->extra < LT_EXTRA ? 2 * 128 * lt->extra : 0, floor / 4) + queue / 8);
 }
 
 static __always_inline bool lt_clear(const struct tcp_sock *tp, const struct lt *lt)
 {
-	return tp->snd_cwnd <= LT_WINDOW && lt_at_floor(tp, lt_min(lt->near[0], lt->near[1]));
+	return tp->snd_cwnd <= LT_WINDOW && lt_at_floor(tp, lt, lt_min(lt->near[0], lt->near[1]));
 }
 
 static __always_inline bool lt_held(const struct tcp_sock *tp, const struct lt *lt)
@@ -127,15 +130,16 @@ static __always_inline void lt_init(struct sock *sk, struct lt *lt)
 	lt->trip_delivered = lt->hold = 0;
 	lt->prr_delivered = lt_u16(tp->prr_delivered);
 	lt->tripped = lt->clear_rounds = 0;
-	lt->initial = tp->delivered > 1 ? LT_INITIAL : lt_min(tp->snd_cwnd, 255);
+	lt->initial = tp->delivered > 1 ? LT_INITIAL : lt_min(tp->snd_cwnd, 63);
 	lt->near_n = lt->cuts = lt->trips = 0;
 	lt->ce = lt->slow = lt->skip = lt->fast = lt->own = lt->advanced = lt->acking = 0;
 	lt->near[0] = lt->near[1] = LT_NONE;
 	lt->cap = 65535;
+	lt->extra = LT_EXTRA;
 	lt->base = LT_BASE;
 	/* Another congestion control had this connection, and was cut to little: on a path that is empty now slow start
 	 * looks again for what it has. */
-	if (tp->delivered > 1 && lt_ca_state(sk) == LT_OPEN && tp->srtt_us && lt_at_floor(tp, tp->srtt_us >> 3))
+	if (tp->delivered > 1 && lt_ca_state(sk) == LT_OPEN && tp->srtt_us && lt_at_floor(tp, lt, tp->srtt_us >> 3))
 		tp->snd_ssthresh = LT_INFINITE;
 	lt_begin_round(tp, lt);
 	lt_pace(sk);
@@ -264,10 +268,10 @@ static __always_inline void lt_end_round(struct sock *sk, struct lt *lt)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u16 lost = tp->lost - lt->lost0, delivered = tp->delivered - lt->delivered0;
-	bool judged = lt->round_min != LT_NONE, clear = judged && lt_at_floor(tp, lt->round_min);
+	bool judged = lt->round_min != LT_NONE, clear = judged && lt_at_floor(tp, lt, lt->round_min);
 
 	if (judged)
-		lt->clear_rounds = clear ? lt_min(lt->clear_rounds + 1, 255) : 0;
+		lt->clear_rounds = clear ? lt_min(lt->clear_rounds + 1, 127) : 0;
 	if (lt->clear_rounds && lt_clear(tp, lt))
 		lt_guard(sk, lt, lost, delivered);
 	if (lt->clear_rounds >= LT_CAP_ROUNDS && (lt->own ? tp->snd_ssthresh : tp->snd_cwnd) >= lt->cap)
@@ -293,8 +297,9 @@ static __always_inline void lt_acked(struct sock *sk, struct lt *lt, const struc
 	lt->advanced = sample->pkts_acked > 0;
 	lt->acking = 1;
 	if (sample->rtt_us > 0) {
-		u32 rtt = sample->rtt_us;
+		u32 rtt = sample->rtt_us, floor = lt_floor(tp);
 
+		lt->extra = lt_min(lt->extra, rtt > floor ? (rtt - floor) / 128 : 0);
 		if (lt->near_n >= 4) {
 			lt->near[1] = lt->near[0];
 			lt->near[0] = LT_NONE;
