@@ -62,6 +62,9 @@ func forController(cfg config.Config) error {
 	if len(cfg.Fleet.PoPs) == 0 {
 		return usage(errors.New("fleet.pops is empty: list the PoPs to decide for"))
 	}
+	if cfg.Treatment.AutoWhy != "" {
+		return usage(errors.New("treatment.cong: auto: a controller does not see its agents' kernels; write a name that all of them can have"))
+	}
 	return certified(cfg.Fleet)
 }
 

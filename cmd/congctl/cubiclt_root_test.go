@@ -1,31 +1,52 @@
 package main
 
 import (
+	"bytes"
 	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cilium/ebpf/features"
 
 	"github.com/congctl/congctl/internal/linux/cubiclt"
+	"github.com/congctl/congctl/internal/loop/config"
 )
 
-// TestUpTreatsWithCubicLT: `up` registers its own congestion control, moves a listed network to it, and takes it along when it ends.
+// TestUpTreatsWithCubicLT: `up` registers its own congestion control, by name or because this kernel can have it, moves a listed
+// network to it before the first byte, and takes it along when it ends.
 func TestUpTreatsWithCubicLT(t *testing.T) {
 	needRoot(t)
 	if code, err := features.LinuxVersionCode(); err != nil || code < 6<<16|4<<8 {
 		t.Skipf("needs a struct_ops link; minimum kernel 6.4 (%v)", err)
 	}
-	cfg := quickSettings()
-	treated, other := client(1, 7), client(2, 7)
-	cfg.Cong, cfg.Lists = cubiclt.Name, lists(t, []netip.Addr{treated}, "off")
-	e := newEdge(t, cfg)
-	e.start()
-	s := newServer(t)
-	e.awaitStatus("the listed network in force", inForce(1))
-	s.visit(t, treated, cubiclt.Name)
-	s.visit(t, other, "cubic")
-	e.stop()
-	if left, err := cubiclt.Available(); err != nil || left {
-		t.Errorf("after its end: %v, %v", left, err)
+	for _, name := range []string{cubiclt.Name, config.CongAuto} {
+		cfg := quickSettings()
+		treated, other := client(1, 7), client(2, 7)
+		cfg.Cong, cfg.Lists = name, lists(t, []netip.Addr{treated}, "off")
+		e := newEdge(t, cfg)
+		e.start()
+		s := newServer(t)
+		e.awaitStatus("the listed network in force", inForce(1))
+		s.visit(t, treated, cubiclt.Name)
+		s.visit(t, other, "cubic")
+		e.stop()
+		if left, err := cubiclt.Available(); err != nil || left {
+			t.Errorf("after its end: %v, %v", left, err)
+		}
+		if told := strings.Contains(e.log.String(), "treatment.cong auto is cubic_lt"); told != (name == config.CongAuto) {
+			t.Errorf("%s: in the log: %v", name, told)
+		}
+	}
+}
+
+// TestAutoIsOfAHost: a controller, whose kernel is not that of its agents, takes no treatment by its own.
+func TestAutoIsOfAHost(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "congctl.yml")
+	check(t, os.WriteFile(file, []byte("treatment: {cong: auto}\nfleet: {pops: [chi]}\n"), 0o600))
+	var out bytes.Buffer
+	if code := run([]string{"controller", "-c", file}, &out, &out); code != exitUsage || !strings.Contains(out.String(), "treatment.cong: auto: a controller does not see its agents' kernels") {
+		t.Errorf("exit %d: %s", code, &out)
 	}
 }

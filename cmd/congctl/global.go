@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/congctl/congctl/internal/linux/cubiclt"
 	"github.com/congctl/congctl/internal/loop/address"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/control"
@@ -84,8 +85,14 @@ func (g *global) readConfig(read func(string) (config.Config, error)) (config.Co
 	return withHost(c)
 }
 
-// withHost names the PoP after this host if the file does not name it.
+// withHost names the PoP after this host if the file does not name it, and settles which treatment its kernel can have.
 func withHost(c config.Config) (config.Config, error) {
+	if t := &c.Treatment; t.Cong == config.CongAuto {
+		t.Cong, t.AutoWhy = cubiclt.Name, "this kernel can have it"
+		if ok, why := cubiclt.Fits(); !ok {
+			t.Cong, t.AutoWhy = "bbr", why
+		}
+	}
 	if c.PoP != "" {
 		return c, nil
 	}

@@ -15,8 +15,11 @@ import (
 )
 
 func (u *edgeHost) openKernel(ctx context.Context) error {
+	if why := u.cfg.Treatment.AutoWhy; why != "" {
+		u.log.Info("treatment.cong auto is "+u.cfg.Treatment.Cong, "why", why)
+	}
 	if err := u.registerTreatment(); err != nil {
-		u.log.Warn("treats nothing", "err", err)
+		u.log.Warn("treats nothing; treatment.cong: bbr would treat", "err", err)
 	}
 	p, err := enforce.ProbeKernel(u.cfg.Treatment.Cong, u.cfg.Cgroup)
 	if err != nil {

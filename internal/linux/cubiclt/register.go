@@ -32,6 +32,19 @@ type registered struct {
 // Available reports whether this kernel has cubic_lt already: built in, or registered by another process or a pin.
 func Available() (bool, error) { return has(Name) }
 
+// Fits reports whether this kernel can have cubic_lt, by its version and types; why says what it lacks. It needs no privilege, so
+// that all who ask on a host hear the same.
+func Fits() (ok bool, why string) {
+	have, err := Available()
+	if err == nil && !have {
+		_, err = fits(btf.NewCache())
+	}
+	if err != nil {
+		return false, err.Error()
+	}
+	return true, ""
+}
+
 func has(name string) (bool, error) {
 	names, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
 	if err != nil {

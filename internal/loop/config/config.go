@@ -54,6 +54,7 @@ type Clients struct {
 // Treatment is what a selected prefix gets.
 type Treatment struct {
 	Cong        string        `yaml:"cong"`
+	AutoWhy     string        `yaml:"auto_why"`     // Cong was [CongAuto]: why it is what it is now
 	DefaultCong string        `yaml:"default_cong"` // "" is each namespace's own net.ipv4.tcp_congestion_control
 	MinBytes    uint64        `yaml:"min_bytes"`    // of one response, acknowledged
 	Expiry      time.Duration `yaml:"expiry" scale:"yes"`
@@ -64,6 +65,9 @@ type Treatment struct {
 	Never      []policy.Listed `yaml:"never"`       // networks never to treat
 	NeverFile  string          `yaml:"never_file"`  // more of them
 }
+
+// CongAuto as treatment.cong is cubic_lt on a host whose kernel can have it, else BBR. What reads the file for a host settles it.
+const CongAuto = "auto"
 
 // Experiment is the switchback.
 type Experiment struct {

@@ -134,8 +134,10 @@ func TestScaledDefaultsAreValid(t *testing.T) {
 // back to the same.
 func TestSelectionFollows(t *testing.T) {
 	for file, want := range map[string]string{
-		"":                        "benefit true",
-		"treatment: {cong: bbr3}": "benefit true",
+		"":                            "benefit true",
+		"treatment: {cong: bbr3}":     "benefit true",
+		"treatment: {cong: cubic_lt}": "benefit true",
+		"treatment: {cong: auto}":     "benefit true",
 		"treatment: {cong: cubic}\npolicy: {min_known: 6}":                     "slowest-fifth false",
 		"experiment: {mode: off}":                                              "slowest-fifth false",
 		"policy: {select: slowest-fifth}":                                      "slowest-fifth false",

@@ -24,6 +24,7 @@ var derived = map[string]string{
 	"policy.max_selected":      "plan.max",
 	"policy.max_tracked":       "max_prefixes",
 	"policy.treatment":         "treatment.cong",
+	"treatment.auto_why":       "treatment.cong",
 	"policy.guards.never":      "treatment.never",
 	"policy.always":            "treatment.always",
 	"policy.uncontrolled":      "treatment.control",
@@ -54,6 +55,9 @@ func (c *Config) derive() {
 	p.MaxNewPerRound, p.MaxSelected, p.MaxTracked = c.Plan.NewPerRound, c.Plan.Max, c.MaxPrefixes
 	p.Guards.Never, p.Guards.Allow = c.Treatment.Never, c.Plan.AllowPrefixes
 	p.Treatment = c.Treatment.Cong
+	if p.Treatment == CongAuto { // to check the rules: the priors of both are known
+		p.Treatment = "bbr"
+	}
 	p.Uncontrolled = c.Treatment.Control == ControlOff
 	t, e := &p.Trial, c.Experiment
 	t.On, t.GroupPromoted, t.GroupSettled = e.Mode == ExperimentOn, e.ControlEvery, c.SettledEvery()
@@ -66,7 +70,7 @@ func (c *Config) derive() {
 func (c *Config) follow(set func(path string) bool) {
 	c.scale(set)
 	p := &c.Policy
-	if !set("policy.select") && (c.Experiment.Mode != ExperimentOn || !policy.GainsKnown(c.Treatment.Cong)) {
+	if !set("policy.select") && (c.Experiment.Mode != ExperimentOn || c.Treatment.Cong != CongAuto && !policy.GainsKnown(c.Treatment.Cong)) {
 		p.Select = policy.SelectSlowest
 	}
 	if !set("policy.cap") {

@@ -16,7 +16,7 @@ import (
 // the lab measured for its class is the start, and each trial here corrects it, for prefixes of the
 // class and most for those of its network:
 //
-//	class    theta ~ N(mean, unsure^2)          what a switch to BBR gained, ln of the rate
+//	class    theta ~ N(mean, unsure^2)          what the treatment gained, ln of the rate
 //	network  phi   ~ N(theta, spread^2 / 4)     by name, else the site: /20 of IPv4, /48 of IPv6
 //	prefix   gamma ~ N(phi, spread^2)
 //	trial    d     ~ N(gamma, var)              the estimate of its pairs
@@ -33,22 +33,57 @@ import (
 // prior is what the lab measured on the paths of a class.
 type prior struct {
 	mean, unsure, spread float64 // of ln gain: mean, its uncertainty, spread between paths
-	resent               float64 // share retransmitted under BBR, less that under CUBIC
+	resent               float64 // share retransmitted under it, less that under CUBIC
 }
 
-// priors are of 115 paths of the lab, a switch at 100 kB, responses of 0.15 to 3 MB (docs/policy.md,
-// "Signature"). Means are shrunk, and spreads those that noise leaves.
-var priors = map[Class]prior{
-	ClassSingle:  {0.73, 0.07, 0.41, 0.08},
-	ClassMixed:   {0.13, 0.07, 0.20, 0.07},
-	ClassBursts:  {0.00, 0.06, 0.06, 0.06},
-	ClassPolicer: {0.00, 0.06, 0.06, 0.05}, // without a pacing cap
-	ClassQueue:   {0.02, 0.06, 0.06, 0.05},
-	ClassClean:   {0.01, 0.06, 0.06, 0.00},
+type priors map[Class]prior
+
+// Priors by treatment: of BBR version 1 on 115 paths of the lab, a switch at 100 kB, responses of 0.15 to 3 MB (docs/policy.md,
+// "Signature"), means shrunk and spreads those that noise leaves; of cubic_lt from the first byte on the 77 paths of
+// scenarios/pop/paths.yml, with the classes that these had.
+var (
+	ofBBR = priors{
+		ClassSingle:  {0.73, 0.07, 0.41, 0.08},
+		ClassMixed:   {0.13, 0.07, 0.20, 0.07},
+		ClassBursts:  {0.00, 0.06, 0.06, 0.06},
+		ClassPolicer: {0.00, 0.06, 0.06, 0.05}, // without a pacing cap
+		ClassQueue:   {0.02, 0.06, 0.06, 0.05},
+		ClassClean:   {0.01, 0.06, 0.06, 0.00},
+	}
+	ofCubicLT = priors{
+		ClassSingle:  {0.76, 0.12, 0.44, 0.005},
+		ClassMixed:   {0.25, 0.12, 0.40, 0.003},
+		ClassBursts:  {0.03, 0.06, 0.09, 0.003},
+		ClassPolicer: {0.00, 0.06, 0.06, 0.006},
+		ClassQueue:   {0.01, 0.06, 0.06, 0.001},
+		ClassClean:   {0.01, 0.06, 0.06, 0.000},
+	}
+)
+
+// unlike is how much less is known of a treatment that is like a measured one.
+const unlike = 3
+
+// priorsOf returns what is known of a treatment before it is tried: of other versions of BBR what BBR's does, less surely; of others
+// nothing.
+func priorsOf(treatment string) priors {
+	switch {
+	case treatment == "bbr":
+		return ofBBR
+	case treatment == "cubic_lt":
+		return ofCubicLT
+	case strings.HasPrefix(treatment, "bbr"):
+		like := priors{}
+		for class, q := range ofBBR {
+			q.unsure *= unlike
+			like[class] = q
+		}
+		return like
+	}
+	return nil
 }
 
-// GainsKnown reports whether priors are of a treatment: of BBR, in any version that a kernel may have.
-func GainsKnown(treatment string) bool { return strings.HasPrefix(treatment, "bbr") }
+// GainsKnown reports whether there are priors of a treatment.
+func GainsKnown(treatment string) bool { return priorsOf(treatment) != nil }
 
 const (
 	netSpread    = 0.25 // of the variance between prefixes of a class: that between its networks
@@ -156,21 +191,22 @@ func (l learnt) plus(m message, trials, gained int) learnt {
 
 // pooling is all that trials say.
 type pooling struct {
+	lab     priors
 	groups  map[group]learnt
 	classes map[Class]learnt
 	own     map[record.Prefix]observed
 }
 
 // pool sums up trials, in the order of the list.
-func pool(list []observed) pooling {
-	p := pooling{map[group]learnt{}, map[Class]learnt{}, map[record.Prefix]observed{}}
+func pool(lab priors, list []observed) pooling {
+	p := pooling{lab, map[group]learnt{}, map[Class]learnt{}, map[record.Prefix]observed{}}
 	var order []group
 	for _, o := range list {
 		k := groupOf(o.prefix, o.network, o.class)
 		if _, ok := p.groups[k]; !ok {
 			order = append(order, k)
 		}
-		spread, gained := priors[o.class].spread, 0
+		spread, gained := lab[o.class].spread, 0
 		if o.estimate > worthTrying {
 			gained = 1
 		}
@@ -178,7 +214,7 @@ func pool(list []observed) pooling {
 		p.own[o.prefix] = o
 	}
 	for _, k := range order {
-		spread, g := priors[k.class].spread, p.groups[k]
+		spread, g := lab[k.class].spread, p.groups[k]
 		p.classes[k.class] = p.classes[k.class].plus(g.blurred(netSpread*spread*spread), g.trials, g.gained)
 	}
 	return p
@@ -191,7 +227,7 @@ func (p pooling) believe(prefix record.Prefix, network string, class Class) beli
 
 // given is believe with another estimate in the place of the prefix's own.
 func (p pooling) given(prefix record.Prefix, network string, class Class, instead observed) belief {
-	q := priors[class]
+	q := p.lab[class]
 	within := q.spread * q.spread
 	between := netSpread * within
 	own, tried := p.own[prefix]
@@ -230,7 +266,7 @@ func (e *Engine) learn() {
 			list = append(list, observed{c.Prefix, c.Network, c.Class, c.LogRatio, c.Var + endedVar})
 		}
 	}
-	e.pooled = pool(list)
+	e.pooled = pool(priorsOf(e.rules.Treatment), list)
 }
 
 // teaches reports whether what a prefix shows says something of others: it is treated, and has a class.
@@ -280,7 +316,7 @@ func (b belief) seeing(o observed) belief {
 	return b
 }
 
-// resent is what BBR retransmits in addition: the lab's share and that of a prefix's own pairs.
+// resent is what the treatment retransmits in addition: the lab's share and that of a prefix's own pairs.
 func resent(lab float64, pairs []effect.Pair) float64 {
 	sum, n := resentWeight*lab, float64(resentWeight)
 	for _, p := range pairs {

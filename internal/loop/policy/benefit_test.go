@@ -16,7 +16,7 @@ import (
 // prefixes, as a system of linear equations that is solved twice, for the mean and the variance of
 // a prefix.
 func posterior(list []observed, prefix record.Prefix, network string, class Class) (mean, variance float64) {
-	q := priors[class]
+	q := ofBBR[class]
 	at := map[string]int{} // of networks and prefixes; 0 is the class
 	n := 1
 	place := func(name string) int {
@@ -118,7 +118,7 @@ func TestPoolingIsThePosterior(t *testing.T) {
 			class := Classes[r.IntN(2)]
 			list = append(list, observed{p, names[r.IntN(3)], class, r.NormFloat64(), 0.01 + r.Float64()})
 		}
-		pooled := pool(list)
+		pooled := pool(ofBBR, list)
 		for _, name := range []string{"198.18.0.0/24", "198.18.3.0/24", "198.18.17.0/24", "203.0.113.0/24", "2001:db8::/56"} {
 			p, _ := record.ParsePrefix(name)
 			for _, class := range Classes[:3] {
@@ -137,7 +137,7 @@ func TestPoolingIsThePosterior(t *testing.T) {
 // is what is believed; one in its site moves it more than one elsewhere.
 func TestBelief(t *testing.T) {
 	at := func(s string) record.Prefix { p, _ := record.ParsePrefix(s); return p }
-	none := pool(nil).believe(at("198.18.0.0/24"), "", ClassSingle)
+	none := pool(ofBBR, nil).believe(at("198.18.0.0/24"), "", ClassSingle)
 	want := 0.07*0.07 + 1.25*0.41*0.41
 	if none.gain != 0.73 || math.Abs(none.variance-want) > 1e-12 || math.Abs(none.utility()-0.65) > 1e-12 {
 		t.Errorf("without trials: %+v, want a variance of %.4f", none, want)
@@ -146,7 +146,7 @@ func TestBelief(t *testing.T) {
 	if p := none.exceeds(worthTrying); math.Abs(p-0.884) > 0.001 {
 		t.Errorf("worth a trial with %.4f", p)
 	}
-	p := pool([]observed{{at("198.18.0.0/24"), "", ClassSingle, 2, 1e-9}})
+	p := pool(ofBBR, []observed{{at("198.18.0.0/24"), "", ClassSingle, 2, 1e-9}})
 	if b := p.believe(at("198.18.0.0/24"), "", ClassSingle); math.Abs(b.gain-2) > 1e-6 || b.variance > 1e-8 {
 		t.Errorf("a trial of its own: %+v", b)
 	}
@@ -228,7 +228,7 @@ func TestRefusedWithoutItsName(t *testing.T) {
 		for _, name := range []string{"b", "c", "d", "e"} {
 			list = append(list, observed{letter(t, name), "cable", ClassSingle, -3, 0.01})
 		}
-		e.pooled = pool(list)
+		e.pooled = pool(ofBBR, list)
 		if c, ok := e.candidate(e.tracks[0]); ok != (rwnd > 0) || ok && c.guard != GuardRwnd {
 			t.Errorf("receive window %v: %t, %q", rwnd, ok, c.guard)
 		}
@@ -316,7 +316,7 @@ func TestWrongPriorIsOutweighed(t *testing.T) {
 		p, _ := record.ParsePrefix(fmt.Sprintf("198.%d.%d.0/24", 18+i%2, 16*(i/2)))
 		list = append(list, observed{p, "", ClassBursts, math.Log(1.5), 0.02})
 	}
-	if b := pool(list).believe(letter(t, "a"), "", ClassBursts); b.exceeds(worthTrying) < exploitFrom {
+	if b := pool(ofBBR, list).believe(letter(t, "a"), "", ClassBursts); b.exceeds(worthTrying) < exploitFrom {
 		t.Errorf("twenty trials at x 1.5: %+v, worth a trial with %.2f", b, b.exceeds(worthTrying))
 	}
 }
@@ -328,7 +328,7 @@ func TestBetterTrialDoesNotWait(t *testing.T) {
 	r.Select = SelectBenefit
 	e := New(r, firstBlock{})
 	with := func(class Class) *candidate {
-		return &candidate{busy: 1, b: pool(nil).believe(letter(t, "a"), "", class)}
+		return &candidate{busy: 1, b: pool(ofBBR, nil).believe(letter(t, "a"), "", class)}
 	}
 	p := purse{all: 100}
 	for _, step := range []struct {
@@ -354,7 +354,7 @@ func TestSiteByItsNetwork(t *testing.T) {
 	r.Select = SelectBenefit
 	e := New(r, firstBlock{})
 	site := func(s string) record.Prefix { p, _ := record.ParsePrefix(s); return p }
-	e.pooled = pool([]observed{
+	e.pooled = pool(ofBBR, []observed{
 		{site("198.18.17.0/24"), "", ClassSingle, 1, 0.1}, {site("203.0.113.0/24"), "", ClassSingle, 0, 0.1}, {site("2001:db8:0:100::/56"), "", ClassSingle, 1, 0.1},
 	})
 	for prefix, want := range map[string]string{"198.18.30.0/24": ", 198.18.16.0/20 x 2.72 in 1 of 1 trial", "2001:db8:0:200::/56": ", 2001:db8::/48 x 2.72 in 1 of 1 trial"} {

@@ -45,7 +45,7 @@ func (r Rules) Validate() error {
 	f.want(r.Select == SelectSlowest || r.Select == SelectBenefit, "select", r.Select, "write "+SelectSlowest+" or "+SelectBenefit)
 	f.want(r.Select != SelectBenefit || r.Trial.On, "select", r.Select, "needs an experiment: write experiment.mode on, or "+SelectSlowest)
 	f.want(r.Select != SelectBenefit || GainsKnown(r.Treatment), "select", r.Select,
-		fmt.Sprintf("knows what bbr gains; with treatment.cong %s write %s", r.Treatment, SelectSlowest))
+		fmt.Sprintf("knows what bbr and cubic_lt gain; with treatment.cong %s write %s", r.Treatment, SelectSlowest))
 	f.want(!r.Cap || r.Trial.On, "cap", r.Cap, "needs an experiment: write experiment.mode on, or false")
 	f.want(!r.Cap || r.Treatment != "", "treatment", r.Treatment, "write the congestion control of the treatment, such as bbr")
 	f.share("select_duty", r.SelectDuty)
