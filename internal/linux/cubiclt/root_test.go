@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func needKernel(t *testing.T) {
+func needKernel(t testing.TB) {
 	t.Helper()
 	if code, err := features.LinuxVersionCode(); os.Geteuid() != 0 || err != nil || code < 6<<16|4<<8 {
 		t.Skip("needs root and a struct_ops link; minimum kernel 6.4")
@@ -120,7 +120,7 @@ func TestKilled(t *testing.T) {
 // conn is a connection of this host to itself.
 type conn struct{ near, far *net.TCPConn }
 
-func connect(t *testing.T) conn {
+func connect(t testing.TB) conn {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -162,7 +162,7 @@ func (c conn) get(t *testing.T) (name string) {
 	return name
 }
 
-func (c conn) carry(t *testing.T, n int) {
+func (c conn) carry(t testing.TB, n int) {
 	t.Helper()
 	sent := bytes.Repeat([]byte("congctl "), n/8)
 	done := make(chan error, 1)
