@@ -51,12 +51,12 @@ var (
 		ClassClean:   {0.01, 0.06, 0.06, 0.00},
 	}
 	ofCubicLT = priors{
-		ClassSingle:  {0.76, 0.12, 0.44, 0.005},
-		ClassMixed:   {0.25, 0.12, 0.40, 0.003},
-		ClassBursts:  {0.03, 0.06, 0.09, 0.003},
-		ClassPolicer: {0.00, 0.06, 0.06, 0.006},
-		ClassQueue:   {0.01, 0.06, 0.06, 0.001},
-		ClassClean:   {0.01, 0.06, 0.06, 0.000},
+		ClassSingle:  {0.78, 0.12, 0.45, 0.007},
+		ClassMixed:   {0.25, 0.12, 0.40, 0.001},
+		ClassBursts:  {0.03, 0.06, 0.08, 0.002},
+		ClassPolicer: {0.00, 0.06, 0.06, 0.007},
+		ClassQueue:   {0.01, 0.06, 0.06, 0.004},
+		ClassClean:   {0.01, 0.06, 0.06, 0.001},
 	}
 )
 
