@@ -61,7 +61,9 @@ func Provide() (release func() error, err error) {
 		return func() error { return nil }, err
 	}
 	r, err := registerAs(Name)
-	if err != nil {
+	if errors.Is(err, unix.EEXIST) { // another process was quicker
+		return func() error { return nil }, nil
+	} else if err != nil {
 		return nil, err
 	}
 	return r.close, nil

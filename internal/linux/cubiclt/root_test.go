@@ -176,3 +176,33 @@ func (c conn) carry(t testing.TB, n int) {
 		t.Fatalf("%v; same bytes: %v", err, bytes.Equal(got, sent))
 	}
 }
+
+// TestProvideTogether: of several that start at once one registers it, and all have it.
+func TestProvideTogether(t *testing.T) {
+	needKernel(t)
+	if known(t, Name) {
+		t.Skip("needs a kernel that has no cubic_lt yet; minimum kernel 6.4")
+	}
+	type provided struct {
+		release func() error
+		err     error
+	}
+	all := make(chan provided)
+	for range 4 {
+		go func() {
+			release, err := Provide()
+			all <- provided{release, err}
+		}()
+	}
+	for range 4 {
+		p := <-all
+		if p.err != nil {
+			t.Error(p.err)
+			continue
+		}
+		t.Cleanup(func() { _ = p.release() })
+	}
+	if !known(t, Name) {
+		t.Error("not registered")
+	}
+}

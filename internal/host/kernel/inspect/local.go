@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/host/advise"
+	"github.com/congctl/congctl/internal/linux/cubiclt"
 	"github.com/congctl/congctl/internal/linux/ethtool"
 	"github.com/congctl/congctl/internal/linux/qdisc"
 	"github.com/congctl/congctl/internal/loop/kernel/enforce"
@@ -27,6 +28,13 @@ func (local) Tier() (string, []string, error) {
 		return "", nil, err
 	}
 	p = p.HeldTo("")
+	if p.Tier.CanFollow() {
+		treats := "it treats with bbr or cubic_lt"
+		if ok, lacks := cubiclt.Fits(); !ok {
+			treats = "it treats with bbr; cubic_lt: " + lacks
+		}
+		p.Reasons = append([]string{treats}, p.Reasons...)
+	}
 	return p.Tier.String(), p.Reasons, nil
 }
 
