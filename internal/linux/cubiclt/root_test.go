@@ -164,17 +164,28 @@ func (c conn) get(t *testing.T) (name string) {
 
 func (c conn) carry(t testing.TB, n int) {
 	t.Helper()
+	if err := c.pass(n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pass sends n bytes and receives them.
+func (c conn) pass(n int) error {
 	sent := bytes.Repeat([]byte("congctl "), n/8)
 	done := make(chan error, 1)
 	go func() { _, err := c.near.Write(sent); done <- err }()
 	got := make([]byte, n)
 	_ = c.far.SetDeadline(time.Now().Add(20 * time.Second))
 	if _, err := io.ReadFull(c.far, got); err != nil {
-		t.Fatal(err)
+		return err
 	}
-	if err := <-done; err != nil || !bytes.Equal(got, sent) {
-		t.Fatalf("%v; same bytes: %v", err, bytes.Equal(got, sent))
+	if err := <-done; err != nil {
+		return err
 	}
+	if !bytes.Equal(got, sent) {
+		return errors.New("other bytes came than were sent")
+	}
+	return nil
 }
 
 // TestProvideTogether: of several that start at once one registers it, and all have it.
@@ -204,5 +215,55 @@ func TestProvideTogether(t *testing.T) {
 	}
 	if !known(t, Name) {
 		t.Error("not registered")
+	}
+}
+
+// TestUnloadUnderConnections: a thousand connections that carry data when it is unregistered go on, on it.
+func TestUnloadUnderConnections(t *testing.T) {
+	needKernel(t)
+	const name = "lt_test_unload"
+	r, err := registerAs(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make([]conn, 1000)
+	for i := range all {
+		all[i] = connect(t)
+		if err := all[i].set(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, after := make(chan error, len(all)), make(chan error, len(all))
+	for _, c := range all {
+		go func() {
+			before <- c.pass(64 << 10)
+			after <- c.pass(256 << 10)
+		}()
+	}
+	for range len(all) / 2 { // others are at their first bytes, or at their last
+		if err := <-before; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		select {
+		case err := <-after:
+			if err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%d of %d connections went on", i, len(all))
+		}
+	}
+	for _, c := range all {
+		if got := c.get(t); got != name {
+			t.Fatalf("a connection has %q", got)
+		}
+	}
+	if known(t, name) {
+		t.Error("still there")
 	}
 }
