@@ -58,15 +58,14 @@ static __always_inline __u8 refusal(const struct control *c, const struct policy
 
 /* Switches now, or notes that it has to wait: a switch in loss recovery would
  * throw the recovery's state away. */
-static __always_inline void try_switch(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
+static __always_inline __u8 try_switch(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
 				       const struct netns_state *ns, const struct policy *p, __u64 now)
 {
 	if (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) != TCP_CA_OPEN) {
 		m->flags |= MARK_PENDING;
-		m->applied = APPLIED_PENDING;
-		return;
+		return APPLIED_PENDING;
 	}
-	do_switch(ops, tp, m, ns, p, now);
+	return do_switch(ops, tp, m, ns, p, now);
 }
 
 /* The arm in force for this prefix at now; beyond until_ns it is not known here. */
@@ -77,36 +76,39 @@ static __always_inline __u8 arm_at(const struct policy *p, __u64 now)
 	return now < p->switch_ns ? p->arm_now : p->arm_next;
 }
 
-static __always_inline void treat(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
+/* The treatment, or why not: what is treated and may not be goes back. */
+static __always_inline __u8 treat(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
 				  struct netns_state *ns, const struct control *c, const struct policy *p,
 				  const __u32 addr[4], __u64 now)
 {
 	__u8 why = refusal(c, p, now);
+	if (!why && m->flags & MARK_MPTCP)
+		why = APPLIED_MPTCP;
+	if (!why && denied(addr))
+		why = APPLIED_DENIED;
 	if (why) {
-		m->applied = why;
-		return;
+		if (treated(m))
+			m->flags |= MARK_RETURN;
+		return why;
 	}
-	if (m->flags & MARK_MPTCP) {
-		m->applied = APPLIED_MPTCP;
-		return;
-	}
-	if (denied(addr)) {
-		m->applied = APPLIED_DENIED;
-		return;
-	}
-	if (treated(m)) { /* the way back from the response before still waits */
-		m->flags &= ~MARK_RETURN;
-		m->applied = APPLIED_T;
-		set_cap(ops, tp, m, p);
-		return;
-	}
-	char name[16];
+	char name[16], want[16];
 	cong_name(tp, name);
-	if (!same_name(name, ns->default_cong)) {
-		m->applied = APPLIED_APP;
-		return;
+	treatment(want, ns, p);
+	if (treated(m) && same_name(name, m->cong)) {
+		m->flags &= ~MARK_RETURN; /* the way back from the response before still waits */
+		if (!same_name(name, want)) /* of the plan before */
+			return try_switch(ops, tp, m, ns, p, now);
+		set_cap(ops, tp, m, p);
+		return APPLIED_T;
 	}
-	try_switch(ops, tp, m, ns, p, now);
+	if (treated(m)) { /* its application has chosen since */
+		m->flags = (m->flags & ~MARK_RETURN) | MARK_EVICTED;
+		if (lift_cap(ops, tp, m))
+			count(STAT_CAP_FAILED);
+	}
+	if (!same_name(name, ns->default_cong))
+		return APPLIED_APP;
+	return try_switch(ops, tp, m, ns, p, now);
 }
 
 /* The response in progress has just reached min_bytes. Both arms come here. */
@@ -136,7 +138,7 @@ static __always_inline void crossed(struct bpf_sock_ops *ops, struct tcp_sock *t
 	m->plan = p->plan;
 	m->assigned = p->role == ARM_AA && arm != ARM_UNKNOWN ? ARM_AA : arm;
 	if (arm == ARM_T)
-		treat(ops, tp, m, ns, c, p, addr, now);
+		m->applied = treat(ops, tp, m, ns, c, p, addr, now);
 	else if (arm == ARM_UNKNOWN)
 		m->applied = APPLIED_EXPIRED;
 	else if (arm == ARM_C)
@@ -183,13 +185,20 @@ static __always_inline void retry(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 	__u64 now = bpf_ktime_get_boot_ns();
 	m->flags &= ~MARK_PENDING;
 	struct policy *p = policy_of(c, prefix_key(addr));
-	if (p && arm_at(p, now) == ARM_T)
-		treat(ops, tp, m, ns, c, p, addr, now);
+	if (!p || arm_at(p, now) != ARM_T)
+		return;
+	__u32 capped = m->flags & MARK_RAN_CAPPED;
+	__u8 applied = treat(ops, tp, m, ns, c, p, addr, now);
+	if (m->flags & MARK_CROSSED)
+		m->applied = applied;
+	else
+		m->flags = (m->flags & ~MARK_RAN_CAPPED) | capped;
 }
 
 /*
  * With control.early: what the plan treats is treated before its first loss. Asked at the
- * start of each response and of each block; what is treated and may not be goes back.
+ * start of each response and of each block; what is treated and may not be goes back. What
+ * the mark has of the last crossing stays.
  */
 static __always_inline void begin(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
 				  struct netns_state *ns, const struct control *c)
@@ -200,10 +209,12 @@ static __always_inline void begin(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 	m->flags |= MARK_ASKED;
 	m->until_jiffies = block_end(c, now);
 	struct policy *p = policy_of(c, prefix_key(addr));
-	if (p && arm_at(p, now) == ARM_T && !(treated(m) && refusal(c, p, now)))
+	__u32 capped = m->flags & MARK_RAN_CAPPED;
+	if (p && arm_at(p, now) == ARM_T)
 		treat(ops, tp, m, ns, c, p, addr, now);
 	else if (treated(m))
 		m->flags |= MARK_RETURN;
+	m->flags = (m->flags & ~MARK_RAN_CAPPED) | capped;
 }
 
 /* Crosses, begins, or tries again what waits. */
@@ -250,7 +261,7 @@ static __always_inline void on_rtt(struct bpf_sock_ops *ops)
 	act(ops, tp, m, c, &s);
 	if (m->flags & MARK_RETURN)
 		go_back(ops, tp, m);
-	if (m->flags & (MARK_CROSSED | MARK_WATCHED))
+	if (m->flags & (MARK_CROSSED | MARK_WATCHED) || treated_early(m))
 		watch(ops, m, s.nxt == s.end);
 }
 
@@ -320,8 +331,10 @@ static __always_inline void on_established(struct bpf_sock_ops *ops)
 		m->flags |= MARK_MPTCP;
 	/* The call replaces the flags: keep what others have set. */
 	if (bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags |
-				      BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_STATE_CB_FLAG))
+				      BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_STATE_CB_FLAG)) {
 		count(STAT_NO_FLAGS);
+		return; /* what is treated must be seen */
+	}
 	__u32 zero = 0;
 	struct control *c = bpf_map_lookup_elem(&control, &zero);
 	if (c && c->early)

@@ -112,11 +112,17 @@ static __always_inline __u64 response_bytes(const struct mark *m, const struct s
 	return n;
 }
 
-/* Before a write: does it begin the response that follows one that crossed? */
+/* On a treatment that begins with the first byte: each response is asked for before it begins. */
+static __always_inline int treated_early(const struct mark *m)
+{
+	return (m->flags & (MARK_SWITCHED | MARK_EVICTED | MARK_ASKED)) == (MARK_SWITCHED | MARK_ASKED);
+}
+
+/* Before a write: does it begin the response that follows one that crossed, or was treated from its first byte on? */
 static __always_inline int write_begins(struct tcp_sock *tp, struct mark *m)
 {
 	__u64 received = tp->bytes_received;
-	if (!(m->flags & MARK_CROSSED) || tp->snd_una != tp->write_seq || received <= m->last_received)
+	if (!(m->flags & MARK_CROSSED || treated_early(m)) || tp->snd_una != tp->write_seq || received <= m->last_received)
 		return 0;
 	begin_response(m, tp->bytes_acked, received);
 	/* What it queues now is the busy period that the next callback finds. */
@@ -132,7 +138,7 @@ static __always_inline int write_begins(struct tcp_sock *tp, struct mark *m)
  */
 static __always_inline void watch(struct bpf_sock_ops *ops, struct mark *m, int all_sent)
 {
-	__u32 want = m->flags & MARK_CROSSED && all_sent ? MARK_WATCHED : 0;
+	__u32 want = (m->flags & MARK_CROSSED || treated_early(m)) && all_sent ? MARK_WATCHED : 0;
 	if (want == (m->flags & MARK_WATCHED))
 		return;
 	__u32 flags = ops->bpf_sock_ops_cb_flags;

@@ -67,25 +67,30 @@ static __always_inline void set_cap(struct bpf_sock_ops *ops, const struct tcp_s
 	m->flags |= MARK_RAN_CAPPED;
 }
 
-static __always_inline void do_switch(struct bpf_sock_ops *ops, const struct tcp_sock *tp, struct mark *m,
+/* What a policy treats with. */
+static __always_inline void treatment(char name[16], const struct netns_state *ns, const struct policy *p)
+{
+	__builtin_memcpy(name, p->role == ARM_AA ? ns->default_cong : p->cong, 16);
+}
+
+static __always_inline __u8 do_switch(struct bpf_sock_ops *ops, const struct tcp_sock *tp, struct mark *m,
 				      const struct netns_state *ns, const struct policy *p, __u64 now)
 {
 	char name[16];
-	__builtin_memcpy(name, p->role == ARM_AA ? ns->default_cong : p->cong, 16);
+	treatment(name, ns, p);
 	int err = bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name, 16);
 	if (err) {
-		m->applied = APPLIED_FAILED;
 		m->error = err;
 		count(STAT_SWITCH_FAILED);
-		return;
+		return APPLIED_FAILED;
 	}
-	m->applied = APPLIED_T;
 	m->flags |= MARK_SWITCHED;
 	m->flags &= ~MARK_EVICTED;
 	m->switched_ns = now;
 	__builtin_memcpy(m->cong, name, 16);
 	count(STAT_SWITCHED);
 	set_cap(ops, tp, m, p);
+	return APPLIED_T;
 }
 
 /*

@@ -130,7 +130,7 @@ static __always_inline void lt_init(struct sock *sk, struct lt *lt)
 	lt->trip_delivered = lt->hold = 0;
 	lt->prr_delivered = lt_u16(tp->prr_delivered);
 	lt->tripped = lt->clear_rounds = 0;
-	lt->initial = tp->delivered > 1 ? LT_INITIAL : lt_min(tp->snd_cwnd, 63);
+	lt->initial = tp->delivered > 1 || tp->snd_cwnd < 2 ? LT_INITIAL : lt_min(tp->snd_cwnd, 63); /* 1 after lost SYN-ACKs */
 	lt->near_n = lt->cuts = lt->trips = 0;
 	lt->ce = lt->slow = lt->skip = lt->fast = lt->own = lt->advanced = lt->acking = 0;
 	lt->near[0] = lt->near[1] = LT_NONE;

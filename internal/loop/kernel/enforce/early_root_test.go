@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/tcp/abi"
+	"github.com/congctl/congctl/internal/tcp/inetdiag"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -117,5 +120,68 @@ func TestSmallResponseAtABorder(t *testing.T) {
 	m, _ := k.state()
 	if began != "bbr" || m.Crossings != 0 || bootNs() < border {
 		t.Errorf("began on %s, %d crossings", began, m.Crossings)
+	}
+}
+
+// With Early what may not be treated any longer is not, from the crossing on at the latest, and what its application chose since
+// the connection was accepted stays.
+func TestRefusedAfterTheFirstByte(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*rig, *talk)
+		applied record.Applied
+		cong    string
+	}{
+		"stopped":                  {func(r *rig, _ *talk) { r.Stop(abi.StopKilled, true) }, record.AppliedNoneKilled, "cubic"},
+		"denied":                   {func(r *rig, _ *talk) { check(r.t, r.SetDeny([]netip.Prefix{netip.PrefixFrom(clientT, 32)})) }, record.AppliedNoneDenied, "cubic"},
+		"its application's choice": {func(r *rig, k *talk) { k.choose("reno") }, record.AppliedNoneApp, "reno"},
+		"another treatment":        {func(r *rig, _ *talk) { r.earlyWith("reno") }, record.AppliedTreatment, "reno"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.early(record.ArmTreatment)
+			k := r.talk(clientT)
+			c.change(r, k)
+			k.ask()
+			k.send(large)
+			m, _ := k.state()
+			if k.cong() != c.cong || m.Applied != c.applied || m.Crossings != 1 {
+				t.Errorf("%s, %s, %d crossings", k.cong(), m.Applied, m.Crossings)
+			}
+			k.ask()
+			k.send(small)
+			if k.cong() != c.cong {
+				t.Errorf("the next response: %s", k.cong())
+			}
+		})
+	}
+}
+
+func (k *talk) choose(cong string) {
+	k.with(func(fd int) error { return unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, cong) })
+}
+
+func (r *rig) earlyWith(cong string) {
+	p, _ := record.PrefixOf(clientT)
+	v := policyFor(record.ArmTreatment)
+	v.Cong = inetdiag.CongOf(cong)
+	_, err := r.Set(plan.Program{Plan: 8, MinBytes: 100_000, Early: true, Entries: []plan.ProgramEntry{{Prefix: p, Policy: v}}})
+	check(r.t, err)
+}
+
+// With Early a small response is asked for before its first byte, after an idle time in which the block ended too.
+func TestAskedAtTheWrite(t *testing.T) {
+	r := newRig(t)
+	r.early(record.ArmTreatment)
+	k := r.talk(clientT)
+	for range 2 {
+		k.ask()
+		k.send(small)
+		k.ask() // all of it is acknowledged
+	}
+	r.early(record.ArmControl)
+	_, err := k.server.Write([]byte{1})
+	check(t, err)
+	if k.cong() != "cubic" {
+		t.Errorf("right after the first byte in a block of control: %s", k.cong())
 	}
 }
