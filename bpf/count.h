@@ -77,7 +77,7 @@ static __always_inline void count_late(struct mark *m, __u32 rate)
 }
 
 /*
- * The last sample before the crossing, which no treatment has touched, counts with those
+ * The last sample before the crossing, which no treatment but an early one has touched, counts with those
  * after it: a response of little more than the threshold has all been sent by then, and
  * what remains is limited by the application. Of a large one it is one in many.
  *

@@ -383,7 +383,7 @@ fuzz_one() { # PACKAGE TARGET
 		times=2000x ours=none
 	fi
 	[ -x "$binary" ] || go test -c -gcflags="$ours/...=-d=libfuzzer" -o "$binary" "$1"
-	(cd "$1" && "$binary" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$times" -test.fuzzminimizetime 100x -test.fuzzcachedir "$scratch/fuzz.cache" </dev/null)
+	(cd "$1" && "$binary" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$times" -test.fuzzminimizetime 100x -test.fuzzcachedir "$binary.cache" </dev/null)
 }
 step_fuzz() {
 	if [ -z "$(fuzz_targets)" ]; then skip "fuzz smoke" "no fuzz targets"; else step "fuzz smoke, $fuzz_time each" fuzz_all; fi

@@ -38,6 +38,9 @@ func (o *office) reloads(ctx context.Context, g *global, creds *mtls.Credentials
 // revoke takes fleet.revoked and nothing else, and says what changed.
 func revoke(g *global, held *config.Config, creds *mtls.Credentials) (string, error) {
 	next, _, err := g.checked()
+	if err == nil {
+		err = forController(next)
+	}
 	if err != nil {
 		return "", err
 	}

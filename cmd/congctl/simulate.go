@@ -111,9 +111,9 @@ func (s *simulation) rules() (config.Config, policy.Rules, error) {
 		read = func() (config.Config, error) {
 			c, err := config.ReadPolicy(s.policy)
 			if err != nil {
-				err = usage(err)
+				return c, usage(err)
 			}
-			return c, err
+			return withHost(c)
 		}
 	}
 	cfg, err := read()

@@ -96,6 +96,9 @@ func parse(b []byte, exposed error) (Config, error) {
 			}
 		})
 	}
+	if len(c.Revoked) > 0 && c.AgentsCA == AnyAgent {
+		r.Faults.Add("revoked", "", "without agents_ca no signature is asked for", "set agents_ca, the fleet's authority")
+	}
 	config.Exposed(&r.Faults, exposed, config.Place{Key: "kafka", At: &c.Kafka}, config.Place{Key: "clickhouse", At: &c.ClickHouse})
 	if err := r.Faults.Err(); err != nil {
 		return Config{}, err

@@ -53,6 +53,9 @@ func TestParseTellsAllFaults(t *testing.T) {
 			t.Errorf("no %q in\n%v", want, err)
 		}
 	}
+	if c, err := Parse([]byte("revoked: [congctl://agent/ams/edge-1]")); err == nil || !strings.Contains(err.Error(), "set agents_ca") {
+		t.Errorf("%+v, %v", c, err)
+	}
 	for _, b := range []string{"a: b: c", "- a", "kafka: a\n---\nkafka: b\n"} {
 		if c, err := Parse([]byte(b)); err == nil {
 			t.Errorf("%q is %+v", b, c)

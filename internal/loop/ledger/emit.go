@@ -109,7 +109,7 @@ func (l *Ledger) unixNs(bootNs uint64) int64 {
 // none.) This is the only rule on what outlives a block: rows, effects, hold-out, A/A and goodput
 // all read Carryover and what was counted.
 //
-// The crossing comes before any treatment, so it takes the same responses from both arms. Were
+// The crossing comes before any treatment (but cubic_lt's, which begins with the first byte), so it takes the same responses from both arms. Were
 // treated ones alone cut, T would hold the old connections and C the fresh ones, and the
 // difference between old and fresh would pass for an effect.
 //

@@ -257,7 +257,7 @@ type LineError struct {
 func (e *LineError) Error() string {
 	s := fmt.Sprintf("line %d: %s: %v", e.Line, e.Field, e.Err)
 	if len(s) > maxErrorText {
-		return s[:maxErrorText-3] + "..."
+		return strings.ToValidUTF8(s[:maxErrorText-3], "") + "..."
 	}
 	return s
 }
