@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cilium/ebpf/features"
 
@@ -18,9 +19,7 @@ import (
 // network to it before the first byte, and takes it along when it ends.
 func TestUpTreatsWithCubicLT(t *testing.T) {
 	needRoot(t)
-	if code, err := features.LinuxVersionCode(); err != nil || code < 6<<16|4<<8 {
-		t.Skipf("needs a struct_ops link; minimum kernel 6.4 (%v)", err)
-	}
+	needStructOps(t)
 	for _, name := range []string{cubiclt.Name, config.CongAuto} {
 		cfg := quickSettings()
 		treated, other := client(1, 7), client(2, 7)
@@ -48,5 +47,41 @@ func TestAutoIsOfAHost(t *testing.T) {
 	var out bytes.Buffer
 	if code := run([]string{"controller", "-c", file}, &out, &out); code != exitUsage || !strings.Contains(out.String(), "treatment.cong: auto: a controller does not see its agents' kernels") {
 		t.Errorf("exit %d: %s", code, &out)
+	}
+}
+
+// TestUpKeepsCubicLT: an `up` that found cubic_lt registered registers it once whoever did has ended, when it has given up its
+// privileges long ago.
+func TestUpKeepsCubicLT(t *testing.T) {
+	needRoot(t)
+	needStructOps(t)
+	release, err := cubiclt.Provide()
+	check(t, err)
+	cfg := quickSettings()
+	cfg.Cong, cfg.Lists = cubiclt.Name, lists(t, []netip.Addr{client(1, 7)}, "off")
+	e := newEdge(t, cfg)
+	e.start()
+	s := newServer(t)
+	e.awaitStatus("the listed network in force", inForce(1))
+	s.visit(t, client(1, 7), cubiclt.Name)
+	check(t, release())
+	for end := time.Now().Add(wholeTime); ; time.Sleep(100 * time.Millisecond) {
+		have, err := cubiclt.Available()
+		check(t, err)
+		if have {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("not registered again")
+		}
+	}
+	s.visit(t, client(1, 7), cubiclt.Name)
+	e.stop()
+}
+
+func needStructOps(t *testing.T) {
+	t.Helper()
+	if code, err := features.LinuxVersionCode(); err != nil || code < 6<<16|4<<8 {
+		t.Skipf("needs a struct_ops link; minimum kernel 6.4 (%v)", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/congctl/congctl/internal/linux/cubiclt"
 	"github.com/congctl/congctl/internal/loop/config"
@@ -18,7 +19,7 @@ func (u *edgeHost) openKernel(ctx context.Context) error {
 	if why := u.cfg.Treatment.AutoWhy; why != "" {
 		u.log.Info("treatment.cong auto is "+u.cfg.Treatment.Cong, "why", why)
 	}
-	if err := u.registerTreatment(); err != nil {
+	if err := u.registerTreatment(ctx); err != nil {
 		u.log.Warn("treats nothing; treatment.cong: bbr would treat", "err", err)
 	}
 	p, err := enforce.ProbeKernel(u.cfg.Treatment.Cong, u.cfg.Cgroup)
@@ -55,16 +56,33 @@ func (u *edgeHost) openKernel(ctx context.Context) error {
 
 // registerTreatment gives the kernel the treatment that is congctl's own, for as long as this process lives. Without it
 // the kernel may have the name all the same: the lab's has, and a pin keeps it.
-func (u *edgeHost) registerTreatment() error {
+func (u *edgeHost) registerTreatment(ctx context.Context) error {
 	if u.cfg.Treatment.Cong != cubiclt.Name || u.cfg.Tier == config.TierObserve {
 		return nil
 	}
-	release, err := cubiclt.Provide()
-	if err == nil {
-		u.later(release)
+	keep, release, err := cubiclt.Hold()
+	if err != nil {
+		return err
 	}
-	return err
+	u.later(release)
+	u.beside(ctx, func(ctx context.Context) error {
+		for tick := time.NewTicker(keepTreatment); ; {
+			select {
+			case <-ctx.Done():
+				tick.Stop()
+				return nil
+			case <-tick.C:
+			}
+			if err := keep(); err != nil {
+				u.log.Warn("no new connection gets the treatment", "err", err)
+			}
+		}
+	})
+	return nil
 }
+
+// keepTreatment: in so long after another congctl has ended, whose registration this one used, new connections get it again.
+const keepTreatment = 10 * time.Second
 
 func (u *edgeHost) tierText() string {
 	return fmt.Sprintf("kernel %s, tier %s: %s", u.probe.Kernel, u.probe.Tier, strings.Join(u.probe.Reasons, "; "))

@@ -69,16 +69,57 @@ func Provide() (release func() error, err error) {
 	return r.close, nil
 }
 
+// Hold is Provide for a process that goes on. Where another one has registered cubic_lt, keep registers it once that one has
+// ended, and needs no privilege but CAP_BPF: the program is loaded already. Call keep now and then; release ends it.
+func Hold() (keep, release func() error, err error) {
+	r := &registered{}
+	if err := r.load(Name); err != nil {
+		if have, _ := Available(); have { // built in, or of a process with more privileges
+			return func() error { return nil }, func() error { return nil }, r.close()
+		}
+		return nil, nil, errors.Join(fmt.Errorf("register %s: %w", Name, err), r.close())
+	}
+	keep = func() error {
+		if r.link != nil {
+			return nil
+		}
+		if have, err := Available(); have || err != nil {
+			return err
+		}
+		if err := r.attach(); err != nil && !errors.Is(err, unix.EEXIST) { // another one was quicker
+			return fmt.Errorf("register %s: %w", Name, err)
+		}
+		return nil
+	}
+	if err := keep(); err != nil {
+		return nil, nil, errors.Join(err, r.close())
+	}
+	return keep, r.close, nil
+}
+
 // registerAs registers it under a name of 1 to 15 bytes.
 func registerAs(name string) (*registered, error) {
 	r := &registered{}
-	if err := r.register(name); err != nil {
+	err := r.load(name)
+	if err == nil {
+		err = r.attach()
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("register %s: %w", name, err), r.close())
 	}
 	return r, nil
 }
 
-func (r *registered) register(name string) error {
+func (r *registered) attach() (err error) {
+	r.link, err = link.AttachStructOps(link.StructOpsOptions{Map: r.objs.Maps[theMap]})
+	if err != nil {
+		r.link = nil // and no interface of a nil pointer
+		return reason(err)
+	}
+	return nil
+}
+
+func (r *registered) load(name string) error {
 	// Without CAP_BPF the library says that struct_ops needs the kernel's types, which are there.
 	have, err := privilege.Effective()
 	if err != nil {
@@ -103,9 +144,6 @@ func (r *registered) register(name string) error {
 		return err
 	}
 	if r.objs, err = ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{}); err != nil {
-		return reason(err)
-	}
-	if r.link, err = link.AttachStructOps(link.StructOpsOptions{Map: r.objs.Maps[theMap]}); err != nil {
 		return reason(err)
 	}
 	return nil

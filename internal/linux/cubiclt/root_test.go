@@ -267,3 +267,28 @@ func TestUnloadUnderConnections(t *testing.T) {
 		t.Error("still there")
 	}
 }
+
+// TestHold: of two processes that hold it the second registers it once the first has ended.
+func TestHold(t *testing.T) {
+	needKernel(t)
+	if known(t, Name) {
+		t.Skip("needs a kernel that has no cubic_lt yet; minimum kernel 6.4")
+	}
+	first, err := registerAs(Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep, release, err := Hold()
+	if err != nil {
+		t.Fatal(errors.Join(err, first.close()))
+	}
+	if err := errors.Join(keep(), first.close()); err != nil || known(t, Name) {
+		t.Errorf("after the first one's end: %v", err)
+	}
+	if err := keep(); err != nil || !known(t, Name) {
+		t.Errorf("kept: %v", err)
+	}
+	if err := errors.Join(keep(), release()); err != nil || known(t, Name) {
+		t.Errorf("released: %v", err)
+	}
+}
