@@ -35,7 +35,8 @@ func TestTreatmentFromTheFirstByte(t *testing.T) {
 			after, _ := k.counted()
 			counted[j] = after - before
 		}
-		if n == small && counted != [2]uint64{} || n == large && (min(counted[0], counted[1]) < large-400_000 || max(counted[0], counted[1]) > large-100_000) {
+		// What is in flight may be the rest of it, as far as it is written: it crosses before 100,000 bytes are acknowledged.
+		if n == small && counted != [2]uint64{} || n == large && (min(counted[0], counted[1]) < large-400_000 || max(counted[0], counted[1]) > large-50_000) {
 			t.Errorf("response %d of %d bytes: %d count in T and C", i, n, counted)
 		}
 	}
