@@ -33,7 +33,9 @@ var (
 )
 
 // BytesFor returns the most that a plan of so many entries has.
-func BytesFor(entries int) int { return min(headBytes+entries*entryBytes, MaxFileBytes) }
+func BytesFor(entries int) int {
+	return min(headBytes+min(entries, MaxFileBytes/entryBytes)*entryBytes, MaxFileBytes)
+}
 
 // Parse reads a plan file, signed or not, and checks its hash. It returns a plan or an error, never
 // both; sig is nil for an unsigned file. The error joins a *LineError for each bad line, up to 20.
