@@ -76,11 +76,19 @@ static __always_inline __u8 arm_at(const struct policy *p, __u64 now)
 	return now < p->switch_ns ? p->arm_now : p->arm_next;
 }
 
-/* The treatment, or why not: what is treated and may not be goes back. */
-static __always_inline __u8 treat(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
-				  struct netns_state *ns, const struct control *c, const struct policy *p,
-				  const __u32 addr[4], __u64 now)
+/*
+ * The treatment, or why not: what is treated and may not be goes back. One function for its
+ * callers, which looks the policy up once more: it is large.
+ */
+static __noinline __u8 treat(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
+			     struct netns_state *ns, const struct control *c)
 {
+	__u32 addr[4];
+	remote_addr(ops, addr);
+	__u64 now = bpf_ktime_get_boot_ns();
+	struct policy *p = policy_of(c, prefix_key(addr));
+	if (!p)
+		return APPLIED_NONE;
 	__u8 why = refusal(c, p, now);
 	if (!why && m->flags & MARK_MPTCP)
 		why = APPLIED_MPTCP;
@@ -138,7 +146,7 @@ static __always_inline void crossed(struct bpf_sock_ops *ops, struct tcp_sock *t
 	m->plan = p->plan;
 	m->assigned = p->role == ARM_AA && arm != ARM_UNKNOWN ? ARM_AA : arm;
 	if (arm == ARM_T)
-		m->applied = treat(ops, tp, m, ns, c, p, addr, now);
+		m->applied = treat(ops, tp, m, ns, c);
 	else if (arm == ARM_UNKNOWN)
 		m->applied = APPLIED_EXPIRED;
 	else if (arm == ARM_C)
@@ -188,7 +196,7 @@ static __always_inline void retry(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 	if (!p || arm_at(p, now) != ARM_T)
 		return;
 	__u32 capped = m->flags & MARK_RAN_CAPPED;
-	__u8 applied = treat(ops, tp, m, ns, c, p, addr, now);
+	__u8 applied = treat(ops, tp, m, ns, c);
 	if (m->flags & MARK_CROSSED)
 		m->applied = applied;
 	else
@@ -198,9 +206,9 @@ static __always_inline void retry(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 /*
  * With control.early: what the plan treats is treated before its first loss. Asked at the
  * start of each response and of each block; what is treated and may not be goes back. What
- * the mark has of the last crossing stays.
+ * the mark has of the last crossing stays. One function for its three callers: it is large.
  */
-static __always_inline void begin(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
+static __noinline void begin(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
 				  struct netns_state *ns, const struct control *c)
 {
 	__u32 addr[4];
@@ -211,7 +219,7 @@ static __always_inline void begin(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 	struct policy *p = policy_of(c, prefix_key(addr));
 	__u32 capped = m->flags & MARK_RAN_CAPPED;
 	if (p && arm_at(p, now) == ARM_T)
-		treat(ops, tp, m, ns, c, p, addr, now);
+		treat(ops, tp, m, ns, c);
 	else if (treated(m))
 		m->flags |= MARK_RETURN;
 	m->flags = (m->flags & ~MARK_RAN_CAPPED) | capped;
