@@ -209,7 +209,7 @@ static __always_inline void retry(struct bpf_sock_ops *ops, struct tcp_sock *tp,
  * the mark has of the last crossing stays. One function for its three callers: it is large.
  */
 static __noinline void begin(struct bpf_sock_ops *ops, struct tcp_sock *tp, struct mark *m,
-				  struct netns_state *ns, const struct control *c)
+			     struct netns_state *ns, const struct control *c)
 {
 	__u32 addr[4];
 	remote_addr(ops, addr);

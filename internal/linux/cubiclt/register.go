@@ -56,17 +56,11 @@ func has(name string) (bool, error) {
 // Provide registers cubic_lt where the kernel has no congestion control of that name yet, until release, which the caller must
 // call, or until this process ends. An error says what the kernel lacks. It needs CAP_BPF and CAP_PERFMON, and Linux 6.4.
 func Provide() (release func() error, err error) {
-	have, err := Available()
-	if err != nil || have {
+	if have, err := Available(); err != nil || have {
 		return func() error { return nil }, err
 	}
-	r, err := registerAs(Name)
-	if errors.Is(err, unix.EEXIST) { // another process was quicker
-		return func() error { return nil }, nil
-	} else if err != nil {
-		return nil, err
-	}
-	return r.close, nil
+	_, release, err = Hold()
+	return release, err
 }
 
 // Hold is Provide for a process that goes on. Where another one has registered cubic_lt, keep registers it once that one has

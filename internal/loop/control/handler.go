@@ -120,7 +120,7 @@ func (h *Handler) most(rt route) int64 {
 	return int64(2*plan.BytesFor(h.PlanEntries)) + maxBody
 }
 
-// read reads a body into memory that is taken once: that of a plan has 17 MB.
+// read reads a body into memory that is taken once: that of a plan has up to 17 MB.
 func read(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength > most {
 		return nil, &http.MaxBytesError{Limit: most}

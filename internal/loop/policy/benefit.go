@@ -40,7 +40,7 @@ type priors map[Class]prior
 
 // Priors by treatment: of BBR version 1 on 115 paths of the lab, a switch at 100 kB, responses of 0.15 to 3 MB (docs/policy.md,
 // "Signature"), means shrunk and spreads those that noise leaves; of cubic_lt from the first byte on the 77 paths of
-// scenarios/pop/paths.yml, with the classes that these had.
+// scenarios/pop/paths.yml, one seed, with the classes that these paths had in BBR's table.
 var (
 	ofBBR = priors{
 		ClassSingle:  {0.73, 0.07, 0.41, 0.08},

@@ -33,7 +33,7 @@ func (local) Tier() (string, []string, error) {
 		if ok, lacks := cubiclt.Fits(); !ok {
 			treats = "it treats with bbr; cubic_lt: " + lacks
 		}
-		p.Reasons = append([]string{treats}, p.Reasons...)
+		p.Reasons = []string{strings.Join(append(p.Reasons, treats), "; ")} // a finding shows the first
 	}
 	return p.Tier.String(), p.Reasons, nil
 }

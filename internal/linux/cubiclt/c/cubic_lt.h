@@ -51,7 +51,8 @@ struct lt {
 	u16 trip_delivered;	/* packets a round when the guard tripped */
 	u16 hold;		/* stock CUBIC until then, 131 ms */
 	u16 prr_delivered;	/* packets since the reduction began */
-	/* initial: cwnd at the start, to which idle time leads back. ce: the last ACK had ECE. slow: slow start goes on after this recovery. skip: the guard leaves
+	/* initial: cwnd at the start, to which idle time leads back.
+	 * ce: the last ACK had ECE. slow: slow start goes on after this recovery. skip: the guard leaves
 	 * this round out. fast: it tripped in slow start. own: this recovery's window is ours. advanced: the ACK
 	 * in progress acknowledges data. acking: there is one. */
 	u16 initial:6, near_n:3, ce:1, slow:1, skip:1, fast:1, own:1, advanced:1, acking:1;
