@@ -130,4 +130,5 @@ done
 echo
 awk -F'\t' '
 	{ printf "%-34s %6d passed %4d failed %4d skipped %4d flaky\n", $1, $2, $3, $4, $5; p += $2; f += $3; s += $4; k += $5 }
-	END { printf "%d passed, %d failed, %d skipped, %d flaky\n", p, f, s, k; exit f > 0 }' "$counts"
+	$3 > 0 { bad = bad sprintf("failed: %s: %s\n", $1, $6) }
+	END { printf "%s", bad; printf "%d passed, %d failed, %d skipped, %d flaky\n", p, f, s, k; exit f > 0 }' "$counts"

@@ -96,5 +96,6 @@ within root 30 "make demo" && within root 1 "ls -l bin/demo/report.html" &&
 inherit && within root 10 "${advice:-false}" || bad=1
 shown=1000 # with each skip and its reason
 within newcomer 40 "go clean -testcache; make test" || bad=1
-[ -z "${COUNTS:-}" ] || sed -nE 's/^(no root) +([0-9]+) passed +([0-9]+) failed +([0-9]+) skipped +([0-9]+) flaky$/\1\t\2\t\3\t\4\t\5/p' "$said" >>"$COUNTS"
+failed=$(sed -n 's/^failed: no root: //p' "$said")
+[ -z "${COUNTS:-}" ] || sed -nE 's/^(no root) +([0-9]+) passed +([0-9]+) failed +([0-9]+) skipped +([0-9]+) flaky$/\1\t\2\t\3\t\4\t\5/p' "$said" | failed=$failed awk '{ print $0 "\t" ENVIRON["failed"] }' >>"$COUNTS"
 exit $bad

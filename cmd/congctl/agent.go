@@ -111,7 +111,7 @@ func (u *fleetAgent) openLink(context.Context) error {
 		return err
 	}
 	u.cfg.PoP, u.creds = u.self.PoP, creds
-	u.client = link.NewClient(u.cfg.Fleet.Controller, creds.Dial, sendWait)
+	u.client = link.NewClient(u.cfg.Fleet.Controller, creds.Dial, sendWait, plan.BytesFor(u.cfg.Plan.Max))
 	return u.openUplink()
 }
 

@@ -96,7 +96,7 @@ func startAgents(b *testing.B, ctx context.Context, all *sync.WaitGroup) (*popOf
 	c := &agents{key: p.controller.PublicKey(), applied: map[string]time.Time{}}
 	for i := range manyAgents {
 		host := fmt.Sprintf("edge-%03d", i)
-		client := link.NewClient([]string{"https://" + l.Addr().String()}, creds(mtls.Identity{Role: mtls.Agent, PoP: "chi", Name: host}).Dial, wholeTime)
+		client := link.NewClient([]string{"https://" + l.Addr().String()}, creds(mtls.Identity{Role: mtls.Agent, PoP: "chi", Name: host}).Dial, wholeTime, plan.MaxFileBytes)
 		all.Go(func() {
 			for ctx.Err() == nil {
 				_ = c.follow(ctx, host, client) // until ctx ends; else it comes back

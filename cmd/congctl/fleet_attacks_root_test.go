@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -24,6 +25,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/fleet/store/mtls/mtlstest"
 	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -74,7 +76,7 @@ func (a *attacker) noting(dial link.Dial) link.Dial {
 
 // push sends a frame with a certificate.
 func (a *attacker) push(f mtls.Files, frame []byte) error {
-	return link.NewClient([]string{a.url}, a.dialer(f), patience).Send(a.t.Context(), frame)
+	return link.NewClient([]string{a.url}, a.dialer(f), patience, plan.MaxFileBytes).Send(a.t.Context(), frame)
 }
 
 // frame is a batch that would be taken, but for edit.
@@ -215,15 +217,18 @@ func httpAttacks() (all []fleetAttack) {
 	add := func(name, logs string, do func(a *attacker) error) {
 		all = append(all, fleetAttack{name: name, do: do, logs: logs})
 	}
-	add("1 GiB of zeros in some kB of zstd", "refused", func(a *attacker) error {
-		var small bytes.Buffer
-		w, _ := zstd.NewWriter(&small)
+	var zip, small bytes.Buffer
+	w, _ := zstd.NewWriter(&small, zstd.WithWindowSize(1<<20)) // no more than the controller takes
+	for encoding, packed := range map[string]io.WriteCloser{"zstd": w, "gzip": gzip.NewWriter(&zip)} {
 		for range 1024 {
-			_, _ = w.Write(make([]byte, 1<<20))
+			_, _ = packed.Write(make([]byte, 1<<20))
 		}
-		_ = w.Close()
-		return refusedBy(a.post(a.authority.Issue(eve), pushPath, "zstd", &small))
-	})
+		_ = packed.Close()
+		add("1 GiB of zeros in "+encoding, "refused", func(a *attacker) error {
+			body := map[string]*bytes.Buffer{"zstd": &small, "gzip": &zip}[encoding]
+			return refusedBy(a.post(a.authority.Issue(eve), pushPath, encoding, body))
+		})
+	}
 	add("unknown encoding", "refused", func(a *attacker) error {
 		return refusedBy(a.post(a.authority.Issue(eve), pushPath, "br", strings.NewReader("x")))
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/fleet/store/mtls/mtlstest"
 	"github.com/congctl/congctl/internal/loop/journal"
+	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -154,7 +155,7 @@ func (f *fleet) follows(t *testing.T, name string, edit func(*x509.Certificate))
 	check(t, err)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- link.NewClient([]string{f.url}, creds.Dial, patience).Follow(t.Context(), link.Have{Boot: record.BootID{8}}, func(link.Order) {})
+		ended <- link.NewClient([]string{f.url}, creds.Dial, patience, plan.MaxFileBytes).Follow(t.Context(), link.Have{Boot: record.BootID{8}}, func(link.Order) {})
 	}()
 	return ended
 }
@@ -246,5 +247,5 @@ func (c *caller) push(t *testing.T, f *fleet) error {
 	creds, err := mtls.Open(f.authority.Issue(eve), func(error) {})
 	check(t, err)
 	start := time.Now().Unix()/3*3 + 365*86400
-	return link.NewClient([]string{f.url}, creds.Dial, patience).Send(t.Context(), batchOf(t, wire.Header{PoP: "chi", Host: "eve", Boot: record.BootID{66}, Sequence: 1}, start, 3))
+	return link.NewClient([]string{f.url}, creds.Dial, patience, plan.MaxFileBytes).Send(t.Context(), batchOf(t, wire.Header{PoP: "chi", Host: "eve", Boot: record.BootID{66}, Sequence: 1}, start, 3))
 }

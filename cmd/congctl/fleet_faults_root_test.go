@@ -48,7 +48,7 @@ func (f *fleet) puppet(name string) *puppet {
 	f.t.Helper()
 	creds, err := mtls.Open(f.authority.Issue(mtls.Identity{Role: mtls.Agent, PoP: "chi", Name: name}), func(error) {})
 	check(f.t, err)
-	p := &puppet{c: link.NewClient([]string{f.url}, creds.Dial, patience), name: name, version: "puppet"}
+	p := &puppet{c: link.NewClient([]string{f.url}, creds.Dial, patience, plan.MaxFileBytes), name: name, version: "puppet"}
 	ctx, stop := context.WithCancel(f.t.Context())
 	done := make(chan struct{})
 	f.t.Cleanup(func() { stop(); <-done })

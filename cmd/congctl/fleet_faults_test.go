@@ -65,7 +65,7 @@ func TestClocksApart(t *testing.T) {
 		clocks := map[string]int64{"right": 0, "ahead": 600, "behind": -600, "far-ahead": 1800}
 		for name := range clocks {
 			go func() {
-				_ = p.Follow(t.Context(), rollout.Connect{Host: name, Boot: "b"}, nil, func(pop.Order) error { return nil })
+				_ = p.Follow(t.Context(), rollout.Connect{Host: name, Boot: "b"}, pop.Takes{}, func(pop.Order) error { return nil })
 			}()
 		}
 		sent, refused := map[string]int{}, 0

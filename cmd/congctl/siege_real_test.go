@@ -1,28 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"crypto/tls"
-	"encoding/binary"
+	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
-	"net/http"
-	"net/netip"
 	"os"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/congctl/congctl/internal/fleet/store/batchtest"
-	"github.com/congctl/congctl/internal/fleet/store/link"
-	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
@@ -52,7 +46,7 @@ func TestSiege(t *testing.T) {
 	cfg := settingsOf(siegeWindow)
 	cfg.Metrics = freePort(t)
 	f := newFleetOf(t, cfg, "")
-	s := &allAtOnce{fleet: f, t: t, pipe: p, sent: map[int64]int{}}
+	s := &allAtOnce{fleet: f, t: t, pipe: p, sent: map[int64]int{}, day: time.Now().Unix() / 300 * 300}
 	beginWindow(siegeWindow)
 	ctx, stop := context.WithCancel(t.Context())
 	for i := range 2 {
@@ -64,7 +58,7 @@ func TestSiege(t *testing.T) {
 		s.phase.Store(quiet)
 		time.Sleep(cycle / 5)
 		s.phase.Store(besieged)
-		s.besiege(ctx, cycle*4/5)
+		s.besiege(cycle * 4 / 5)
 	}
 	stop()
 	s.all.Wait()
@@ -81,17 +75,21 @@ const (
 	settling
 )
 
-// besiege runs all enemies at once.
-func (s *allAtOnce) besiege(ctx context.Context, length time.Duration) {
-	ctx, stop := context.WithTimeout(ctx, length)
-	defer stop()
-	var enemies sync.WaitGroup
-	for _, enemy := range []func(context.Context){s.hostileAgent, s.hostileClient, s.localUser, s.stranger} {
-		enemies.Go(func() { enemy(ctx) })
-	}
-	<-ctx.Done()
-	s.phase.Store(settling)
-	enemies.Wait()
+// besiege runs all enemies at once: a process of its own, which computes when nothing else does (SCHED_IDLE), as on machines of theirs.
+func (s *allAtOnce) besiege(length time.Duration) {
+	self, err := os.Executable()
+	check(s.t, err)
+	task, err := json.Marshal(enemies{URL: s.url, Page: s.cfg.Metrics, Files: s.authority.Issue(eve), Kafka: s.pipe.cfg.Kafka, Day: s.day, Length: length})
+	check(s.t, err)
+	cmd := exec.Command("chrt", "--idle", "0", self)
+	cmd.Env = append(os.Environ(), asEnv+"=enemies")
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(task), s.t.Output()
+	time.AfterFunc(length, func() { s.phase.Store(settling) })
+	out, err := cmd.Output()
+	check(s.t, err)
+	tries, err := strconv.Atoi(string(out))
+	check(s.t, err)
+	s.tries += tries
 }
 
 // allAtOnce is what the parts of the test share.
@@ -100,14 +98,14 @@ type allAtOnce struct {
 	t     *testing.T
 	pipe  *pipeline
 	phase atomic.Int32
-	tries atomic.Int64 // of the enemies
+	tries int   // of the enemies
+	day   int64 // the window of all records through Kafka
 
 	all  sync.WaitGroup
 	mu   sync.Mutex    // guards all below
 	sent map[int64]int // honest records, by window
 	took [2][]time.Duration
-	kept int   // honest records through Kafka,
-	day  int64 // all of this window
+	kept int // honest records through Kafka
 }
 
 func (s *allAtOnce) run(ctx context.Context, part func(context.Context)) {
@@ -165,7 +163,6 @@ func (s *allAtOnce) pushed(window int64, n int, phase int32, took time.Duration)
 
 // throughKafka sends a message a second, of one window.
 func (s *allAtOnce) throughKafka(ctx context.Context) {
-	s.day = time.Now().Unix() / 300 * 300
 	rng := rand.New(rand.NewPCG(1, 2))
 	h := wire.Header{Boot: record.BootID{7}, Host: "edge-k", PoP: "ams"}
 	every(ctx, time.Second, func() {
@@ -175,120 +172,6 @@ func (s *allAtOnce) throughKafka(ctx context.Context) {
 		s.mu.Lock()
 		s.kept += len(conns)
 		s.mu.Unlock()
-	})
-}
-
-// many codes records that differ by edit in one frame, which no agent would: batches behind each other are one of all records.
-func many(t testing.TB, h wire.Header, n int, edit func(i int, c *record.Conn)) []byte {
-	var body []byte
-	for first := 0; first < n; first += 1000 {
-		var b wire.Batch
-		for i := first; i < min(n, first+1000); i++ {
-			c := &record.Conn{Prefix: 0xcb007200 | 24}
-			edit(i, c)
-			check(t, b.Add(c))
-		}
-		frame, err := b.AppendFrame(nil, &h)
-		check(t, err)
-		_, skip := binary.Uvarint(frame)
-		body = append(body, frame[skip:]...)
-	}
-	return append(binary.AppendUvarint(nil, uint64(len(body))), body...)
-}
-
-// hostileAgent has a certificate: it sends wrong windows, records of nothing, and a congestion control a record.
-func (s *allAtOnce) hostileAgent(ctx context.Context) {
-	creds, err := mtls.Open(s.authority.Issue(eve), func(error) {})
-	check(s.t, err)
-	c := link.NewClient([]string{s.url}, creds.Dial, patience)
-	h := wire.Header{PoP: "chi", Host: "eve", Boot: record.BootID{66}}
-	every(ctx, 100*time.Millisecond, func() {
-		now := time.Now().Unix() / int64(siegeWindow/time.Second) * int64(siegeWindow/time.Second)
-		for _, edit := range []func(i int, c *record.Conn){
-			func(i int, c *record.Conn) { c.Window = now + 1 + int64(i) },
-			func(_ int, c *record.Conn) { c.Window = now },
-			func(i int, c *record.Conn) {
-				c.Window, c.Cong, c.Remote = now, fmt.Sprint("c", i), netip.MustParseAddrPort("203.0.114.9:1000")
-			},
-		} {
-			for _, n := range []int{4000, 1000} { // 1000 are an honest batch's
-				h.Sequence++
-				_ = c.Send(ctx, many(s.t, h, n, edit))
-				s.tries.Add(1)
-			}
-		}
-	})
-}
-
-// hostileClient may write into the topic: keys of megabytes, frames of nothing but windows, and noise.
-func (s *allAtOnce) hostileClient(ctx context.Context) {
-	c, err := kgo.NewClient(kgo.SeedBrokers(s.pipe.broker.Broker()), kgo.DefaultProduceTopic(s.pipe.topic.Topic), kgo.ProducerBatchMaxBytes(16<<20),
-		kgo.MaxBufferedBytes(64<<20), kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.RecordDeliveryTimeout(10*time.Second))
-	check(s.t, err)
-	defer c.Close()
-	tiny := many(s.t, wire.Header{PoP: "ams", Host: "eve", Boot: record.BootID{66}, Sequence: 1}, 100_000, func(_ int, c *record.Conn) { c.Window = s.day })
-	_, skip := binary.Uvarint(tiny)
-	noise := make([]byte, 64<<10)
-	every(ctx, 200*time.Millisecond, func() {
-		_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
-		for _, r := range []*kgo.Record{
-			{Key: make([]byte, 2<<20), Value: []byte("none")}, {Value: tiny[skip:]}, {Key: []byte("ams"), Value: noise},
-		} {
-			_ = c.ProduceSync(ctx, r).FirstErr()
-			s.tries.Add(1)
-		}
-	})
-}
-
-// localUser holds the page's port, asks it to stop the PoP, and asks what is dear.
-func (s *allAtOnce) localUser(ctx context.Context) {
-	var held []net.Conn
-	defer func() {
-		for _, c := range held {
-			c.Close()
-		}
-	}()
-	page := "http://" + s.cfg.Metrics
-	client := &http.Client{Timeout: 5 * time.Second}
-	for i := 0; ctx.Err() == nil; i++ {
-		if c, err := net.DialTimeout("tcp", s.cfg.Metrics, time.Second); err == nil {
-			held = append(held, c)
-		}
-		if len(held) > 300 {
-			held[0].Close()
-			held = held[1:]
-		}
-		for path, body := range map[string]string{"stop": "{}", "effect": fmt.Sprintf(`{"since_s":%d}`, 600+i), "compare": strings.Repeat("x", 1<<20)} {
-			if r, err := client.Post(page+"/api/pop/chi/v1/"+path, "application/json", strings.NewReader(body)); err == nil {
-				_, _ = io.Copy(io.Discard, r.Body)
-				r.Body.Close()
-			}
-			s.tries.Add(1)
-		}
-	}
-}
-
-// stranger has no certificate: it opens connections to the agents' port and never says what it wants.
-func (s *allAtOnce) stranger(ctx context.Context) {
-	addr := strings.TrimPrefix(s.url, "https://")
-	var held []net.Conn
-	defer func() {
-		for _, c := range held {
-			c.Close()
-		}
-	}()
-	every(ctx, 20*time.Millisecond, func() {
-		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: 5 * time.Second}, Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}}}
-		c, err := d.DialContext(ctx, "tcp", addr)
-		s.tries.Add(1)
-		if err != nil {
-			return
-		}
-		_, _ = io.WriteString(c, "POST /congctl.v1.Fleet/Push HTTP/1.1\r\nHost: x\r\nContent-Type: application/proto\r\nContent-Length: 100000\r\n\r\n")
-		if held = append(held, c); len(held) > 1000 {
-			held[0].Close()
-			held = held[1:]
-		}
 	})
 }
 
@@ -329,7 +212,7 @@ func (s *allAtOnce) judge() {
 		s.t.Errorf("a line of %d bytes in the controller's log", longest)
 	}
 	s.t.Logf("%d windows with %d honest records, %d through Kafka; %d hostile tries; the controller's log has %d bytes, its memory %d kB at most", len(windows), want, s.kept,
-		s.tries.Load(), len(s.log.String()), s.peakKB())
+		s.tries, len(s.log.String()), s.peakKB())
 	for i, name := range []string{"quiet", "besieged"} {
 		all := s.took[i]
 		slices.Sort(all)

@@ -19,7 +19,7 @@ import (
 
 func main() {
 	tier := flag.String("tier", "tests", "name of the run, printed before its counts")
-	counts := flag.String("counts", "", "file to append \"tier<TAB>passed<TAB>failed<TAB>skipped<TAB>flaky\" to")
+	counts := flag.String("counts", "", "file to append \"tier<TAB>passed<TAB>failed<TAB>skipped<TAB>flaky<TAB>what failed\" to")
 	again := flag.Int("again", 0, "run the failed tests once more, alone, if no more than so many failed")
 	flag.Parse()
 	sum, err := read(os.Stdin)
@@ -60,6 +60,6 @@ func appendCounts(name, tier string, s *summary) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(f, "%s\t%d\t%d\t%d\t%d\n", tier, s.passed, s.failed, s.skipped, len(s.flaky))
+	fmt.Fprintf(f, "%s\t%d\t%d\t%d\t%d\t%s\n", tier, s.passed, s.failed, s.skipped, len(s.flaky), s.failures())
 	return f.Close()
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -119,6 +120,17 @@ func (s *summary) fail(k key) {
 func (s *summary) crash(k key) {
 	s.fail(k)
 	s.reports[len(s.reports)-1].crashed = true
+}
+
+// failures names what failed, with the ends of its log, for the end of a run's output: often that is all of it that is kept.
+func (s *summary) failures() string {
+	var said []string
+	for _, r := range s.reports {
+		if r.pkg != "" {
+			said = append(said, strings.ReplaceAll(fmt.Sprintf("%s %s (%s)", path.Base(r.pkg), r.test, ends(r.text)), "\t", " "))
+		}
+	}
+	return strings.Join(said, ", ")
 }
 
 // logLine is what t.Log and t.Skip print: "    file_test.go:12: text".

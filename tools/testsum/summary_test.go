@@ -60,3 +60,10 @@ func TestSummary(t *testing.T) {
 		})
 	}
 }
+
+func TestFailures(t *testing.T) {
+	sum, _ := read(strings.NewReader(events("TestA", "!TestB/x", "!TestB")))
+	if got, want := sum.failures(), "p TestB/x (TestB/x was late), p TestB (TestB was late)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

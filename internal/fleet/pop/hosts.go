@@ -39,9 +39,15 @@ type Order struct {
 	ClientKeys     []record.ClientKey
 }
 
+// Takes says which plans a host takes.
+type Takes struct {
+	Keys      []string // ids of the keys that it trusts
+	PlanBytes int      // the most that a plan has; 0: an older agent's, any
+}
+
 // stream is one host's connection.
 type stream struct {
-	keys  []string      // ids of the keys whose plans the host takes
+	takes Takes
 	gone  chan struct{} // closed when a later stream of the host takes over
 	wake  chan struct{}
 	order Order
@@ -53,8 +59,8 @@ type stream struct {
 var errReplaced = errors.New("another agent with this host's name has connected")
 
 // Follow is a host's stream of orders, until ctx ends, send fails or the host connects anew.
-func (p *PoP) Follow(ctx context.Context, c rollout.Connect, keys []string, send func(Order) error) error {
-	s := &stream{keys: keys, gone: make(chan struct{}), wake: make(chan struct{}, 1)}
+func (p *PoP) Follow(ctx context.Context, c rollout.Connect, takes Takes, send func(Order) error) error {
+	s := &stream{takes: takes, gone: make(chan struct{}), wake: make(chan struct{}, 1)}
 	p.mu.Lock()
 	if was := p.streams[c.Host]; was != nil {
 		close(was.gone)
@@ -279,12 +285,21 @@ func (p *PoP) obey(ctx context.Context, o rollout.Order) error {
 		text, err := p.plans.Signed(ctx, o.Serial)
 		if err != nil {
 			p.log.Error(fmt.Sprintf("plan %d cannot be sent to %s", o.Serial, o.Host), "err", err)
+		} else if s != nil && s.takes.PlanBytes > 0 && len(text) > s.takes.PlanBytes {
+			p.later(func() { p.tooLong(context.WithoutCancel(ctx), o, len(text), s.takes.PlanBytes) })
 		} else if s != nil {
 			s.order.Plan = text
 			s.signal()
 		}
 	}
 	return nil
+}
+
+// tooLong is a host's refusal of a plan that its stream would end with; a stop that comes with it must not be lost.
+func (p *PoP) tooLong(ctx context.Context, o rollout.Order, have, most int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.step(ctx, rollout.Refusal{Host: o.Host, Serial: o.Serial, Why: fmt.Sprintf("plan %d has %d bytes; by the host's plan.max it takes %d", o.Serial, have, most)})
 }
 
 // later runs fn on the PoP's own goroutine: what calls the controller must not hold mu.
@@ -316,7 +331,7 @@ func (p *PoP) Lacking(key string) (names []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for name, s := range p.streams {
-		if !slices.Contains(s.keys, key) {
+		if !slices.Contains(s.takes.Keys, key) {
 			names = append(names, name)
 		}
 	}

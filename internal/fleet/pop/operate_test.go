@@ -126,7 +126,7 @@ func TestObservers(t *testing.T) {
 					fn()
 				}
 			} else {
-				leave = append(leave, joinAt(t, p, name, c.tier, accept))
+				leave = append(leave, joinAt(t, p, name, c.tier, Takes{}, accept))
 			}
 			pass(time.Unix(at+w, 0).Sub(time.Now()) + 31*time.Second)
 			at += w

@@ -170,13 +170,13 @@ func start(t *testing.T, f *paper, was Past) *PoP {
 
 // join connects a host that acknowledges plans by what obey makes of an order.
 func join(t *testing.T, p *PoP, name string, obey func(Order) Report) (leave func()) {
-	return joinAt(t, p, name, "full", obey)
+	return joinAt(t, p, name, "full", Takes{Keys: []string{"key-of-" + name}}, obey)
 }
 
-func joinAt(t *testing.T, p *PoP, name, tier string, obey func(Order) Report) (leave func()) {
+func joinAt(t *testing.T, p *PoP, name, tier string, takes Takes, obey func(Order) Report) (leave func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
-		_ = p.Follow(ctx, rollout.Connect{Host: name, Boot: "b", Version: "v", Tier: tier}, []string{"key-of-" + name}, func(o Order) error {
+		_ = p.Follow(ctx, rollout.Connect{Host: name, Boot: "b", Version: "v", Tier: tier}, takes, func(o Order) error {
 			if r := obey(o); r != (Report{}) {
 				p.Report(ctx, name, r)
 			}
@@ -372,6 +372,25 @@ func TestRollout(t *testing.T) {
 	})
 }
 
+// TestLongPlan: a host whose plan.max a plan exceeds never gets it, which is its refusal; the stop reaches it.
+func TestLongPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPaper()
+		p := start(t, f, Past{})
+		var last Order
+		joinAt(t, p, "small", "full", Takes{PlanBytes: 1000}, func(o Order) Report { last = o; return accept(o) })
+		if err := p.SetPlan(f.plan(1, 20)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		p.Kill(true)
+		synctest.Wait()
+		if told := strings.Join(f.told, "\n"); last.Plan != nil || !last.Stopped || !strings.Contains(told, "plan.max") {
+			t.Errorf("last order: stopped %t, a plan of %d bytes; the store was told %q", last.Stopped, len(last.Plan), told)
+		}
+	})
+}
+
 // TestSlowReader: a host that never reads its orders holds up no other host, no window and no kill switch; and
 // connected anew it takes the place of itself.
 func TestSlowReader(t *testing.T) {
@@ -382,7 +401,7 @@ func TestSlowReader(t *testing.T) {
 		stuck, ended := make(chan struct{}), make(chan struct{}, 100)
 		for range 100 {
 			go func() {
-				_ = p.Follow(t.Context(), rollout.Connect{Host: "slow", Boot: "b"}, nil, func(Order) error { <-stuck; return errors.New("closed") })
+				_ = p.Follow(t.Context(), rollout.Connect{Host: "slow", Boot: "b"}, Takes{}, func(Order) error { <-stuck; return errors.New("closed") })
 				ended <- struct{}{}
 			}()
 			synctest.Wait()

@@ -22,6 +22,7 @@ type Client struct {
 	at      atomic.Int32 // the peer that sent the last order
 	first   int          // the peer that Follow asks first
 	timeout time.Duration
+	plan    int // bytes: the longest that it takes
 }
 
 // peer is one controller.
@@ -35,24 +36,26 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 // NewClient makes a client of controllers at bases, as https://controller:9477, of which one answers for this host's
 // PoP. Each request ends within timeout; following has no end, but a controller that is silent for three times
-// timeout is asked whether it is there.
-func NewClient(bases []string, dial Dial, timeout time.Duration) *Client {
-	return newClient(bases, dial, timeout, packing())
+// timeout is asked whether it is there. A plan of more than planBytes ends the stream before it is read: a controller
+// knows of it, and sends the rest of such an order.
+func NewClient(bases []string, dial Dial, timeout time.Duration, planBytes int) *Client {
+	return newClient(bases, dial, timeout, planBytes, packing(planBytes+besidePlan))
 }
 
-func newClient(bases []string, dial Dial, timeout time.Duration, packing connect.ClientOption) *Client {
-	h := &http.Client{Transport: &http.Transport{
+func newClient(bases []string, dial Dial, timeout time.Duration, planBytes int, packing connect.ClientOption) *Client {
+	most := planBytes + besidePlan
+	h := &http.Client{Transport: shortOnes{most: most, RoundTripper: &http.Transport{
 		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			ctx, done := context.WithTimeout(ctx, timeout) // a process that is stopped takes connections
 			defer done()
 			return dial(ctx, network, address)
 		},
 		ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 3 * timeout, PingTimeout: timeout},
-	}}
-	c := &Client{timeout: timeout}
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 3 * timeout, PingTimeout: timeout, MaxReceiveBufferPerStream: most},
+	}}}
+	c := &Client{timeout: timeout, plan: planBytes}
 	for _, base := range bases {
-		c.peers = append(c.peers, peer{base, fleetv1.NewFleetClient(h, base, connect.WithReadMaxBytes(maxOrder),
+		c.peers = append(c.peers, peer{base, fleetv1.NewFleetClient(h, base, connect.WithReadMaxBytes(most),
 			packing, connect.WithCompressMinBytes(minPacked))})
 	}
 	return c
@@ -81,6 +84,7 @@ func (c *Client) Report(ctx context.Context, r Report) error {
 // ends the stream itself never had the PoP, has given it up, or is stopping: the next call starts with the one after it.
 // Send and Report go to the controller that sent the last order.
 func (c *Client) Follow(ctx context.Context, h Have, each func(Order)) error {
+	h.PlanBytes = c.plan
 	var away []string
 	for range c.peers {
 		at := c.first
@@ -99,17 +103,24 @@ func (c *Client) Follow(ctx context.Context, h Have, each func(Order)) error {
 
 // follow reports whether an order came.
 func (p peer) follow(ctx context.Context, h Have, each func(Order)) (began bool, err error) {
+	most := h.PlanBytes + besidePlan
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	stream, err := p.rpc.Follow(ctx, h.message())
 	if err != nil {
 		return false, err
 	}
 	defer stream.Close()
+	defer end() // first: Close reads what may still come
 	for stream.Receive() {
 		m := stream.Msg()
 		began = true
 		each(orderOf(m))
 	}
-	if err := stream.Err(); err != nil {
+	switch err := stream.Err(); {
+	case errors.Is(err, errTooLong) || connect.CodeOf(err) == connect.CodeResourceExhausted && !connect.IsWireError(err):
+		return began, fmt.Errorf("the controller sent an order of more than %d bytes, which this host's plan.max allows", most)
+	case err != nil:
 		return began, err
 	}
 	return began, errors.New("the controller ended the stream")

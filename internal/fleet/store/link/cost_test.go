@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -67,6 +68,23 @@ func TestCostOfRequests(t *testing.T) {
 		_ = report(&m)
 		return err
 	})
+}
+
+// TestLongOrder: a plan beyond what a host takes, some hundred bytes when packed, ends its stream. The controller knows how long it
+// may be. (TestHostilePlans measures what that costs.)
+func TestLongOrder(t *testing.T) {
+	a, c := mtlstest.New(t), &controller{orders: make(chan Order, 1)}
+	agent := client(t, serve(t, a, c, a.Issue(self)), a.Issue(host))
+	c.orders <- Order{Stopped: true, Plan: bytes.Repeat([]byte{'x'}, 8<<20)}
+	err := agent.Follow(t.Context(), Have{}, func(Order) { t.Error("an order came") })
+	if err == nil || !strings.Contains(err.Error(), "plan.max") || len(err.Error()) > 200 {
+		t.Error(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.have.PlanBytes != planBytes {
+		t.Errorf("the controller was told %d bytes", c.have.PlanBytes)
+	}
 }
 
 // TestLongFollow: what is beyond is not decoded.

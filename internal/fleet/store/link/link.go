@@ -8,6 +8,8 @@
 package link
 
 import (
+	"math"
+
 	"github.com/congctl/congctl/internal/answer/foreign"
 	"github.com/congctl/congctl/internal/fleet/store/link/fleetv1"
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -15,9 +17,9 @@ import (
 
 // Limits of a message, decompressed: a peer's mistake or malice costs no more memory.
 const (
-	maxPush   = 2 << 20 // bytes: eight batches of the usual 256 KiB
-	maxFollow = 2 * maxStop
-	maxOrder  = 9 << 20 // bytes: the largest plan file is 8 MiB
+	maxPush    = 2 << 20 // bytes: eight batches of the usual 256 KiB
+	maxFollow  = 2 * maxStop
+	besidePlan = 2 * maxStop // of an order: a stop, client keys
 )
 
 // Have is what an agent has when it begins to follow.
@@ -29,6 +31,8 @@ type Have struct {
 	Keys    []string // ids of the keys whose plans it takes
 	Stop    []byte   // of the last order
 	Tier    string   // "" of an older agent
+	// PlanBytes is the most that a plan has which it takes. A client sets it.
+	PlanBytes int
 }
 
 // Order is what an agent must do now; a later one replaces all of it.
@@ -53,7 +57,7 @@ type Report struct {
 
 func have(m *fleetv1.FollowRequest) Have {
 	h := Have{Boot: bootOf(m.BootId), Version: foreign.Cut(m.CongctlVersion, maxWord), Plan: record.PlanID(m.Plan), Hash: foreign.Cut(m.Hash, maxWord),
-		Stop: m.Stop[:min(len(m.Stop), maxStop)], Tier: foreign.Cut(m.Tier, maxWord)}
+		Stop: m.Stop[:min(len(m.Stop), maxStop)], Tier: foreign.Cut(m.Tier, maxWord), PlanBytes: int(min(m.PlanBytes, math.MaxInt32))}
 	for _, k := range m.PlanKeys[:min(len(m.PlanKeys), maxKeys)] {
 		h.Keys = append(h.Keys, foreign.Cut(k, maxWord))
 	}
@@ -68,7 +72,7 @@ const (
 )
 
 func (h Have) message() *fleetv1.FollowRequest {
-	return &fleetv1.FollowRequest{BootId: h.Boot[:], CongctlVersion: h.Version, Plan: uint64(h.Plan), Hash: h.Hash, PlanKeys: h.Keys, Stop: h.Stop, Tier: h.Tier}
+	return &fleetv1.FollowRequest{BootId: h.Boot[:], CongctlVersion: h.Version, Plan: uint64(h.Plan), Hash: h.Hash, PlanKeys: h.Keys, Stop: h.Stop, Tier: h.Tier, PlanBytes: uint64(h.PlanBytes)}
 }
 
 func orderOf(m *fleetv1.Order) Order {

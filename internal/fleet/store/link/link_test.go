@@ -2,6 +2,7 @@ package link
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/fleet/store/mtls/mtlstest"
+	"github.com/congctl/congctl/internal/loop/store/wire/wiretest"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -36,6 +38,7 @@ type controller struct {
 	report Report
 	say    error
 	orders chan Order
+	have   Have // of the last agent that followed
 
 	elsewhere bool // the PoP is another's
 	leaves    bool // ends the stream after one order
@@ -54,6 +57,9 @@ func (c *controller) Follow(ctx context.Context, _ mtls.Identity, h Have, send f
 	if h.Hash == "panic" {
 		panic("secret")
 	}
+	c.mu.Lock()
+	c.have = h
+	c.mu.Unlock()
 	if c.elsewhere {
 		return errElsewhere
 	}
@@ -91,6 +97,9 @@ var (
 )
 
 const patience = 10 * time.Second
+
+// planBytes of a client: more than any plan in these tests but one.
+const planBytes = 100_000
 
 // secrets are tokens; "old" has expired.
 type secrets map[string]mtls.Identity
@@ -132,7 +141,7 @@ func open(t *testing.T, f mtls.Files) *mtls.Credentials {
 
 func client(t *testing.T, url string, f mtls.Files) *Client {
 	t.Helper()
-	return NewClient([]string{url}, open(t, f).Dial, patience)
+	return NewClient([]string{url}, open(t, f).Dial, patience, planBytes)
 }
 
 // TestLink sends each message once over real TLS.
@@ -167,7 +176,7 @@ func TestLink(t *testing.T) {
 // TestGzip: an agent of the small build has no zstd.
 func TestGzip(t *testing.T) {
 	a, c := mtlstest.New(t), &controller{orders: make(chan Order, 1)}
-	agent := newClient([]string{serve(t, a, c, a.Issue(self))}, open(t, a.Issue(host)).Dial, patience, connect.WithSendGzip())
+	agent := newClient([]string{serve(t, a, c, a.Issue(self))}, open(t, a.Issue(host)).Dial, patience, planBytes, connect.WithSendGzip())
 	batch := bytes.Repeat([]byte("batch"), minPacked)
 	if err := agent.Send(t.Context(), batch); err != nil {
 		t.Fatal(err)
@@ -371,31 +380,48 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestBomb: a message that grows beyond the limit when it is decompressed costs no more than the limit.
+// zeros writes a GiB of them.
+func zeros(t *testing.T, w io.WriteCloser) {
+	for range 1024 {
+		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBomb: a message that grows beyond the limit when it is decompressed costs no more than the limit, whether Connect has it in one
+// piece or reads it as a stream.
 func TestBomb(t *testing.T) {
 	a, c := mtlstest.New(t), &controller{}
 	at, own := serve(t, a, c, a.Issue(self)), open(t, a.Issue(host))
-	var small bytes.Buffer
-	w, _ := zstd.NewWriter(&small)
-	for range 1024 {
-		_, _ = w.Write(make([]byte, 1<<20)) // 1 GiB of zeros
-	}
-	_ = w.Close()
 	h := &http.Client{Transport: &http.Transport{DialTLSContext: own.Dial, ForceAttemptHTTP2: true}}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at+"/congctl.v1.Fleet/Push", &small)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/proto")
-	req.Header.Set("Content-Encoding", zstdName)
-	res, err := h.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	if n, _ := c.pushed(); res.StatusCode == http.StatusOK || n != 0 {
-		t.Errorf("%s, %d pushed", res.Status, n)
-	}
+	var zip, small, large bytes.Buffer
+	z, _ := zstd.NewWriter(&small, zstd.WithWindowSize(zstdWindow)) // which the decoder takes
+	zeros(t, z)
+	z, _ = zstd.NewWriter(&large, zstd.WithWindowSize(8*zstdWindow))
+	zeros(t, z)
+	zeros(t, gzip.NewWriter(&zip))
+	inputs := []wiretest.Input{{Name: gzipName, Body: zip.Bytes()}, {Name: zstdName, Body: small.Bytes()}, {Name: zstdName, Body: large.Bytes()}}
+	wiretest.Door(t, inputs, wiretest.None, func(in wiretest.Input) error {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at+"/congctl.v1.Fleet/Push", bytes.NewReader(in.Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/proto")
+		req.Header.Set("Content-Encoding", in.Name)
+		res, err := h.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if n, _ := c.pushed(); res.StatusCode == http.StatusOK || n != 0 {
+			t.Errorf("%s of %d bytes: %s, %d pushed", in.Name, len(in.Body), res.Status, n)
+		}
+		return nil
+	})
 }
 
 var quiet = log.New(io.Discard, "", 0) // the refusals that the tests provoke
@@ -405,7 +431,7 @@ func TestFollowElsewhere(t *testing.T) {
 	a := mtlstest.New(t)
 	away, mine := &controller{elsewhere: true}, &controller{orders: make(chan Order, 1)}
 	urls := []string{"https://127.0.0.1:1", serve(t, a, away, a.Issue(self)), serve(t, a, mine, a.Issue(self))}
-	agent := NewClient(urls, open(t, a.Issue(host)).Dial, patience)
+	agent := NewClient(urls, open(t, a.Issue(host)).Dial, patience, planBytes)
 	ctx, stop := context.WithCancel(t.Context())
 	mine.orders <- Order{Stopped: true}
 	if err := agent.Follow(ctx, Have{}, func(Order) { stop() }); err == nil {
@@ -414,7 +440,7 @@ func TestFollowElsewhere(t *testing.T) {
 	if err := agent.Report(t.Context(), Report{Plan: 7}); err != nil || mine.report.Plan != 7 || away.report.Plan != 0 {
 		t.Errorf("the report went to %+v and %+v: %v", away.report, mine.report, err)
 	}
-	none := NewClient(urls[:2], open(t, a.Issue(host)).Dial, patience)
+	none := NewClient(urls[:2], open(t, a.Issue(host)).Dial, patience, planBytes)
 	err := none.Follow(t.Context(), Have{}, func(Order) { t.Error("an order") })
 	for _, part := range []string{urls[0] + ": follow: connect to controller", urls[1] + ": follow: " + errElsewhere.Error()} {
 		if err == nil || !strings.Contains(err.Error(), part) {
@@ -428,7 +454,7 @@ func TestFollowElsewhere(t *testing.T) {
 func TestFollowAfterAStop(t *testing.T) {
 	a := mtlstest.New(t)
 	first, second := &controller{orders: make(chan Order, 2), leaves: true}, &controller{orders: make(chan Order, 1)}
-	agent := NewClient([]string{serve(t, a, first, a.Issue(self)), serve(t, a, second, a.Issue(self))}, open(t, a.Issue(host)).Dial, patience)
+	agent := NewClient([]string{serve(t, a, first, a.Issue(self)), serve(t, a, second, a.Issue(self))}, open(t, a.Issue(host)).Dial, patience, planBytes)
 	for range 2 {
 		first.orders <- Order{Stopped: true}
 	}
@@ -457,7 +483,7 @@ func TestStoppedController(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	agent := NewClient([]string{"https://" + l.Addr().String(), serve(t, a, mine, a.Issue(self))}, open(t, a.Issue(host)).Dial, 300*time.Millisecond)
+	agent := NewClient([]string{"https://" + l.Addr().String(), serve(t, a, mine, a.Issue(self))}, open(t, a.Issue(host)).Dial, 300*time.Millisecond, planBytes)
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	mine.orders <- Order{}

@@ -28,7 +28,7 @@ var ErrRefused = errors.New("refused")
 // NewHandler returns the service's path and its handler.
 func NewHandler(h Handler) (string, http.Handler) {
 	path, inner := fleetv1.NewFleetHandler(service{h}, connect.WithReadMaxBytes(maxPush), connect.WithConditionalHandlerOptions(follows),
-		unpacking(), connect.WithCompressMinBytes(minPacked), connect.WithRecover(recovered))
+		unpacking(maxPush), connect.WithCompressMinBytes(minPacked), connect.WithRecover(recovered))
 	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := agentOf(r.Context()); err != nil { // before anything of it is read
 			http.Error(w, err.Error(), http.StatusForbidden)

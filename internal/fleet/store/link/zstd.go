@@ -19,7 +19,7 @@ const (
 
 type decoder struct{ *zstd.Decoder }
 
-func (d decoder) Close() error { return d.Reset(nil) } // back to the pool: closed, it could not be used again
+func (d decoder) Close() error { return d.Decoder.Reset(nil) } // back to the pool: closed, it could not be used again
 
 func newDecoder() connect.Decompressor {
 	d, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow)) // its options are valid
@@ -31,11 +31,4 @@ func newEncoder() connect.Compressor {
 	return e
 }
 
-func packing() connect.ClientOption {
-	return connect.WithClientOptions(connect.WithAcceptCompression(zstdName, newDecoder, newEncoder), connect.WithSendCompression(zstdName))
-}
-
-// unpacking takes gzip, too, as each handler of Connect does: an agent of the small build sends it.
-func unpacking() connect.HandlerOption {
-	return connect.WithCompression(zstdName, newDecoder, newEncoder)
-}
+var kinds = []packed{gzipped, {zstdName, newDecoder, newEncoder}}

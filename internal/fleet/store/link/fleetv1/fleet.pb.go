@@ -115,6 +115,7 @@ type FollowRequest struct {
 	PlanKeys       []string               `protobuf:"bytes,5,rep,name=plan_keys,json=planKeys,proto3" json:"plan_keys,omitempty"`                   // ids of the keys whose plans it takes, as signatures name them
 	Stop           []byte                 `protobuf:"bytes,6,opt,name=stop,proto3" json:"stop,omitempty"`                                           // Order.stop, as long as no later order has replaced it
 	Tier           string                 `protobuf:"bytes,7,opt,name=tier,proto3" json:"tier,omitempty"`                                           // what it can do: full, good, basic, route, observe; empty: an older agent, which does not say
+	PlanBytes      uint64                 `protobuf:"varint,8,opt,name=plan_bytes,json=planBytes,proto3" json:"plan_bytes,omitempty"`               // the most that a plan of this agent's plan.max has; it ends a stream with a longer one
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -196,6 +197,13 @@ func (x *FollowRequest) GetTier() string {
 		return x.Tier
 	}
 	return ""
+}
+
+func (x *FollowRequest) GetPlanBytes() uint64 {
+	if x != nil {
+		return x.PlanBytes
+	}
+	return 0
 }
 
 // Order is what the agent must do now. A later order replaces all of it.
@@ -472,7 +480,7 @@ const file_congctl_v1_fleet_proto_rawDesc = "" +
 	"congctl.v1\"%\n" +
 	"\vPushRequest\x12\x16\n" +
 	"\x06frames\x18\x01 \x01(\fR\x06frames\"\x0e\n" +
-	"\fPushResponse\"\xbe\x01\n" +
+	"\fPushResponse\"\xdd\x01\n" +
 	"\rFollowRequest\x12\x17\n" +
 	"\aboot_id\x18\x01 \x01(\fR\x06bootId\x12'\n" +
 	"\x0fcongctl_version\x18\x02 \x01(\tR\x0econgctlVersion\x12\x12\n" +
@@ -480,7 +488,9 @@ const file_congctl_v1_fleet_proto_rawDesc = "" +
 	"\x04hash\x18\x04 \x01(\tR\x04hash\x12\x1b\n" +
 	"\tplan_keys\x18\x05 \x03(\tR\bplanKeys\x12\x12\n" +
 	"\x04stop\x18\x06 \x01(\fR\x04stop\x12\x12\n" +
-	"\x04tier\x18\a \x01(\tR\x04tier\"\x97\x01\n" +
+	"\x04tier\x18\a \x01(\tR\x04tier\x12\x1d\n" +
+	"\n" +
+	"plan_bytes\x18\b \x01(\x04R\tplanBytes\"\x97\x01\n" +
 	"\x05Order\x12\x18\n" +
 	"\astopped\x18\x01 \x01(\bR\astopped\x12\x14\n" +
 	"\x05evict\x18\x02 \x01(\bR\x05evict\x12\x12\n" +
