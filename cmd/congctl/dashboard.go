@@ -4,11 +4,9 @@ package main
 
 import (
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -251,30 +249,6 @@ func (d *desk) caller(ctx context.Context) (who string, known bool) {
 	}
 	return askerOf(ctx), false
 }
-
-// packed compresses answers, most of all 100,000 networks.
-func packed(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			h.ServeHTTP(w, r)
-			return
-		}
-		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
-		defer z.Close()
-		w.Header().Set("Content-Encoding", "gzip")
-		h.ServeHTTP(packing{w, z}, r)
-	})
-}
-
-type packing struct {
-	http.ResponseWriter
-	z io.Writer
-}
-
-func (p packing) Write(b []byte) (int, error) { return p.z.Write(b) }
-
-// Unwrap lets the deadline be set.
-func (p packing) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // openPage takes the port before anything is treated.
 func (u *up) openPage(ctx context.Context) (err error) {

@@ -34,6 +34,10 @@ func (s Step) Command(v Value) string {
 			return "modprobe " + Quoted(s.Target)
 		}
 		return "modprobe -r " + Quoted(s.Target)
+	case Program:
+		if !v.Present {
+			return "rm " + Quoted(s.Target)
+		}
 	}
 	return ""
 }

@@ -22,6 +22,7 @@ const (
 	TSO     Kind = "offload-tso" // a link's segmentation offloads, "on" or "off"
 	GSO     Kind = "offload-gso"
 	Module  Kind = "module"
+	Program Kind = "struct_ops"    // a congestion control that is an eBPF program, pinned
 	Egress  Kind = "shape-egress"  // a link's qdiscs, KIND PARENT HANDLE OPTIONS; ... or a limit, "shaped ... INNER"
 	Ingress Kind = "shape-ingress" // a limit of what comes in, "none", or CutOff
 )
@@ -37,7 +38,7 @@ const CutOff = "cut off"
 func (k Kind) Volatile() bool { return k != File && k != Dir }
 
 // ofLink reports whether the target is a link, and the value gone with it.
-func (k Kind) ofLink() bool { return k.Volatile() && k != Sysctl && k != Module }
+func (k Kind) ofLink() bool { return k.Volatile() && k != Sysctl && k != Module && k != Program }
 
 // Step is one write: a target gets New in place of Old. The keys are those of wireStep.
 type Step struct {
@@ -192,7 +193,7 @@ func (k Kind) Same(want, now Value) bool {
 		return want == now || want.Text == CutOff && now.Text == NoIngress
 	case Egress:
 		return sameTree(want.Text, now.Text, Named)
-	case Module:
+	case Module, Program:
 		return true // it exists: it has no other value
 	}
 	return want == now

@@ -25,8 +25,18 @@ type Cost struct {
 	Text  int    // of its error
 }
 
-// Of measures do.
+// Of measures do. A refusal that took too long is asked for again, up to four times, and the least counts: the other work of a
+// machine adds to the processor time of a process, by half and more where two threads share a core, and never takes from it.
 func Of(do func() error) (Cost, error) {
+	c, err := once(do)
+	for i := 0; i < 4 && err != nil && c.CPU > MaxCPU; i++ {
+		again, _ := once(do)
+		c.CPU = min(c.CPU, again.CPU)
+	}
+	return c, err
+}
+
+func once(do func() error) (Cost, error) {
 	var before, after runtime.MemStats
 	if runtime.ReadMemStats(&before); before.HeapAlloc > before.NextGC/2 {
 		runtime.GC() // of what was before

@@ -12,6 +12,7 @@ import (
 
 // View is the answer of host
 type View struct {
+	Cong    string        `json:"cong"` // what is turned on
 	DryRun  bool          `json:"dry_run"`
 	Journal string        `json:"journal,omitempty"` // of this change, "" if nothing was written
 	Ended   []string      `json:"ended"`             // interrupted changes that were ended first
@@ -39,7 +40,7 @@ func (v View) Write(w io.Writer) error {
 	switch {
 	case len(v.Missing) > 0:
 	case len(v.Steps) == 0 && len(v.Ended) == 0:
-		fmt.Fprintln(w, "BBR is on already"+lasting(v.Notes)+"; nothing to write")
+		fmt.Fprintln(w, Spelled(v.Cong)+" is on already"+lasting(v.Notes)+"; nothing to write")
 	case v.DryRun:
 		fmt.Fprintf(w, "%s would be written; this is a dry run, nothing was written\n", answer.Count(len(v.Steps), "value"))
 	case v.Journal != "":
@@ -49,6 +50,14 @@ func (v View) Write(w io.Writer) error {
 		fmt.Fprintf(w, "a new connection to %s\n", p)
 	}
 	return nil
+}
+
+// Spelled is a congestion control's name in a sentence.
+func Spelled(cong string) string {
+	if cong == Cong {
+		return "BBR"
+	}
+	return cong
 }
 
 // lasting is printed unless a note says otherwise.

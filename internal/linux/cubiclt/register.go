@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -89,6 +90,38 @@ func Hold() (keep, release func() error, err error) {
 		return nil, nil, errors.Join(err, r.close())
 	}
 	return keep, r.close, nil
+}
+
+// PinPath is where a host has cubic_lt without a process, until a reboot or [Unpin].
+const PinPath = "/sys/fs/bpf/congctl_cubic_lt"
+
+// Pinned reports whether it is pinned.
+func Pinned(path string) (bool, error) {
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Pin registers cubic_lt and pins it at path, in a file system of type bpf.
+func Pin(path string) error {
+	r, err := registerAs(Name)
+	if err != nil {
+		return err
+	}
+	if err := r.link.Pin(path); err != nil {
+		return errors.Join(fmt.Errorf("pin %s, which needs a file system of type bpf there (mount -t bpf bpf %s): %w", Name, filepath.Dir(path), err), r.close())
+	}
+	return r.close() // the pin holds it
+}
+
+// Unpin takes the name away. Connections that use it keep it.
+func Unpin(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("unpin %s: %w", Name, err)
+	}
+	return nil
 }
 
 // registerAs registers it under a name of 1 to 15 bytes.

@@ -1,4 +1,4 @@
-// Package bbr turns BBR on and off for this host: it joins facts, plan, lock, engine
+// Package bbr turns BBR or cubic_lt on and off for this host: it joins facts, plan, lock, engine
 // and proof.
 //
 // It decides nothing: host/enable plans, change/kernel/carry writes under a journal, and
@@ -33,6 +33,7 @@ const Subject = "host"
 
 // Host is the host to change.
 type Host struct {
+	LT      *enable.CubicLT // to turn on; nil: BBR, whatever its version
 	Facts   func() advise.Facts
 	Engine  *carry.Engine
 	Connect func() ([]loopback.Proof, error)
@@ -60,8 +61,25 @@ func (m MissingError) Error() string {
 	for _, x := range m {
 		list = append(list, x.What+": "+x.Fix)
 	}
-	return "BBR cannot be turned on here; nothing was changed: " + strings.Join(list, "; ")
+	return "it cannot be turned on here; nothing was changed: " + strings.Join(list, "; ")
 }
+
+func (h *Host) plan(f *advise.Facts) enable.Plan {
+	if h.LT != nil {
+		return h.LT.For(f)
+	}
+	return enable.For(f)
+}
+
+// Cong is what it turns on.
+func (h *Host) Cong() string {
+	if h.LT != nil {
+		return h.LT.Name
+	}
+	return enable.Cong
+}
+
+func (h *Host) on(cong string) bool { return cong == h.Cong() || h.LT == nil && advise.IsBBR(cong) }
 
 // Show plans and writes nothing.
 func (h *Host) Show() (r Result, err error) {
@@ -71,7 +89,7 @@ func (h *Host) Show() (r Result, err error) {
 // show plans. A user that may not write still sees the plan if it is only shown.
 func (h *Host) show(only bool) (r Result, err error) {
 	f := h.Facts()
-	r, err = show(&f, h.Engine.Read, only)
+	r, err = show(h.plan(&f), h.Engine.Read, only)
 	var forgotten carry.ForgottenError
 	if err == nil && errors.As(h.Engine.Lasting(r.Steps), &forgotten) {
 		return r, MissingError{{What: forgotten.Error(),
@@ -80,8 +98,7 @@ func (h *Host) show(only bool) (r Result, err error) {
 	return r, err
 }
 
-func show(f *advise.Facts, read change.Read, only bool) (r Result, err error) {
-	p := enable.For(f)
+func show(p enable.Plan, read change.Read, only bool) (r Result, err error) {
 	r.Notes = p.Notes
 	for _, m := range p.Missing {
 		if !only || len(p.Steps) == 0 {
@@ -93,7 +110,7 @@ func show(f *advise.Facts, read change.Read, only bool) (r Result, err error) {
 	return r, err
 }
 
-// Enable turns BBR on for good. It leaves a host unchanged that already has it, or on
+// Enable turns it on for good. It leaves a host unchanged that already has it, or on
 // which it fails.
 func (h *Host) Enable(verb string, now time.Time) (r Result, err error) {
 	if r, err = h.show(false); err != nil {
@@ -156,12 +173,12 @@ func reason(err error) error {
 	return err
 }
 
-// prove makes connections and wants BBR of each, whatever its version.
+// prove makes connections and wants it of each.
 func (h *Host) prove() ([]loopback.Proof, error) {
 	proofs, err := h.Connect()
 	for _, p := range proofs {
-		if !advise.IsBBR(p.Cong) {
-			err = errors.Join(err, fmt.Errorf("verify: a new connection to %s has %s, not %s", p.Addr, p.Cong, enable.Cong))
+		if !h.on(p.Cong) {
+			err = errors.Join(err, fmt.Errorf("verify: a new connection to %s has %s, not %s", p.Addr, p.Cong, h.Cong()))
 		}
 	}
 	return proofs, err
@@ -187,16 +204,17 @@ func (h *Host) Disable(force bool) (r carry.Report, err error) {
 	return h.Engine.Clear(Subject, force, "host disable")
 }
 
-// New is this very host with its journals in dir.
+// New is this very host with its journals in dir, for BBR.
 func New(disk carry.Disk, dir string, facts func() advise.Facts) (*Host, error) {
 	boot, err := clock.BootText()
 	if err != nil {
 		return nil, err
 	}
 	e := carry.New(carry.Options{Disk: disk, Dir: dir, Boot: boot, Forgets: carry.HostDisk{Root: "/"}.Forgets, Places: map[change.Kind]carry.Place{
-		change.Sysctl: carry.Sysctls{Root: "/"},
-		change.Module: carry.Modules{Root: "/"},
-		change.Qdisc:  carry.Qdiscs{},
+		change.Sysctl:  carry.Sysctls{Root: "/"},
+		change.Module:  carry.Modules{Root: "/"},
+		change.Qdisc:   carry.Qdiscs{},
+		change.Program: pins{},
 	}})
 	return &Host{Facts: facts, Engine: e, Connect: loopback.Connect, Lock: filepath.Clean(dir), Machine: carry.Machine("/"), Boot: boot}, nil
 }

@@ -1,6 +1,7 @@
 package bbr
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,11 +10,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/congctl/congctl/internal/change"
 	"github.com/congctl/congctl/internal/change/kernel/carry"
 	"github.com/congctl/congctl/internal/host/advise"
 	"github.com/congctl/congctl/internal/host/kernel/inspect"
+	"github.com/congctl/congctl/internal/linux/cubiclt"
 	"github.com/congctl/congctl/internal/linux/loopback"
 )
 
@@ -68,10 +71,71 @@ func TestWholeMachine(t *testing.T) {
 	}
 }
 
+// TestWholeMachineCubicLT makes cubic_lt the default of a machine, loses it as in a reboot, has it again as its unit does, and
+// takes all of it back.
+func TestWholeMachineCubicLT(t *testing.T) {
+	if os.Getenv("CONGCTL_THROWAWAY") == "" {
+		t.Skip("changes the settings of the whole machine: only in one that is thrown away (tools/vm.sh); minimum kernel 6.4")
+	}
+	if ok, why := cubiclt.Fits(); !ok {
+		h := onMachine(t.TempDir())
+		h.CubicLT("/usr/bin/congctl", "")
+		if _, err := h.Enable("host enable cubic_lt", time.Unix(1_795_000_000, 0)); !errors.As(err, new(MissingError)) || !strings.Contains(err.Error(), why) {
+			t.Errorf("where it cannot be: %v", err)
+		}
+		t.Skip("needs a kernel that takes cubic_lt; minimum kernel 6.4: " + why)
+	}
+	if ok, err := cubiclt.Pinned("/sys/fs/bpf"); err != nil || !ok {
+		t.Fatal("no /sys/fs/bpf", err)
+	}
+	_ = unix.Mount("bpf", "/sys/fs/bpf", "bpf", 0, "") // unless it is
+	root := t.TempDir()
+	if err := errors.Join(os.MkdirAll(root+"/etc/systemd/system", 0o755), carry.Sysctls{Root: "/"}.Write(advise.KeyCong, change.Text("cubic"))); err != nil {
+		t.Fatal(err)
+	}
+	before := liveSettings(t)
+	h := onMachine(root)
+	h.CubicLT("/usr/bin/congctl", "")
+	r, err := h.Enable("host enable cubic_lt", time.Unix(1_795_000_000, 0))
+	if err != nil || len(r.Proofs) == 0 || r.Proofs[0].Cong != cubiclt.Name {
+		t.Fatalf("enable: %+v, %v", r, err)
+	}
+	if r, err := h.Enable("host enable cubic_lt", time.Unix(1_795_000_000, 0)); err != nil || len(r.Steps) > 0 {
+		t.Errorf("again: %+v, %v", r, err)
+	}
+	for name, want := range map[string]string{"congctl-cubic_lt.service": "ExecStart=/usr/bin/congctl host enable cubic_lt --at-boot\n", "multi-user.target.d/congctl-cubic_lt.conf": "Wants=congctl-cubic_lt.service\n"} {
+		if b, err := os.ReadFile(root + "/etc/systemd/system/" + name); err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+	if err := errors.Join(carry.Sysctls{Root: "/"}.Write(advise.KeyCong, change.Text("cubic")), cubiclt.Unpin(cubiclt.PinPath)); err != nil {
+		t.Fatal(err)
+	}
+	if have, err := cubiclt.Available(); have || err != nil {
+		t.Errorf("unpinned: %t, %v", have, err)
+	}
+	if err := CubicLTUntilReboot(); err != nil {
+		t.Fatal(err)
+	}
+	if proofs, err := loopback.Connect(); err != nil || proofs[0].Cong != cubiclt.Name {
+		t.Errorf("as at a boot: %+v, %v", proofs, err)
+	}
+	if r, err := h.Disable(false); err != nil || len(r.Refused)+len(r.Failed)+len(r.Left) > 0 {
+		t.Errorf("disable: %+v, %v", r, err)
+	}
+	if diff := cmp.Diff(before, liveSettings(t)); diff != "" {
+		t.Errorf("disabled: %s", diff)
+	}
+	left, _ := filepath.Glob(root + "/etc/systemd/system/*")
+	if have, err := cubiclt.Available(); have || err != nil || len(left) > 0 {
+		t.Errorf("disabled: there is cubic_lt: %t, files %q, %v", have, left, err)
+	}
+}
+
 // onMachine has this machine's facts but for its files, and init: a guest has none.
 func onMachine(root string) *Host {
 	e := carry.New(carry.Options{Disk: carry.HostDisk{Root: root}, Boot: "b", Places: map[change.Kind]carry.Place{
-		change.Sysctl: carry.Sysctls{Root: "/"}, change.Module: carry.Modules{Root: "/"}, change.Qdisc: carry.Qdiscs{}}})
+		change.Sysctl: carry.Sysctls{Root: "/"}, change.Module: carry.Modules{Root: "/"}, change.Qdisc: carry.Qdiscs{}, change.Program: pins{}}})
 	facts := func() advise.Facts {
 		f := inspect.Local().Read()
 		f.System.Init, f.System.Applier, f.System.Container = "systemd", "systemd-sysctl", ""

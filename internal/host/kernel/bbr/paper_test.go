@@ -49,5 +49,7 @@ func planText(r Result, err error) string {
 // TestPlans compares the writes on every host on paper with what a person has checked
 // once: testdata/NAME.plan.
 func TestPlans(t *testing.T) {
-	paperhosttest.Golden(t, ".plan", func(facts advise.Facts) string { return planText(show(&facts, paperhosttest.Before(&facts), true)) })
+	paperhosttest.Golden(t, ".plan", func(facts advise.Facts) string {
+		return planText(show(enable.For(&facts), paperhosttest.Before(&facts), true))
+	})
 }
