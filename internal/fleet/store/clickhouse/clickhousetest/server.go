@@ -112,6 +112,9 @@ func (s *Server) Kill() {
 	<-s.ended
 }
 
+// PID is the server's process.
+func (s *Server) PID() int { return s.process.Process.Pid }
+
 // CPU is what the server has used of processors so far. On a machine with other work it says more than
 // a clock.
 func (s *Server) CPU() time.Duration {

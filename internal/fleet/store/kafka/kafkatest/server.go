@@ -104,6 +104,9 @@ func (s *Server) settings() string { return filepath.Join(s.dir, "server.propert
 // Broker is its host:port.
 func (s *Server) Broker() string { return s.broker }
 
+// PID is the broker's process.
+func (s *Server) PID() int { return s.process.Process.Pid }
+
 // Start starts it again after Kill, with the messages that it had.
 func (s *Server) Start() {
 	s.tb.Helper()
