@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,6 +95,9 @@ func withHost(c config.Config) (config.Config, error) {
 			t.Cong, t.AutoWhy = "bbr", why
 		}
 	}
+	if c.Treatment.Cong == "bbr" && len(c.Fleet.PoPs) == 0 { // a fleet's controller has another kernel than its hosts
+		c.Treatment.Version = bbrVersion()
+	}
 	if c.PoP != "" {
 		return c, nil
 	}
@@ -102,6 +107,18 @@ func withHost(c config.Config) (config.Config, error) {
 	}
 	c.PoP = name
 	return c, nil
+}
+
+// bbrVersion is 0 as long as the kernel has no BBR: a module that is not loaded does not say.
+func bbrVersion() int {
+	names, _ := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
+	if !slices.Contains(strings.Fields(string(names)), "bbr") {
+		return 0
+	}
+	text, _ := os.ReadFile("/sys/module/tcp_bbr/version") // mainline's has none
+	major, _, _ := strings.Cut(strings.TrimSpace(string(text)), ".")
+	n, _ := strconv.Atoi(major)
+	return max(n, 1)
 }
 
 // valid refuses what no verb can use, before one asks anything.

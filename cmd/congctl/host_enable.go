@@ -38,7 +38,7 @@ the output says what is missing and how to get it.`,
 				return fmt.Errorf("host enable %q: name what to enable: bbr or cubic_lt", strings.Join(args, " "))
 			}
 			if atBoot && args[0] != cubiclt.Name {
-				return errors.New("host enable --at-boot: only of cubic_lt, which no file turns on")
+				return errors.New("host enable --at-boot: only for cubic_lt: files turn BBR on at boot")
 			}
 			return nil
 		},
@@ -61,6 +61,8 @@ the output says what is missing and how to get it.`,
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print each change and make none")
 	cmd.Flags().BoolVar(&atBoot, "at-boot", false, "turn cubic_lt on until the next boot, without a journal: what its unit does")
 	changesFlag(cmd, &changes)
+	cmd.MarkFlagsMutuallyExclusive("at-boot", "dry-run")
+	cmd.MarkFlagsMutuallyExclusive("at-boot", "changes")
 	return cmd
 }
 

@@ -25,11 +25,11 @@ type Cost struct {
 	Text  int    // of its error
 }
 
-// Of measures do. A refusal that took too long is asked for again, up to four times, and the least counts: the other work of a
+// Of measures do. A refusal that took a little too long is asked for again, up to four times, and the least counts: the other work of a
 // machine adds to the processor time of a process, by half and more where two threads share a core, and never takes from it.
 func Of(do func() error) (Cost, error) {
 	c, err := once(do)
-	for i := 0; i < 4 && err != nil && c.CPU > MaxCPU; i++ {
+	for i := 0; i < 4 && err != nil && c.CPU > MaxCPU && c.CPU < 4*MaxCPU; i++ {
 		again, _ := once(do)
 		c.CPU = min(c.CPU, again.CPU)
 	}

@@ -286,6 +286,7 @@ func (p *PoP) obey(ctx context.Context, o rollout.Order) error {
 		if err != nil {
 			p.log.Error(fmt.Sprintf("plan %d cannot be sent to %s", o.Serial, o.Host), "err", err)
 		} else if s != nil && s.takes.PlanBytes > 0 && len(text) > s.takes.PlanBytes {
+			s.order.Plan = nil // one before it that still waits is no longer wanted
 			p.later(func() { p.tooLong(context.WithoutCancel(ctx), o, len(text), s.takes.PlanBytes) })
 		} else if s != nil {
 			s.order.Plan = text
@@ -299,7 +300,7 @@ func (p *PoP) obey(ctx context.Context, o rollout.Order) error {
 func (p *PoP) tooLong(ctx context.Context, o rollout.Order, have, most int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.step(ctx, rollout.Refusal{Host: o.Host, Serial: o.Serial, Why: fmt.Sprintf("plan %d has %d bytes; by the host's plan.max it takes %d", o.Serial, have, most)})
+	_ = p.step(ctx, rollout.Refusal{Host: o.Host, Serial: o.Serial, Why: fmt.Sprintf("plan %d has %d bytes; this host's plan.max allows at most %d", o.Serial, have, most)})
 }
 
 // later runs fn on the PoP's own goroutine: what calls the controller must not hold mu.

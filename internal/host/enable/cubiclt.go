@@ -3,6 +3,7 @@ package enable
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/congctl/congctl/internal/change"
 	"github.com/congctl/congctl/internal/host/advise"
@@ -13,6 +14,7 @@ type CubicLT struct {
 	Name  string
 	Pin   string // where its program is pinned in bpffs
 	Lacks string // what this kernel lacks for it; "": nothing
+	Taken bool   // another process has registered the name
 	// Program is the path of congctl, which a unit of systemd starts at each boot; "" with NoProgram, which says why not.
 	Program, NoProgram string
 }
@@ -26,10 +28,13 @@ const (
 	ltMark = "# Written by \"congctl host enable cubic_lt\"; \"congctl host disable\" takes it back.\n"
 	// No sysctl.d: systemd applies that before any unit has registered the name. Connections that are accepted later have the default of
 	// their time, whatever the listener's was (tcp_ca_openreq_child), so nothing needs to wait for this.
-	unitText = ltMark + `[Unit]
+	unitText = ltMark + `# It sets net.ipv4.tcp_congestion_control.
+[Unit]
 Description=cubic_lt as the default congestion control
 RequiresMountsFor=/sys/fs/bpf
-After=systemd-sysctl.service systemd-modules-load.service
+Wants=modprobe@tcp_cubic.service
+After=systemd-sysctl.service systemd-modules-load.service modprobe@tcp_cubic.service
+Before=congctl.service congctl-agent.service
 
 [Service]
 Type=oneshot
@@ -61,6 +66,9 @@ func (c CubicLT) For(f *advise.Facts) Plan {
 	return p.Plan
 }
 
+// loadCubic is in what a kernel lacks whose CUBIC is a module that is not loaded.
+const loadCubic = "modprobe tcp_cubic"
+
 func (c CubicLT) missing(f *advise.Facts) (list []Missing) {
 	s := f.System
 	lacks := func(is bool, what, fix string) {
@@ -68,7 +76,12 @@ func (c CubicLT) missing(f *advise.Facts) (list []Missing) {
 			list = append(list, Missing{What: what, Fix: inContainer(f, fix)})
 		}
 	}
-	lacks(c.Lacks != "", "kernel "+f.Kernel.Release+" cannot have "+c.Name+": "+c.Lacks, "boot a kernel that can (docs/cubic-lt.md has a table), or turn BBR on: sudo congctl host enable bbr")
+	can := "boot a kernel that can (docs/kernels.md), or turn BBR on: sudo congctl host enable bbr"
+	if strings.Contains(c.Lacks, loadCubic) {
+		can = "sudo " + loadCubic
+	}
+	lacks(c.Lacks != "", "kernel "+f.Kernel.Release+" cannot have "+c.Name+": "+c.Lacks, can)
+	lacks(c.Taken, "a process has registered "+c.Name+" for as long as it runs, most likely congctl up or agent", "stop it, run this again, and start it")
 	lacks(advise.No(s.InitNetNS) || s.Container != "", "only the host's own network namespace can have it as its default (EPERM in others)", "sudo congctl host enable "+c.Name)
 	lacks(s.ProcSysReadOnly.Value, "/proc/sys is mounted read-only", "sudo congctl host enable "+c.Name)
 	if s.UID != 0 {

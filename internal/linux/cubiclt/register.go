@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
@@ -95,11 +96,14 @@ func Hold() (keep, release func() error, err error) {
 // PinPath is where a host has cubic_lt without a process, until a reboot or [Unpin].
 const PinPath = "/sys/fs/bpf/congctl_cubic_lt"
 
-// Pinned reports whether it is pinned.
+// Pinned reports whether it is pinned. To a user that may not look into bpffs what is registered counts as that.
 func Pinned(path string) (bool, error) {
 	_, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
+	case errors.Is(err, fs.ErrPermission):
+		return Available()
 	}
 	return err == nil, err
 }
@@ -116,10 +120,22 @@ func Pin(path string) error {
 	return r.close() // the pin holds it
 }
 
-// Unpin takes the name away. Connections that use it keep it.
+// unpinWait bounds how long the kernel may take to forget a name: it does that after the file is gone, on a queue of its own
+// (bpf_link_put), and two periods of RCU.
+const unpinWait = 2 * time.Second
+
+// Unpin takes the name away. Connections that use it keep it. Where the name stays, another process has registered it.
 func Unpin(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	switch err := os.Remove(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
 		return fmt.Errorf("unpin %s: %w", Name, err)
+	}
+	for end := time.Now().Add(unpinWait); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if have, err := Available(); err != nil || !have {
+			return err
+		}
 	}
 	return nil
 }

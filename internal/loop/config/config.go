@@ -55,6 +55,7 @@ type Clients struct {
 type Treatment struct {
 	Cong        string        `yaml:"cong"`
 	AutoWhy     string        `yaml:"auto_why"`     // Cong was [CongAuto]: why it is what it is now
+	Version     int           `yaml:"version"`      // of BBR, by this host's kernel; 0: it does not say, or another treatment
 	DefaultCong string        `yaml:"default_cong"` // "" is each namespace's own net.ipv4.tcp_congestion_control
 	MinBytes    uint64        `yaml:"min_bytes"`    // of one response, acknowledged
 	Expiry      time.Duration `yaml:"expiry" scale:"yes"`

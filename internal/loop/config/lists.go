@@ -33,6 +33,7 @@ func (e entry) fault(problem, fix string) strict.Fault {
 // WithoutLists is t without what can change while the loop runs.
 func (t Treatment) WithoutLists() Treatment {
 	t.Always, t.AlwaysFile, t.Control, t.Never, t.NeverFile = nil, "", "", nil, ""
+	t.Version = 0 // of a module that may have been loaded since
 	return t
 }
 

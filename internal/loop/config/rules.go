@@ -24,7 +24,9 @@ var derived = map[string]string{
 	"policy.max_selected":      "plan.max",
 	"policy.max_tracked":       "max_prefixes",
 	"policy.treatment":         "treatment.cong",
+	"policy.treatment_version": "treatment.cong",
 	"treatment.auto_why":       "treatment.cong",
+	"treatment.version":        "treatment.cong",
 	"policy.guards.never":      "treatment.never",
 	"policy.always":            "treatment.always",
 	"policy.uncontrolled":      "treatment.control",
@@ -54,7 +56,7 @@ func (c *Config) derive() {
 	p.WindowSeconds = int64(c.Window / time.Second)
 	p.MaxNewPerRound, p.MaxSelected, p.MaxTracked = c.Plan.NewPerRound, c.Plan.Max, c.MaxPrefixes
 	p.Guards.Never, p.Guards.Allow = c.Treatment.Never, c.Plan.AllowPrefixes
-	p.Treatment = c.Treatment.Cong
+	p.Treatment, p.TreatmentVersion = c.Treatment.Cong, c.Treatment.Version
 	if p.Treatment == CongAuto { // to check the rules: the priors of both are known
 		p.Treatment = "bbr"
 	}

@@ -80,8 +80,10 @@ func New(ctx context.Context, o Options, s Store, log *slog.Logger, now func() t
 	if err := c.recall(ctx); err != nil {
 		return nil, err
 	}
-	var err error
-	c.engine, err = Replay(ctx, s, o.engine(c.salt), now())
+	err := c.noteTreatment(ctx)
+	if err == nil {
+		c.engine, err = Replay(ctx, s, o.engine(c.salt), now())
+	}
 	return c, err
 }
 

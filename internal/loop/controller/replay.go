@@ -48,7 +48,10 @@ func (o Options) engine(salt []byte) *policy.Engine {
 // with the stored selections in place of new decisions.
 func Replay(ctx context.Context, s Store, e *policy.Engine, now time.Time) (*policy.Engine, error) {
 	w, back := e.Rules().WindowSeconds, e.Rules().RememberSeconds()
-	from := now.Unix() - back
+	from, err := evidenceFrom(ctx, s, now.Unix()-back, now.Unix())
+	if err != nil {
+		return nil, fmt.Errorf("replay: %w", err)
+	}
 	rounds, err := s.Rounds(ctx, int(back/w))
 	if err != nil {
 		return nil, fmt.Errorf("replay: %w", err)

@@ -65,9 +65,9 @@ const unlike = 3
 
 // priorsOf returns what is known of a treatment before it is tried: of other versions of BBR what BBR's does, less surely; of others
 // nothing.
-func priorsOf(treatment string) priors {
+func priorsOf(treatment string, version int) priors {
 	switch {
-	case treatment == "bbr":
+	case treatment == "bbr" && version <= 1:
 		return ofBBR
 	case treatment == "cubic_lt":
 		return ofCubicLT
@@ -83,7 +83,7 @@ func priorsOf(treatment string) priors {
 }
 
 // GainsKnown reports whether there are priors of a treatment.
-func GainsKnown(treatment string) bool { return priorsOf(treatment) != nil }
+func GainsKnown(treatment string) bool { return priorsOf(treatment, 0) != nil }
 
 const (
 	netSpread    = 0.25 // of the variance between prefixes of a class: that between its networks
@@ -266,7 +266,7 @@ func (e *Engine) learn() {
 			list = append(list, observed{c.Prefix, c.Network, c.Class, c.LogRatio, c.Var + endedVar})
 		}
 	}
-	e.pooled = pool(priorsOf(e.rules.Treatment), list)
+	e.pooled = pool(priorsOf(e.rules.Treatment, e.rules.TreatmentVersion), list)
 }
 
 // teaches reports whether what a prefix shows says something of others: it is treated, and has a class.

@@ -61,7 +61,7 @@ func New(r Rules, draws Draws) *Engine {
 		p, _ := record.PrefixOf(l.Net.Addr()) // valid
 		always[p] = l.Reason
 	}
-	return &Engine{rules: r, always: always, draws: draws, pooled: pool(priorsOf(r.Treatment), nil), cooling: map[record.Prefix]Cooling{}, weighed: math.MinInt64, noise: effect.DefaultNoise, goodput: effect.DefaultNoise, loss: effect.DefaultLoss}
+	return &Engine{rules: r, always: always, draws: draws, pooled: pool(priorsOf(r.Treatment, r.TreatmentVersion), nil), cooling: map[record.Prefix]Cooling{}, weighed: math.MinInt64, noise: effect.DefaultNoise, goodput: effect.DefaultNoise, loss: effect.DefaultLoss}
 }
 
 // Rules returns the rules by which the engine decides.

@@ -48,6 +48,7 @@ func (r Rules) Validate() error {
 		fmt.Sprintf("knows what bbr and cubic_lt gain; with treatment.cong %s write %s", r.Treatment, SelectSlowest))
 	f.want(!r.Cap || r.Trial.On, "cap", r.Cap, "needs an experiment: write experiment.mode on, or false")
 	f.want(!r.Cap || r.Treatment != "", "treatment", r.Treatment, "write the congestion control of the treatment, such as bbr")
+	f.want(r.TreatmentVersion >= 0, "treatment_version", r.TreatmentVersion, "write 0, unknown, or the kernel's version of BBR")
 	f.share("select_duty", r.SelectDuty)
 	f.share("select_flap", r.SelectFlap)
 	f.share("release_duty", r.ReleaseDuty)

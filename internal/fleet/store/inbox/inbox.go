@@ -77,6 +77,7 @@ type Inbox struct {
 // pane is one open window: a file of frames, with each batch once.
 type pane struct {
 	file  *os.File
+	syncs sync.WaitGroup // under way; added to under mu
 	bytes int64
 	of    map[string]int64 // bytes of each host
 	names map[string]int   // batches of each host

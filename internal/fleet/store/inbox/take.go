@@ -67,22 +67,33 @@ func (in *Inbox) read(host string, frames []byte, now int64) (list []batch, err 
 	return list, err
 }
 
-// keep writes batches and syncs them.
-func (in *Inbox) keep(list []batch) (err error) {
+// keep writes batches and syncs them. A sync takes milliseconds of a busy disk: other hosts' batches do not wait for it.
+func (in *Inbox) keep(list []batch) error {
+	touched, err := in.write(list)
+	for p := range touched {
+		serr := p.file.Sync()
+		p.syncs.Done()
+		if serr != nil {
+			err = errors.Join(err, fmt.Errorf("take batch: %w: %w", errDisk, serr))
+		}
+	}
+	return err
+}
+
+// write returns the files that are to be synced, each with one more sync under way.
+func (in *Inbox) write(list []batch) (touched map[*pane]bool, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	touched := map[*pane]bool{}
+	touched = map[*pane]bool{}
 	for i := range list {
 		if err = in.take(&list[i], touched); err != nil {
 			break
 		}
 	}
 	for p := range touched {
-		if serr := p.file.Sync(); serr != nil {
-			err = errors.Join(err, fmt.Errorf("take batch: %w: %w", errDisk, serr))
-		}
+		p.syncs.Add(1)
 	}
-	return err
+	return touched, err
 }
 
 var errDisk = errors.New("the disk does not take it")
@@ -101,6 +112,7 @@ func (in *Inbox) take(b *batch, touched map[*pane]bool) error {
 		}
 		if p.seen[b.id] {
 			in.counts.Doubled++
+			touched[p] = true // the sync of the first may be under way, or may have failed
 			continue
 		}
 		if err := in.append(p, b.id.host, b.bytes); err != nil {

@@ -89,7 +89,7 @@ func (in *Inbox) Close(start int64) error {
 	var errs []error
 	for s, p := range in.panes {
 		if s <= start {
-			errs = append(errs, p.file.Close(), os.Remove(in.path(s)))
+			errs = append(errs, p.close(), os.Remove(in.path(s)))
 			in.bytes -= p.bytes
 			for host, n := range p.of {
 				if in.of[host] -= n; in.of[host] <= 0 {
@@ -105,6 +105,12 @@ func (in *Inbox) Close(start int64) error {
 	return nil
 }
 
+// close waits for the syncs under way, for which their callers wait as well.
+func (p *pane) close() error {
+	p.syncs.Wait()
+	return p.file.Close()
+}
+
 // Counts returns the counts so far.
 func (in *Inbox) Counts() Counts {
 	in.mu.Lock()
@@ -118,7 +124,7 @@ func (in *Inbox) Shut() error {
 	defer in.mu.Unlock()
 	var errs []error
 	for _, p := range in.panes {
-		errs = append(errs, p.file.Close())
+		errs = append(errs, p.close())
 	}
 	in.panes = map[int64]*pane{}
 	return errors.Join(errs...)

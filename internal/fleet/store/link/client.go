@@ -31,6 +31,9 @@ type peer struct {
 	rpc  fleetv1.FleetClient
 }
 
+// mostInFlight bytes of a stream are what net/http takes at most.
+const mostInFlight = 4<<20 - 1
+
 // Dial makes a connection, as [mtls.Credentials.Dial] does.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
@@ -51,7 +54,7 @@ func newClient(bases []string, dial Dial, timeout time.Duration, planBytes int, 
 			return dial(ctx, network, address)
 		},
 		ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 3 * timeout, PingTimeout: timeout, MaxReceiveBufferPerStream: most},
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 3 * timeout, PingTimeout: timeout, MaxReceiveBufferPerStream: min(most, mostInFlight)},
 	}}}
 	c := &Client{timeout: timeout, plan: planBytes}
 	for _, base := range bases {
@@ -118,8 +121,8 @@ func (p peer) follow(ctx context.Context, h Have, each func(Order)) (began bool,
 		each(orderOf(m))
 	}
 	switch err := stream.Err(); {
-	case errors.Is(err, errTooLong) || connect.CodeOf(err) == connect.CodeResourceExhausted && !connect.IsWireError(err):
-		return began, fmt.Errorf("the controller sent an order of more than %d bytes, which this host's plan.max allows", most)
+	case errors.Is(err, errTooLong):
+		return began, fmt.Errorf("the controller sent an order of more than %d bytes, the most that this host's plan.max allows", most)
 	case err != nil:
 		return began, err
 	}

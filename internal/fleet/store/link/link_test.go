@@ -2,7 +2,6 @@ package link
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -22,11 +21,9 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/fleet/store/mtls/mtlstest"
-	"github.com/congctl/congctl/internal/loop/store/wire/wiretest"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -121,7 +118,12 @@ func serve(t *testing.T, a *mtlstest.Authority, c *controller, as mtls.Files) st
 	mux := http.NewServeMux()
 	mux.Handle(NewHandler(c))
 	mux.HandleFunc("/pop/chi/", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, Caller(r.Context())) })
-	s := httptest.NewUnstartedServer(Authenticated(mux, own, secrets{"good": {Role: mtls.Operator, Name: "script", Token: true}}))
+	return serveHandler(t, own, Authenticated(mux, own, secrets{"good": {Role: mtls.Operator, Name: "script", Token: true}}))
+}
+
+func serveHandler(t *testing.T, own *mtls.Credentials, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
 	s.TLS, s.EnableHTTP2 = own.Server(), true
 	s.Config.ErrorLog = quiet
 	s.StartTLS()
@@ -378,50 +380,6 @@ func TestRenewal(t *testing.T) {
 	if err := client(t, serve(t, a, c, f), a.Issue(host)).Send(t.Context(), []byte("x")); err != nil {
 		t.Error(err)
 	}
-}
-
-// zeros writes a GiB of them.
-func zeros(t *testing.T, w io.WriteCloser) {
-	for range 1024 {
-		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestBomb: a message that grows beyond the limit when it is decompressed costs no more than the limit, whether Connect has it in one
-// piece or reads it as a stream.
-func TestBomb(t *testing.T) {
-	a, c := mtlstest.New(t), &controller{}
-	at, own := serve(t, a, c, a.Issue(self)), open(t, a.Issue(host))
-	h := &http.Client{Transport: &http.Transport{DialTLSContext: own.Dial, ForceAttemptHTTP2: true}}
-	var zip, small, large bytes.Buffer
-	z, _ := zstd.NewWriter(&small, zstd.WithWindowSize(zstdWindow)) // which the decoder takes
-	zeros(t, z)
-	z, _ = zstd.NewWriter(&large, zstd.WithWindowSize(8*zstdWindow))
-	zeros(t, z)
-	zeros(t, gzip.NewWriter(&zip))
-	inputs := []wiretest.Input{{Name: gzipName, Body: zip.Bytes()}, {Name: zstdName, Body: small.Bytes()}, {Name: zstdName, Body: large.Bytes()}}
-	wiretest.Door(t, inputs, wiretest.None, func(in wiretest.Input) error {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at+"/congctl.v1.Fleet/Push", bytes.NewReader(in.Body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/proto")
-		req.Header.Set("Content-Encoding", in.Name)
-		res, err := h.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		if n, _ := c.pushed(); res.StatusCode == http.StatusOK || n != 0 {
-			t.Errorf("%s of %d bytes: %s, %d pushed", in.Name, len(in.Body), res.Status, n)
-		}
-		return nil
-	})
 }
 
 var quiet = log.New(io.Discard, "", 0) // the refusals that the tests provoke

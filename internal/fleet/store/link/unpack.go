@@ -2,13 +2,15 @@ package link
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
 
 	"connectrpc.com/connect"
 )
 
 // Connect takes no message beyond its limit, but unpacks all of it before it says so, and a megabyte of zstd may have 30
-// gigabytes. So what unpacks has the limit, too.
+// gigabytes. So what unpacks has the limit, too. And megabytes may unpack to nothing, each block with tables to be made: so it may not
+// read much more than comes out.
 
 // packed is a compression by its name in HTTP.
 type packed struct {
@@ -43,15 +45,36 @@ func (k packed) upTo(most int) func() connect.Decompressor {
 	return func() connect.Decompressor { return &upTo{Decompressor: k.unpack(), most: int64(most)} }
 }
 
+// aheadBytes is how much more may go in than has come out: a block of zstd, 128 KiB, and as much again for what cannot be compressed.
+const aheadBytes = 256 << 10
+
 // upTo fails beyond a byte more than most: Connect asks for that one to see that a message is too long.
 type upTo struct {
 	connect.Decompressor
 	most, left int64
+	ahead      int64
 }
 
 func (u *upTo) Reset(r io.Reader) error {
-	u.left = u.most + 1
-	return u.Decompressor.Reset(struct{ io.Reader }{r}) // of a bytes.Buffer zstd's Reset would unpack all
+	u.left, u.ahead = u.most+1, aheadBytes
+	return u.Decompressor.Reset(feed{r, u}) // and no bytes.Buffer, of which zstd's Reset would unpack all
+}
+
+// feed is what u unpacks.
+type feed struct {
+	r io.Reader
+	u *upTo
+}
+
+var errHollow = errors.New("it has little in it")
+
+func (f feed) Read(b []byte) (int, error) {
+	if f.u.ahead == 0 {
+		return 0, errHollow
+	}
+	n, err := f.r.Read(b[:min(int64(len(b)), f.u.ahead)])
+	f.u.ahead -= int64(n)
+	return n, err
 }
 
 func (u *upTo) Read(b []byte) (int, error) {
@@ -60,5 +83,6 @@ func (u *upTo) Read(b []byte) (int, error) {
 	}
 	n, err := u.Decompressor.Read(b[:min(int64(len(b)), u.left)])
 	u.left -= int64(n)
+	u.ahead += int64(n)
 	return n, err
 }

@@ -11,13 +11,15 @@ import (
 // CubicLT has h turn on cubic_lt. The unit at boot starts program, a path; noProgram says why there is none.
 func (h *Host) CubicLT(program, noProgram string) {
 	_, lacks := cubiclt.Fits()
-	h.LT = &enable.CubicLT{Name: cubiclt.Name, Pin: cubiclt.PinPath, Lacks: lacks, Program: program, NoProgram: noProgram}
+	have, _ := cubiclt.Available()
+	pinned, _ := cubiclt.Pinned(cubiclt.PinPath)
+	h.LT = &enable.CubicLT{Name: cubiclt.Name, Pin: cubiclt.PinPath, Lacks: lacks, Taken: have && !pinned, Program: program, NoProgram: noProgram}
 }
 
 // CubicLTUntilReboot turns it on as the unit does at each boot, without a journal: that of Enable has what an undo takes back.
 func CubicLTUntilReboot() error {
-	have, err := cubiclt.Available()
-	if err == nil && !have {
+	pinned, err := cubiclt.Pinned(cubiclt.PinPath)
+	if err == nil && !pinned {
 		err = cubiclt.Pin(cubiclt.PinPath)
 	}
 	if err != nil {

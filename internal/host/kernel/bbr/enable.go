@@ -100,14 +100,19 @@ func (h *Host) show(only bool) (r Result, err error) {
 
 func show(p enable.Plan, read change.Read, only bool) (r Result, err error) {
 	r.Notes = p.Notes
+	if r.Steps, err = change.Complete(p.Steps, read); err != nil {
+		return r, err
+	}
+	if len(p.Steps) > 0 && len(r.Steps) == 0 {
+		return r, nil // what holds already needs no privilege
+	}
 	for _, m := range p.Missing {
 		if !only || len(p.Steps) == 0 {
 			return Result{}, MissingError(p.Missing)
 		}
 		r.Notes = append(r.Notes, enable.Note{About: "root", Text: m.What + ": " + m.Fix})
 	}
-	r.Steps, err = change.Complete(p.Steps, read)
-	return r, err
+	return r, nil
 }
 
 // Enable turns it on for good. It leaves a host unchanged that already has it, or on

@@ -1,0 +1,37 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/congctl/congctl/internal/loop/policy"
+)
+
+// TestOtherTreatment: what was learnt of one version of BBR counts no more under another, and is learnt again.
+func TestOtherTreatment(t *testing.T) {
+	rules := policy.DefaultRules().ByLevel()
+	rules.TreatmentVersion = 1
+	other := rules
+	other.TreatmentVersion = 3
+	b := newBenchBy(t, fresh(), &machine{}, t0, rules)
+	b.rounds(15)
+	same := newBenchBy(t, b.s, &machine{}, b.now, rules)
+	if len(b.s.events) == 0 || len(same.engine.Rows()) == 0 || len(lastPlan(t, b.m).Entries) != 5 {
+		t.Fatalf("before: %d networks known, %+v", len(same.engine.Rows()), lastPlan(t, b.m).Entries)
+	}
+	after := newBenchBy(t, b.s, &machine{}, b.now, other)
+	if last := b.s.events[len(b.s.events)-1]; len(after.engine.Rows()) > 0 || last.Kind != kindTreatment || !strings.Contains(last.Text, "was bbr and is bbr version 3") {
+		t.Errorf("%d networks known, last event %+v", len(after.engine.Rows()), last)
+	}
+	after.rounds(1)
+	if p := lastPlan(t, after.m); len(p.Entries) != 0 {
+		t.Errorf("treated at once: %+v", p.Entries)
+	}
+	after.rounds(14)
+	events := len(b.s.events)
+	again := newBenchBy(t, b.s, &machine{}, after.now, other)
+	if p := lastPlan(t, after.m); len(p.Entries) != 5 || !slices.Equal(after.engine.Rows(), again.engine.Rows()) || len(b.s.events) != events {
+		t.Errorf("learnt again: %d networks in the plan, %d known, %d after a restart", len(p.Entries), len(after.engine.Rows()), len(again.engine.Rows()))
+	}
+}
