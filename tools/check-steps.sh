@@ -223,6 +223,10 @@ test_limits() {
 	kernel=$(find "${CONGCTL_LAB_CACHE:-$PWD/.cache/lab}" -maxdepth 1 -type d -name 'linux-image-*' 2>/dev/null | sort -V | tail -n 1)
 	KERNEL=$kernel VIRTUAL=1 SHORT='' MINUTES=40 COUNTS=$counts tools/vm.sh internal/{shape/kernel/limit,linux/qdisc,change/kernel/carry,host/kernel/bbr}
 }
+# cubic_lt for every connection of a machine, and back; the Debian's kernel is too old for it.
+test_default() {
+	KERNEL=$1 VIRTUAL=1 RUN='CubicLT|TestRegister|TestKilled|TestHold' MINUTES=20 COUNTS=$counts tools/vm.sh internal/{linux/cubiclt,host/kernel/bbr}
+}
 step_lab() {
 	local name="lab"
 	if ! tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz chromium:chromium; then
@@ -235,6 +239,7 @@ step_lab() {
 	local newer
 	if newer=$(tools/struct-ops-kernel.sh "$PWD/.cache/struct-ops-kernel"); then
 		export CONGCTL_STRUCT_OPS_KERNEL=$newer
+		step "lab: cubic_lt as a machine's default" test_default "$newer"
 	else
 		skip "lab: cubic_lt as a struct_ops program" "no package of Linux 6.12 (above)"
 	fi

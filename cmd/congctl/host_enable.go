@@ -33,12 +33,15 @@ Exit codes: 0 it is on; 1 failed, and all changes were undone (or the error
 says which were not); 2 wrong usage; 4 not possible here, and nothing was changed:
 the output says what is missing and how to get it.`,
 		Example: "  congctl host enable bbr --dry-run\n  sudo congctl host enable bbr\n  sudo congctl host enable cubic_lt",
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] != enable.Cong && args[0] != cubiclt.Name {
 				return fmt.Errorf("host enable %q: name what to enable: bbr or cubic_lt", strings.Join(args, " "))
 			}
 			if atBoot && args[0] != cubiclt.Name {
 				return errors.New("host enable --at-boot: only for cubic_lt: files turn BBR on at boot")
+			}
+			if atBoot && (dryRun || cmd.Flags().Changed("changes")) {
+				return errors.New("host enable --at-boot: leave out --dry-run and --changes: it keeps no journal")
 			}
 			return nil
 		},
@@ -61,8 +64,6 @@ the output says what is missing and how to get it.`,
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print each change and make none")
 	cmd.Flags().BoolVar(&atBoot, "at-boot", false, "turn cubic_lt on until the next boot, without a journal: what its unit does")
 	changesFlag(cmd, &changes)
-	cmd.MarkFlagsMutuallyExclusive("at-boot", "dry-run")
-	cmd.MarkFlagsMutuallyExclusive("at-boot", "changes")
 	return cmd
 }
 
