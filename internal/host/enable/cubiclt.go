@@ -21,16 +21,17 @@ type CubicLT struct {
 
 const (
 	unitName = "congctl-cubic_lt.service"
-	unitFile = "/etc/systemd/system/" + unitName
+	// CubicLTUnit is the unit of a boot.
+	CubicLTUnit = "/etc/systemd/system/" + unitName
 	// wantFile adds to a target without a symbolic link (systemd.unit(5), "Drop-in files").
 	wantFile = "/etc/systemd/system/multi-user.target.d/congctl-cubic_lt.conf"
 
 	ltMark = "# Written by \"congctl host enable cubic_lt\"; \"congctl host disable\" takes it back.\n"
 	// No sysctl.d: systemd applies that before any unit has registered the name. Connections that are accepted later have the default of
 	// their time, whatever the listener's was (tcp_ca_openreq_child), so nothing needs to wait for this.
-	unitText = ltMark + `# It sets net.ipv4.tcp_congestion_control.
-[Unit]
-Description=cubic_lt as the default congestion control
+	// Its description is what host check reads of it.
+	unitText = ltMark + `[Unit]
+Description=net.ipv4.tcp_congestion_control = cubic_lt
 RequiresMountsFor=/sys/fs/bpf
 Wants=modprobe@tcp_cubic.service
 After=systemd-sysctl.service systemd-modules-load.service modprobe@tcp_cubic.service
@@ -56,7 +57,7 @@ func (c CubicLT) For(f *advise.Facts) Plan {
 	case c.Program == "":
 		p.note(AboutReboot, "it is off: "+c.NoProgram)
 	default:
-		p.step(change.File, unitFile, change.FileText(fmt.Sprintf(unitText, c.Program)), "after a reboot")
+		p.step(change.File, CubicLTUnit, change.FileText(fmt.Sprintf(unitText, c.Program)), "after a reboot")
 		p.step(change.File, wantFile, change.FileText(wantText), "after a reboot")
 	}
 	p.Missing = c.missing(f)

@@ -96,16 +96,17 @@ func Hold() (keep, release func() error, err error) {
 // PinPath is where a host has cubic_lt without a process, until a reboot or [Unpin].
 const PinPath = "/sys/fs/bpf/congctl_cubic_lt"
 
-// Pinned reports whether it is pinned. To a user that may not look into bpffs what is registered counts as that.
+// Pinned reports whether it is registered and pinned. To a user that may not look into bpffs what is registered counts as that.
 func Pinned(path string) (bool, error) {
-	_, err := os.Stat(path)
-	switch {
+	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	case errors.Is(err, fs.ErrPermission):
-		return Available()
+	case err != nil && !errors.Is(err, fs.ErrPermission):
+		return false, err
+	case err == nil && !info.Mode().IsRegular():
+		return false, fmt.Errorf("%s is no pinned program: remove it", path) // in a bpffs where all may write, anything
 	}
-	return err == nil, err
+	return Available()
 }
 
 // Pin registers cubic_lt and pins it at path, in a file system of type bpf.
@@ -114,6 +115,7 @@ func Pin(path string) error {
 	if err != nil {
 		return err
 	}
+	_ = os.Remove(path) // a pin whose registration was taken away, by bpftool; what is something else stays, and Pin says so
 	if err := r.link.Pin(path); err != nil {
 		return errors.Join(fmt.Errorf("pin %s, which needs a file system of type bpf there (mount -t bpf bpf %s): %w", Name, filepath.Dir(path), err), r.close())
 	}

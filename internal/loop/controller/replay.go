@@ -48,7 +48,7 @@ func (o Options) engine(salt []byte) *policy.Engine {
 // with the stored selections in place of new decisions.
 func Replay(ctx context.Context, s Store, e *policy.Engine, now time.Time) (*policy.Engine, error) {
 	w, back := e.Rules().WindowSeconds, e.Rules().RememberSeconds()
-	from, err := evidenceFrom(ctx, s, now.Unix()-back, now.Unix())
+	from, err := evidenceFrom(ctx, s, now.Unix()-back)
 	if err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}

@@ -16,6 +16,11 @@ func TestOtherTreatment(t *testing.T) {
 	other.TreatmentVersion = 3
 	b := newBenchBy(t, fresh(), &machine{}, t0, rules)
 	b.rounds(15)
+	unknown := rules
+	unknown.TreatmentVersion = 0
+	if u := newBenchBy(t, b.s, &machine{}, b.now, unknown); len(u.engine.Rows()) == 0 {
+		t.Error("an unknown version counts as another")
+	}
 	same := newBenchBy(t, b.s, &machine{}, b.now, rules)
 	if len(b.s.events) == 0 || len(same.engine.Rows()) == 0 || len(lastPlan(t, b.m).Entries) != 5 {
 		t.Fatalf("before: %d networks known, %+v", len(same.engine.Rows()), lastPlan(t, b.m).Entries)

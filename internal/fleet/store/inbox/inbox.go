@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -78,11 +79,20 @@ type Inbox struct {
 type pane struct {
 	file  *os.File
 	syncs sync.WaitGroup // under way; added to under mu
+	wrote atomic.Int64   // how often; added to under mu
+	disk  synced
 	bytes int64
 	of    map[string]int64 // bytes of each host
 	names map[string]int   // batches of each host
 	seen  map[batchID]bool
 	ends  map[string]wire.WindowEnd
+}
+
+// synced is what of a file is on the disk.
+type synced struct {
+	mu     sync.Mutex
+	writes int64
+	failed error // once: the kernel tells a fault to one caller, and takes what it could not write for written
 }
 
 // batchID names a batch for ever. Containers of one machine have one boot id, and a host may claim any: so no host's

@@ -71,7 +71,7 @@ func (in *Inbox) read(host string, frames []byte, now int64) (list []batch, err 
 func (in *Inbox) keep(list []batch) error {
 	touched, err := in.write(list)
 	for p := range touched {
-		serr := p.file.Sync()
+		serr := p.sync(touched[p])
 		p.syncs.Done()
 		if serr != nil {
 			err = errors.Join(err, fmt.Errorf("take batch: %w: %w", errDisk, serr))
@@ -81,10 +81,10 @@ func (in *Inbox) keep(list []batch) error {
 }
 
 // write returns the files that are to be synced, each with one more sync under way.
-func (in *Inbox) write(list []batch) (touched map[*pane]bool, err error) {
+func (in *Inbox) write(list []batch) (touched map[*pane]int64, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	touched = map[*pane]bool{}
+	touched = map[*pane]int64{}
 	for i := range list {
 		if err = in.take(&list[i], touched); err != nil {
 			break
@@ -92,13 +92,25 @@ func (in *Inbox) write(list []batch) (touched map[*pane]bool, err error) {
 	}
 	for p := range touched {
 		p.syncs.Add(1)
+		touched[p] = p.wrote.Add(1)
 	}
 	return touched, err
 }
 
+// sync returns once the first writes, so many, are on the disk. Those that wait for a sync share the next one.
+func (p *pane) sync(writes int64) error {
+	p.disk.mu.Lock()
+	defer p.disk.mu.Unlock()
+	if p.disk.writes < writes && p.disk.failed == nil {
+		p.disk.writes = p.wrote.Load()
+		p.disk.failed = p.file.Sync()
+	}
+	return p.disk.failed
+}
+
 var errDisk = errors.New("the disk does not take it")
 
-func (in *Inbox) take(b *batch, touched map[*pane]bool) error {
+func (in *Inbox) take(b *batch, touched map[*pane]int64) error {
 	in.counts.Batches++
 	in.counts.Late += b.late
 	for _, start := range slices.Sorted(maps.Keys(b.windows)) {
@@ -112,14 +124,14 @@ func (in *Inbox) take(b *batch, touched map[*pane]bool) error {
 		}
 		if p.seen[b.id] {
 			in.counts.Doubled++
-			touched[p] = true // the sync of the first may be under way, or may have failed
+			touched[p] = 0 // the sync of the first may be under way, or may have failed
 			continue
 		}
 		if err := in.append(p, b.id.host, b.bytes); err != nil {
 			return err
 		}
 		p.note(start, b.id, b.ends, len(b.bytes))
-		touched[p] = true
+		touched[p] = 0
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,7 +127,7 @@ func (h *Host) Enable(verb string, now time.Time) (r Result, err error) {
 		return r, err // without permission and with nothing to write, there is no need to
 	}
 	if len(r.Steps) > 0 || unfinished(open) {
-		if err := h.carryOut(&r, verb, now); err != nil {
+		if err := h.carryOut(&r, open, verb, now); err != nil {
 			return r, err
 		}
 	}
@@ -136,11 +137,18 @@ func (h *Host) Enable(verb string, now time.Time) (r Result, err error) {
 	return r, err
 }
 
+// interrupted reports whether the change that was interrupted is one to what h turns on.
+func (h *Host) interrupted(open []*change.Journal) bool {
+	return unfinished(open) && slices.ContainsFunc(open[len(open)-1].Steps, func(s change.Step) bool {
+		return s.Kind == change.Sysctl && s.Target == advise.KeyCong && h.on(s.New.Text)
+	})
+}
+
 func unfinished(open []*change.Journal) bool {
 	return len(open) > 0 && open[len(open)-1].Phase != change.Applied
 }
 
-func (h *Host) carryOut(r *Result, verb string, now time.Time) (err error) {
+func (h *Host) carryOut(r *Result, open []*change.Journal, verb string, now time.Time) (err error) {
 	lock, err := instance.Acquire(h.Lock)
 	if errors.Is(err, unix.EROFS) || errors.Is(err, fs.ErrPermission) {
 		return MissingError{{What: fmt.Sprintf("no journal can be kept in %s: %s", h.Lock, reason(err)),
@@ -160,6 +168,9 @@ func (h *Host) carryOut(r *Result, verb string, now time.Time) (err error) {
 		p.Header, err = h.Engine.Header(Subject, verb, h.Machine, now)
 		return p, err
 	}, func() (err error) {
+		if !planned && !h.interrupted(open) {
+			return nil // the end of a change to another congestion control
+		}
 		r.Proofs, err = h.prove()
 		return err
 	})
