@@ -69,7 +69,7 @@ func withStore(ctx context.Context, cfg config.Config, none error, fn func(*sqli
 
 // optionsOf returns the controller's numbers.
 func optionsOf(cfg config.Config, rules policy.Rules) controller.Options {
-	o := controller.Options{PoP: cfg.PoP, Rules: rules, Limits: limitsOf(cfg, rules), Treatment: cfg.Treatment.Cong, MinBytes: cfg.Treatment.MinBytes}
+	o := controller.Options{PoP: cfg.PoP, Rules: rules, Limits: limitsOf(cfg, rules), Treatment: cfg.Treatment.Cong, TreatmentKnown: cfg.Treatment.Version > 0, MinBytes: cfg.Treatment.MinBytes}
 	o.HoldoutPermille, o.AAPermille = cfg.Experiment.Permille()
 	return o
 }

@@ -56,7 +56,10 @@ func (c *Config) derive() {
 	p.WindowSeconds = int64(c.Window / time.Second)
 	p.MaxNewPerRound, p.MaxSelected, p.MaxTracked = c.Plan.NewPerRound, c.Plan.Max, c.MaxPrefixes
 	p.Guards.Never, p.Guards.Allow = c.Treatment.Never, c.Plan.AllowPrefixes
-	p.Treatment, p.TreatmentVersion = c.Treatment.Cong, c.Treatment.Version
+	p.Treatment, p.TreatmentVersion = c.Treatment.Cong, 0
+	if c.Treatment.Version > 1 {
+		p.TreatmentVersion = c.Treatment.Version
+	}
 	if p.Treatment == CongAuto { // to check the rules: the priors of both are known
 		p.Treatment = "bbr"
 	}

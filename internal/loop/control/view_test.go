@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -162,7 +163,9 @@ func TestPlansAreBounded(t *testing.T) {
 	for _, c := range []struct{ entries, bytes, taken int }{{100, plan.BytesFor(100), 1}, {100, 3 * plan.BytesFor(100), 0}, {100_000, 4 << 20, 1}, {0, plan.MaxFileBytes, 1}} {
 		f := &fake{}
 		path := start(t, Options{}, func(s *Server) { s.Handler.PlanEntries = c.entries; HandleActions(s.Handler, f) })
-		err := NewClient(path).Push(t.Context(), strings.Repeat("\n", c.bytes), 0, "")
+		client := NewClient(path)
+		client.Timeout = time.Minute // eight megabytes, on a busy machine
+		err := client.Push(t.Context(), strings.Repeat("\n", c.bytes), 0, "")
 		if (err == nil) != (c.taken == 1) || len(f.asked) != c.taken || err != nil && !strings.Contains(err.Error(), "request larger than") {
 			t.Errorf("%d bytes for plans of %d networks: %v", c.bytes, c.entries, err)
 		}

@@ -26,6 +26,7 @@ type Options struct {
 	// Rules.Trial is on, unless Rules name some.
 	HoldoutPermille, AAPermille int
 	Treatment                   string
+	TreatmentKnown              bool // this kernel has it, so its version in Rules is right
 	Untreated                   bool // the tier only observes: rounds decide as while treatment is stopped, so that none of it is taken for a trial
 	MinBytes                    uint64
 	Networks                    policy.Networks // names to pool trials by; nil for none

@@ -17,13 +17,13 @@ const (
 )
 
 func (c *Controller) noteTreatment(ctx context.Context) error {
-	is, version := c.opt.Rules.Treatment, c.opt.Rules.TreatmentVersion
-	if version > 1 {
-		is = fmt.Sprintf("%s version %d", is, version)
+	is := c.opt.Rules.Treatment
+	if v := c.opt.Rules.TreatmentVersion; v > 1 {
+		is = fmt.Sprintf("%s version %d", is, v)
 	}
 	was, have, err := c.store.Setting(ctx, settingTreatment)
 	// Unknown is any version: BBR's module is not loaded yet, or the hosts have kernels of their own.
-	unknown := version == 0 && is == "bbr" && strings.HasPrefix(string(was), is)
+	unknown := !c.opt.TreatmentKnown && is == "bbr" && strings.HasPrefix(string(was), is)
 	if err != nil || string(was) == is || unknown {
 		return err
 	}

@@ -37,7 +37,7 @@ type Rules struct {
 	Cap       bool   `yaml:"cap" json:"cap"`             // hold treated connections a little above the rate that they have shown to get
 	Treatment string `yaml:"treatment" json:"treatment"` // congestion control of the connections that teach it
 
-	// TreatmentVersion is the kernel's: version 3 of BBR, too, has the name bbr. 0 if it does not say.
+	// TreatmentVersion is the kernel's: version 3 of BBR, too, has the name bbr. 0 is version 1, or unknown.
 	TreatmentVersion int `yaml:"treatment_version" json:"treatment_version,omitzero"`
 
 	Guards Guards `yaml:"guards" json:"guards"`

@@ -99,9 +99,9 @@ func zeros(t *testing.T, w io.WriteCloser) {
 	}
 }
 
-// TestBomb: a message that grows beyond the limit when it is decompressed costs no more than the limit, whether Connect has it in one
+// TestCostOfBombs: a message that grows beyond the limit when it is decompressed costs no more than the limit, whether Connect has it in one
 // piece or reads it as a stream.
-func TestBomb(t *testing.T) {
+func TestCostOfBombs(t *testing.T) {
 	a, c := mtlstest.New(t), &controller{}
 	at, own := serve(t, a, c, a.Issue(self)), open(t, a.Issue(host))
 	h := &http.Client{Transport: &http.Transport{DialTLSContext: own.Dial, ForceAttemptHTTP2: true}}
