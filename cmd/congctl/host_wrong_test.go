@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -55,6 +56,22 @@ var wrongHost = []struct{ words, says string }{
 }
 
 var hostFiles = map[string]string{"torn.host": "-- /etc/x\n", "config": "CONFIG_TCP_CONG_BBR=m\n"}
+
+// TestOnlyRootWrites: a unit of root starts no program that another user may change, or whose folder.
+func TestOnlyRootWrites(t *testing.T) {
+	system, err := filepath.EvalSymlinks("/bin/sh")
+	check(t, err)
+	own := filepath.Join(t.TempDir(), "congctl")
+	check(t, errors.Join(os.WriteFile(own, nil, 0o600), os.Chmod(own, 0o777)))
+	if err := onlyRootWrites(system); err != nil {
+		t.Error(err)
+	}
+	for _, path := range []string{own, own + "-not-there"} {
+		if err := onlyRootWrites(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
 
 // TestWrongHostInvocations: each has its message, exit code 2, and leaves all as it is.
 func TestWrongHostInvocations(t *testing.T) {

@@ -39,10 +39,10 @@ type Order struct {
 	ClientKeys     []record.ClientKey
 }
 
-// Takes says which plans a host takes.
+// Takes describes the plans that a host accepts.
 type Takes struct {
 	Keys      []string // ids of the keys that it trusts
-	PlanBytes int      // the most that a plan has; 0: an older agent's, any
+	PlanBytes int      // maximum length of a plan; 0 for an older agent, which does not say
 }
 
 // stream is one host's connection.

@@ -56,3 +56,16 @@ func TestSyncFails(t *testing.T) {
 		t.Error("later syncs succeed")
 	}
 }
+
+// TestDoubledIsSyncedOnce: a batch that comes again costs no sync of its own once the first is on the disk.
+func TestDoubledIsSyncedOnce(t *testing.T) {
+	in := open(t, t.TempDir(), 0)
+	f := frame(wire.Header{Host: "a", Boot: boot("a"), Sequence: 1}, now)
+	for range 3 {
+		check(t, in.Take("a", f, now))
+	}
+	if p := in.panes[now]; p.wrote.Load() != 1 || p.disk.writes != 1 {
+		t.Errorf("%d writes, %d on the disk", p.wrote.Load(), p.disk.writes)
+	}
+	check(t, in.Shut())
+}

@@ -80,7 +80,7 @@ func (in *Inbox) keep(list []batch) error {
 	return err
 }
 
-// write returns the files that are to be synced, each with one more sync under way.
+// write returns the files to sync, each with how many batches it has had by now, and with one more sync under way.
 func (in *Inbox) write(list []batch) (touched map[*pane]int64, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -92,12 +92,12 @@ func (in *Inbox) write(list []batch) (touched map[*pane]int64, err error) {
 	}
 	for p := range touched {
 		p.syncs.Add(1)
-		touched[p] = p.wrote.Add(1)
+		touched[p] = p.wrote.Add(touched[p])
 	}
 	return touched, err
 }
 
-// sync returns once the first writes, so many, are on the disk. Those that wait for a sync share the next one.
+// sync returns once the file's first writes batches are on the disk. Those that wait for a sync share the next one.
 func (p *pane) sync(writes int64) error {
 	p.disk.mu.Lock()
 	defer p.disk.mu.Unlock()
@@ -124,14 +124,14 @@ func (in *Inbox) take(b *batch, touched map[*pane]int64) error {
 		}
 		if p.seen[b.id] {
 			in.counts.Doubled++
-			touched[p] = 0 // the sync of the first may be under way, or may have failed
+			touched[p] += 0 // no write, but the sync of the first may be under way, or may have failed
 			continue
 		}
 		if err := in.append(p, b.id.host, b.bytes); err != nil {
 			return err
 		}
 		p.note(start, b.id, b.ends, len(b.bytes))
-		touched[p] = 0
+		touched[p]++
 	}
 	return nil
 }
