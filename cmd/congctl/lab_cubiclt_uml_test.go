@@ -29,6 +29,10 @@ flows:
   - {duration: 20s}
 `
 
+// microseconds is how far apart, as a share of 20 s or more, two arms may end that sent the same packets: the guest's own program
+// shares the virtual clock, and its scheduling moved the last read of five flows by 2 µs of 41 s in one build of two.
+const microseconds = 1e-6
+
 // TestLabCubicLT: where nothing is lost but by a full queue, cubic_lt is CUBIC to the byte, alone and beside others; where packets
 // are lost for no queue it carries what BBR does, nearly, and sends again what the path loses.
 func TestLabCubicLT(t *testing.T) {
@@ -36,8 +40,8 @@ func TestLabCubicLT(t *testing.T) {
 	of := tolerant(t, "--world", worldUML)
 	for _, group := range []string{"clean", "deep", "beside", "application"} {
 		g, r := of(group, cubiclt.Name)
-		if wantG, wantR := of(group, "cubic"); g != wantG || r != wantR {
-			t.Errorf("%s: %.0f bit/s, %.4f sent again, CUBIC %.0f, %.4f", group, g, r, wantG, wantR)
+		if wantG, wantR := of(group, "cubic"); math.Abs(g/wantG-1) > microseconds || r != wantR {
+			t.Errorf("%s: %v bit/s, %v sent again, CUBIC %v, %v", group, g, r, wantG, wantR)
 		}
 	}
 	for group, c := range map[string]struct{ least, lost float64 }{"lossy": {0.8, 0.02}, "very-lossy": {0.7, 0.04}} {
