@@ -28,7 +28,7 @@ packages=("$@")
 # What the tests use: congestion controls, dumps, links, queues. The first process
 # loads them, as a distribution's udev or modprobe would on demand.
 modules=tcp_bbr,inet_diag,tcp_diag,mptcp_diag,veth,ifb,sch_tbf,sch_netem,sch_fq,sch_fq_codel,sch_ingress,cls_matchall,act_police,act_mirred,act_gact
-modules+=,sch_htb,sch_prio,sch_red,sch_choke,sch_sfq,sch_codel,sch_cake,sch_pie,sch_fq_pie,sch_hhf,cls_u32
+modules+=,sch_htb,sch_prio,sch_red,sch_choke,sch_sfq,sch_codel,sch_cake,sch_pie,sch_fq_pie,sch_hhf,cls_u32,cls_bpf
 programs=(ip tc ss sleep unshare)
 
 tools/need-go.sh

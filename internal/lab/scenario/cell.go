@@ -1,5 +1,7 @@
 package scenario
 
+import "slices"
+
 // Scenario is one file of the lab, read, checked and expanded.
 type Scenario struct {
 	Name  string `json:"name"`
@@ -166,9 +168,21 @@ type Flow struct {
 	StartUs     uint64 `json:"start_us,omitempty"`
 	Bytes       uint64 `json:"bytes,omitempty"`
 	DurationUs  uint64 `json:"duration_us,omitempty"`
+	RTTUs       uint64 `json:"rtt_us,omitempty"`         // base round trip, longer than the path's by what its acknowledgements wait; 0: the path's
 	RateBitPerS uint64 `json:"rate_bit_per_s,omitempty"` // the application's own rate; 0: as fast as TCP takes it
 	Repeat      int    `json:"repeat,omitempty"`         // connections one after another; 0 and 1: one
 	GapUs       uint64 `json:"gap_us,omitempty"`         // between them
+}
+
+// RTTs returns the round trips of flows that are longer than the path's, us, each once and in order.
+func (c *Cell) RTTs() (us []uint64) {
+	for i := range c.Flows {
+		if rtt := c.Flows[i].RTTUs; rtt > c.Path.RTTUs {
+			us = append(us, rtt)
+		}
+	}
+	slices.Sort(us)
+	return slices.Compact(us)
 }
 
 // Values of Sender.Pacing. Two parts of Linux can pace: fq, and TCP itself for a

@@ -100,6 +100,7 @@ var flowKeys = []strict.Key[flowDraft]{
 	strict.Put("start", parseTime, func(f *flowDraft) *uint64 { return &f.StartUs }),
 	strict.Put("size", ReadSize, func(f *flowDraft) *uint64 { return &f.Bytes }),
 	strict.Put("duration", parseTime, func(f *flowDraft) *uint64 { return &f.DurationUs }),
+	strict.Put("rtt", parseTime, func(f *flowDraft) *uint64 { return &f.RTTUs }),
 	strict.Put("app_rate", ReadRate, func(f *flowDraft) *uint64 { return &f.RateBitPerS }),
 	strict.Put("repeat", ReadCount, func(f *flowDraft) *int { return &f.Repeat }),
 	strict.Put("gap", parseTime, func(f *flowDraft) *uint64 { return &f.GapUs }),

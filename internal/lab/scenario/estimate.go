@@ -109,7 +109,7 @@ func (f *Flow) time(c *Cell, rate float64) float64 {
 	n, each := float64(max(f.Repeat, 1)), seconds(f.DurationUs)
 	if f.Bytes > 0 {
 		rounds := 2 + math.Log2(1+float64(f.Bytes)/(initialWindow*c.mss()))
-		each = rounds*seconds(c.Path.RTTUs) + 8*float64(f.Bytes)/rate
+		each = rounds*seconds(max(c.Path.RTTUs, f.RTTUs)) + 8*float64(f.Bytes)/rate
 		if f.DurationUs > 0 {
 			each = min(each, seconds(f.DurationUs))
 		}

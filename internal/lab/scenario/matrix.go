@@ -179,5 +179,6 @@ func (r *reader) flowAxis(d *draft, name string, v *strict.Node) {
 }
 
 func axisNames() []string {
-	return slices.Concat(strict.Names(pathKeys), strict.Names(senderKeys), strict.Names(flowKeys)[2:])
+	ofFlows := slices.DeleteFunc(strict.Names(flowKeys)[2:], func(name string) bool { return sectionOf(name) != "flows" }) // rtt is the path's
+	return slices.Concat(strict.Names(pathKeys), strict.Names(senderKeys), ofFlows)
 }

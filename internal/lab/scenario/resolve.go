@@ -3,6 +3,7 @@ package scenario
 import (
 	"maps"
 	"math"
+	"slices"
 )
 
 const (
@@ -91,6 +92,7 @@ func (d *draft) resolveTbf(c *Cell) {
 // four times the queue, and 4 MiB for short paths.
 func (c *Cell) resolveSockets() {
 	rate, rtt := c.Path.largest()
+	rtt = slices.Max(append(c.RTTs(), rtt))
 	queue := uint64(c.Path.BufferPacket) * uint64(c.Path.MTU+ethernet)
 	enough := min(8*min(bdp(rate, rtt), maxSocket)+4*queue+4<<20, maxSocket)
 	if c.Sender.SndbufBytes == 0 {
@@ -131,7 +133,8 @@ func (c *Cell) resolveMeasure() {
 		c.ProbeUs = max(c.SampleUs, round125(sparse))
 	}
 	if c.WarmUpUs == 0 {
-		c.WarmUpUs = min(warmRounds*min(c.Path.RTTUs, maxTimeUs), c.ends(fastest)/3)
+		longest := slices.Max(append(c.RTTs(), c.Path.RTTUs))
+		c.WarmUpUs = min(warmRounds*min(longest, maxTimeUs), c.ends(fastest)/3)
 	}
 	if c.LimitUs == 0 {
 		c.LimitUs = c.latest()

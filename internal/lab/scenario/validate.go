@@ -39,6 +39,7 @@ const (
 	maxMTU     = 9000
 	// maxFlows of a cell: each is a process's two sockets in a small guest.
 	maxFlows  = 256
+	maxRTTs   = 8 // of flows' own, each a class of a prio
 	maxRepeat = 100_000
 	maxSeeds  = 1000
 )
@@ -198,6 +199,7 @@ func (c *Cell) checkFlows(v *checker) {
 		seen[f.Name] = true
 		f.check(v, c)
 	}
+	v.want(len(c.RTTs()) <= maxRTTs, "flows", len(c.RTTs()), "too many round trips of flows' own; write at most %d", maxRTTs)
 }
 
 func (f *Flow) check(v *checker, c *Cell) {
@@ -208,6 +210,8 @@ func (f *Flow) check(v *checker, c *Cell) {
 	v.want(f.Bytes <= maxSize && f.DurationUs <= maxTimeUs, field("size"), f.Bytes, "too large; at most 1000GB and a day")
 	end, _ := f.endUs()
 	v.want(end < c.LimitUs, field("start"), f.StartUs, "this flow ends after measure.limit of %d us; write a later limit", c.LimitUs)
+	v.want(f.RTTUs == 0 || len(c.Flows) > 1, field("rtt"), f.RTTUs, "there is no other flow; write path.rtt")
+	v.want(f.RTTUs == 0 || f.RTTUs >= c.Path.RTTUs && f.RTTUs <= maxRTT, field("rtt"), f.RTTUs, "out of bounds; write path.rtt, %d us, to %d us", c.Path.RTTUs, uint64(maxRTT))
 	v.want(f.RateBitPerS == 0 || f.RateBitPerS >= minRate && f.RateBitPerS <= maxRate, field("app_rate"), f.RateBitPerS, "out of bounds; write %dbit or more", minRate)
 	v.want(f.Repeat >= 0 && f.Repeat <= maxRepeat, field("repeat"), f.Repeat, "out of bounds; at most %d", maxRepeat)
 	v.want(f.Repeat <= 1 || f.Bytes > 0, field("repeat"), f.Repeat, "connections without a size never end; write size")

@@ -20,6 +20,9 @@ func Handle(major uint16) uint32 { return uint32(major) << 16 }
 // Child is the only class (MAJOR:1) of a netem or tbf.
 func Child(of uint32) uint32 { return of | 1 }
 
+// Class is the n-th class of a prio, counted from 0: that of priority n.
+func Class(of uint32, n uint16) uint32 { return of | uint32(n+1) }
+
 // At is a place for a qdisc: link index, parent, handle.
 type At struct {
 	Link           int

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
 )
 
 // Attributes of fq and fq_codel (include/uapi/linux/pkt_sched.h).
@@ -84,3 +85,26 @@ type PfifoFast struct{}
 func (PfifoFast) Kind() string        { return "pfifo_fast" }
 func (PfifoFast) String() string      { return "pfifo_fast" }
 func (PfifoFast) options() *nl.RtAttr { return nil }
+
+// MaxPriority is the highest SO_PRIORITY that Prio has a class for.
+const MaxPriority = 15
+
+// Prio has a class for each priority of a socket, 0 to MaxPriority and fewer than Bands; all others go to that of 0.
+type Prio struct{ Bands uint32 }
+
+// Kind is "prio".
+func (Prio) Kind() string { return "prio" }
+
+func (p Prio) String() string { return fmt.Sprintf("prio bands %d", p.Bands) }
+
+// options is struct tc_prio_qopt.
+func (p Prio) options() *nl.RtAttr {
+	b := u32(p.Bands)
+	for i := range byte(MaxPriority + 1) {
+		if uint32(i) >= p.Bands {
+			i = 0
+		}
+		b = append(b, i)
+	}
+	return nl.NewRtAttr(unix.TCA_OPTIONS, b)
+}

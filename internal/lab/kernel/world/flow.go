@@ -75,7 +75,7 @@ const (
 // settle closes a transfer when the sender knows that everything has arrived, or at once
 // if its time was over: its counters are read just before.
 func (r *runner) settle(t *transfer) {
-	until := r.loop.now() + settleWithin + 2*r.cell.Path.RTTUs
+	until := r.loop.now() + settleWithin + 2*max(r.cell.Path.RTTUs, t.flow.spec.RTTUs)
 	finish := func() bool {
 		s := r.state(t)
 		whole := t.bytes > 0 && t.got == t.bytes

@@ -68,7 +68,7 @@ func provide(cells []scenario.Cell) (release func() error, err error) {
 func Modules() []string {
 	return []string{
 		"veth", "tcp_diag", "inet_diag", "tcp_bbr", "tcp_cubic", "tcp_dctcp", "tcp_vegas", "tcp_westwood",
-		"sch_netem", "sch_fq", "sch_fq_codel", "sch_tbf", "sch_ingress", "cls_matchall", "cls_bpf", "act_police",
+		"sch_netem", "sch_fq", "sch_fq_codel", "sch_tbf", "sch_prio", "sch_ingress", "cls_matchall", "cls_bpf", "act_police",
 	}
 }
 

@@ -31,6 +31,7 @@ var parts = []part{
 	{"fq", "CONFIG_NET_SCH_FQ", "sch_fq", "", tryQdisc(qdisc.Fq{})},
 	{"fq_codel", "CONFIG_NET_SCH_FQ_CODEL", "sch_fq_codel", "", tryQdisc(qdisc.FqCodel{})},
 	{"tbf", "CONFIG_NET_SCH_TBF", "sch_tbf", "", tryQdisc(qdisc.Tbf{RateBytesPerS: 1_000_000, BurstBytes: 10_000, LimitBytes: 10_000})},
+	{"prio", "CONFIG_NET_SCH_PRIO", "sch_prio", "", tryQdisc(qdisc.Prio{Bands: 2})},
 	{"policer", "CONFIG_NET_ACT_POLICE and CONFIG_NET_CLS_MATCHALL", "act_police", qdisc.Police{}.Kind(), tryQdisc(qdisc.Police{RateBytesPerS: 1_000_000, BurstBytes: 10_000})},
 	{"bbr", "CONFIG_TCP_CONG_BBR", "tcp_bbr", "", tryCong("bbr")},
 	{"cubic", "CONFIG_TCP_CONG_CUBIC", "tcp_cubic", "", tryCong("cubic")},

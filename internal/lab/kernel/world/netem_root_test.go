@@ -216,3 +216,21 @@ func TestFqSender(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 }
+
+// A flow with a longer round trip of its own has it, from the handshake on, and no other flow does.
+func TestFlowsOwnRTT(t *testing.T) {
+	c := netemCell(t, "prio")
+	one := c.Flows[0]
+	c.Flows = nil
+	for i, rtt := range []uint64{0, 40_000, 100_000, 40_000} {
+		one.Name, one.RTTUs = string(rune('a'+i)), rtt
+		c.Flows = append(c.Flows, one)
+	}
+	run := runIt(t, c)
+	for i, f := range run.Flows {
+		want := max(c.Path.RTTUs, c.Flows[i].RTTUs)
+		if got := uint64(f.MinRTTUs); got < want || virtual(t) && got > want+3_000 {
+			t.Errorf("%s: %d us, want %d", f.Name, got, want)
+		}
+	}
+}

@@ -218,6 +218,9 @@ func (n *node) tcAt(at *place) qdisc.At {
 	if at.parent != 0 {
 		a.Parent = qdisc.Child(qdisc.Handle(at.parent))
 	}
+	if at.class != 0 {
+		a.Parent = qdisc.Class(qdisc.Handle(at.parent), at.class)
+	}
 	return a
 }
 

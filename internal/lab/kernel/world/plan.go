@@ -50,6 +50,7 @@ const (
 type place struct {
 	node, link    string
 	major, parent uint16
+	class         uint16 // of the parent, where that has several
 	spec          qdisc.Spec
 	roles         []string
 }
@@ -115,8 +116,26 @@ func planAt(c *scenario.Cell, now scenario.Step, seed uint64) (*plan, error) {
 		return nil, err
 	}
 	p.addWideArea(c, now, seed)
+	p.addLonger(c)
 	return p, nil
 }
+
+// addLonger places what the acknowledgements of flows with a longer round trip wait in, at the receiver: their sockets have a priority,
+// and each has a class.
+func (p *plan) addLonger(c *scenario.Cell) {
+	longer := c.RTTs()
+	if len(longer) == 0 {
+		return
+	}
+	p.places = append(p.places, place{node: cli, link: wan, major: 1, spec: qdisc.Prio{Bands: uint32(len(longer) + 1)}})
+	for i, rtt := range longer {
+		p.places = append(p.places, place{node: cli, link: wan, major: uint16(childOfShape + i), parent: 1, class: uint16(i + 1),
+			spec: qdisc.Netem{LimitPackets: delayLimit, DelayNs: int64(rtt-c.Path.RTTUs) * 1000}})
+	}
+}
+
+// priority of a flow's acknowledgements: its class in addLonger.
+func priority(c *scenario.Cell, f *scenario.Flow) int { return 1 + slices.Index(c.RTTs(), f.RTTUs) }
 
 func (p *plan) addSender(c *scenario.Cell, now scenario.Step, seed uint64) error {
 	s := &c.Sender

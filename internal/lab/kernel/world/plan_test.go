@@ -92,5 +92,5 @@ func (at *place) placeText() string {
 	if at.parent == 0 {
 		return fmt.Sprintf("%s root %d:", at.link, at.major)
 	}
-	return fmt.Sprintf("%s parent %d:1 %d:", at.link, at.parent, at.major)
+	return fmt.Sprintf("%s parent %d:%d %d:", at.link, at.parent, at.class+1, at.major)
 }

@@ -54,6 +54,7 @@ func (r *runner) connect(f *flow, n int) (*transfer, error) {
 	f.out.Conns = append(f.out.Conns, outcome.Transfer{StartUs: r.loop.now()})
 	err = errors.Join(
 		unix.SetsockoptInt(t.rcv, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1),
+		unix.SetsockoptInt(t.rcv, unix.SOL_SOCKET, unix.SO_PRIORITY, priority(r.cell, f.spec)),
 		unix.Bind(t.rcv, sockaddr(t.client)),
 		started(unix.Connect(t.rcv, sockaddr(t.server))),
 		r.loop.add(t.rcv, unix.EPOLLIN, func(uint32) { r.receive(t) }))
