@@ -52,6 +52,9 @@ type Goodput struct {
 	P5        Level `json:"p5"`
 	P10       Level `json:"p10"`
 	P50       Level `json:"p50"`
+	// MeanLn is the mean of ln(goodput / that of the same response under the default): all responses count, where a
+	// percentile is a cliff.
+	MeanLn *Interval `json:"mean_ln_gain,omitempty"`
 }
 
 // Level is one quantile, and its ratio to CUBIC's over the same responses.

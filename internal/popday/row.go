@@ -36,7 +36,29 @@ func (c *comparer) goodput(name string, p int) Goodput {
 			l.Other = ratio(c.get(name, p, o, true), c.get(name, o, p, true), i)
 		}
 	}
+	if o := c.against(p); o >= 0 {
+		g.MeanLn = c.meanGain(name, p, o)
+	}
 	return g
+}
+
+// meanGain returns the mean gain of a set's responses over those of o, ln.
+func (c *comparer) meanGain(name string, p, o int) *Interval {
+	clusters := len(c.blocks.times[0])
+	gains, n := make([]float64, clusters), make([]float64, clusters)
+	for i := range c.units {
+		if u := &c.units[i]; c.both(u.seed, p, o) && sets[name].keep(c, u) {
+			gains[c.blocks.of[i]] += math.Log(u.at[p].goodput() / u.at[o].goodput())
+			n[c.blocks.of[i]]++
+		}
+	}
+	return interval(func(draw int) float64 {
+		var sum, count float64
+		for k, times := range c.blocks.times[draw] {
+			sum, count = sum+float64(times)*gains[k], count+float64(times)*n[k]
+		}
+		return sum / count
+	})
 }
 
 func finite(v float64) float64 {
