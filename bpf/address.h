@@ -39,6 +39,9 @@ static __always_inline void local_addr(struct bpf_sock_ops *ops, __u32 a[4])
 	CONTEXT_ADDR(ops, local_ip4, local_ip6, a);
 }
 
+/* record.All: the key of the policy for networks that have none of their own. */
+#define ALL_NETWORKS 0xffULL
+
 /* The same number as record.Prefix: /24 or /56 of a 16-byte address. */
 static __always_inline __u64 prefix_key(const __u32 a[4])
 {

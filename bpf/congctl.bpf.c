@@ -29,7 +29,7 @@ _Static_assert(sizeof(struct mark) == 160, "mark");
 _Static_assert(__builtin_offsetof(struct mark, until_jiffies) == 56, "mark: the part of RTT_CB");
 _Static_assert(sizeof(struct close_record) == 368, "close_record");
 
-static __always_inline struct policy *policy_of(const struct control *c, __u64 key)
+static __always_inline struct policy *policy_under(const struct control *c, __u64 key)
 {
 	if (c->active)
 		return bpf_map_lookup_elem(&policy_b, &key);
@@ -42,6 +42,17 @@ static __always_inline int denied(const __u32 a[4])
 	__u32 *w = (__u32 *)k.addr;
 	w[0] = a[0], w[1] = a[1], w[2] = a[2], w[3] = a[3];
 	return bpf_map_lookup_elem(&deny, &k) != 0;
+}
+
+/* The network's own policy; without one, that of all where the plan has it, but for addresses that may not be treated. One function
+ * for its six callers. */
+static __noinline struct policy *policy_of(const struct control *c, const __u32 addr[4])
+{
+	struct policy *p = policy_under(c, prefix_key(addr));
+	if (p)
+		return p;
+	p = policy_under(c, ALL_NETWORKS);
+	return p && !denied(addr) ? p : 0;
 }
 
 /* Why a response that the plan would treat must be left alone now; 0 if not. */
@@ -86,7 +97,7 @@ static __noinline __u8 treat(struct bpf_sock_ops *ops, struct tcp_sock *tp, stru
 	__u32 addr[4];
 	remote_addr(ops, addr);
 	__u64 now = bpf_ktime_get_boot_ns();
-	struct policy *p = policy_of(c, prefix_key(addr));
+	struct policy *p = policy_of(c, addr);
 	if (!p)
 		return APPLIED_NONE;
 	__u8 why = refusal(c, p, now);
@@ -137,7 +148,7 @@ static __always_inline void crossed(struct bpf_sock_ops *ops, struct tcp_sock *t
 	start_counting(tp, m);
 	count(STAT_CROSSED);
 
-	struct policy *p = policy_of(c, prefix_key(addr));
+	struct policy *p = policy_of(c, addr);
 	__u8 arm = p ? arm_at(p, now) : ARM_NONE;
 	if (treated(m) && arm != ARM_T && arm != ARM_UNKNOWN) /* from its first byte on, in a block that is over */
 		m->flags |= MARK_RETURN;
@@ -168,7 +179,7 @@ static __always_inline void border(struct bpf_sock_ops *ops, struct tcp_sock *tp
 		return;
 	__u32 addr[4];
 	remote_addr(ops, addr);
-	struct policy *p = policy_of(c, prefix_key(addr));
+	struct policy *p = policy_of(c, addr);
 	if (!p)
 		return;
 	__u8 arm = arm_at(p, now);
@@ -192,7 +203,7 @@ static __always_inline void retry(struct bpf_sock_ops *ops, struct tcp_sock *tp,
 	remote_addr(ops, addr);
 	__u64 now = bpf_ktime_get_boot_ns();
 	m->flags &= ~MARK_PENDING;
-	struct policy *p = policy_of(c, prefix_key(addr));
+	struct policy *p = policy_of(c, addr);
 	if (!p || arm_at(p, now) != ARM_T)
 		return;
 	__u32 capped = m->flags & MARK_RAN_CAPPED;
@@ -216,7 +227,7 @@ static __noinline void begin(struct bpf_sock_ops *ops, struct tcp_sock *tp, stru
 	__u64 now = bpf_ktime_get_boot_ns();
 	m->flags |= MARK_ASKED;
 	m->until_jiffies = block_end(c, now);
-	struct policy *p = policy_of(c, prefix_key(addr));
+	struct policy *p = policy_of(c, addr);
 	__u32 capped = m->flags & MARK_RAN_CAPPED;
 	if (p && arm_at(p, now) == ARM_T)
 		treat(ops, tp, m, ns, c);

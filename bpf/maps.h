@@ -55,7 +55,7 @@ struct lpm_key {
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 4096);
+	__uint(max_entries, 8192);
 	__type(key, struct lpm_key);
 	__type(value, __u32);
 } deny SEC(".maps");

@@ -3,8 +3,8 @@
 # a window, a handshake or the store takes its time. Inlining elsewhere is a megabyte of code; in SQLite
 # it is what makes a commit four times faster.
 small=(-tags small -gcflags=all=-l)
-for package in runtime/... internal/... sync/... time sort slices maps cmp bytes strings math/... encoding/binary net/netip crypto/internal/fips140/{nistec/...,bigmod,edwards25519/...,mlkem,sha3,aes/...} modernc.org/... \
-	github.com/congctl/congctl/internal/{tcp/...,linux/...,loop/ledger,loop/window,loop/policy,loop/kernel/...}; do
+for package in runtime/... internal/... sync/... time sort slices maps cmp bytes math/... encoding/binary net/netip crypto/internal/fips140/{nistec/...,bigmod,edwards25519/...,mlkem,sha3,aes/...} modernc.org/... \
+	github.com/congctl/congctl/internal/{tcp/...,linux/...,loop/ledger,loop/window,loop/policy,loop/kernel/cpu}; do
 	small+=("-gcflags=$package=")
 done
 # Functions begin at 16 bytes, as on arm64, and not at amd64's 32: 230 kB.

@@ -70,6 +70,43 @@ func TestAlwaysAndNever(t *testing.T) {
 	e.eventsHave(string(policy.EventSelected), string(policy.EventReleased))
 }
 
+// TestSelectAll: with policy.select all a network is treated that was never seen, but in the control block of the whole PoP; what is
+// never to be treated is not, and the plan has one entry.
+func TestSelectAll(t *testing.T) {
+	cfg := quickSettings()
+	probe := client(0, 7)
+	cfg.Select, cfg.ControlEvery, cfg.Block, cfg.Lists = policy.SelectAll+", trial: {budget: 2h, evidence: 16h}", 16, "30m", lists(t, nil, "on", probe)
+	e := newEdge(t, cfg)
+	e.start()
+	s := newServer(t)
+	e.awaitStatus("all networks in force", inForce(1))
+	p := e.planShown()
+	arm, in := p.ArmAt(prefixOf(t, client(1, 7)), time.Now().Unix())
+	if len(p.Entries) != 1 || p.Entries[0].Prefix != record.All || !in {
+		t.Fatalf("arm %s in\n%s", arm, p.Text())
+	}
+	want := map[record.Arm]string{record.ArmTreatment: "bbr", record.ArmControl: "cubic"}[arm]
+	for i := range 4 {
+		s.visit(t, client(1+i, 7), want)
+	}
+	s.visit(t, probe, "cubic")
+	var rows []control.PrefixRow
+	for end := time.Now().Add(wholeTime); ; time.Sleep(time.Second) {
+		if e.ask(&rows, "prefixes", "--state", "always"); len(rows) == 5 || time.Now().After(end) {
+			break
+		}
+	}
+	if len(rows) != 5 || rows[0].Arm != arm || rows[4].Arm != arm {
+		t.Errorf("all and four networks are treated: %+v", rows)
+	}
+	for what, says := range map[string]string{"all": "Treated in 15 of 16 blocks, the same for the whole PoP.", client(1, 7).String(): "Treated with all networks since", probe.String(): "Not treated: "} {
+		if text := e.must("explain", what); !strings.Contains(text, says) {
+			t.Errorf("explain %s:\n%s", what, text)
+		}
+	}
+	e.stop()
+}
+
 // lists are the keys of treatment for networks always and never treated.
 func lists(t *testing.T, always []netip.Addr, controls string, never ...netip.Addr) string {
 	var yes, no []string

@@ -169,10 +169,14 @@ func (p *popOffice) openPoP(ctx context.Context, last int64) error {
 	}
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
+	rules, err := p.cfg.Rules()
+	if err != nil {
+		return err
+	}
 	e := p.cfg.Experiment
 	made, err := pop.New(pop.Options{
 		Name: p.cfg.PoP, Key: key, Lateness: p.cfg.Fleet.Lateness, Window: p.cfg.Window, Block: e.Block, Washout: e.Washout,
-		MinBytes: p.cfg.Treatment.MinBytes, MaxPrefixes: p.cfg.MaxPrefixes, Turns: p.turns,
+		MinBytes: p.cfg.Treatment.MinBytes, MaxPrefixes: p.cfg.MaxPrefixes, Limits: limitsOf(p.cfg, rules), Turns: p.turns,
 	}, p.source, p, signed{p}, pop.Past{Next: next, Rollout: roll}, p.log, p.now)
 	if err != nil {
 		return err

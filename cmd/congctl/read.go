@@ -14,7 +14,7 @@ import (
 
 func newExplain(g *global) *cobra.Command {
 	return &cobra.Command{
-		Use:     "explain PREFIX|ADDRESS",
+		Use:     "explain PREFIX|ADDRESS|all",
 		Short:   "Say why a client network is or is not treated, window by window",
 		Example: "  congctl explain 203.0.113.0/24\n  congctl explain 203.0.113.7\n  congctl explain 2001:db8:0:ab00::/56 -o json",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,7 +37,7 @@ func networkArg(cmd *cobra.Command, arg string) (record.Prefix, error) {
 	if err != nil {
 		return 0, usage(err)
 	}
-	if !strings.Contains(arg, "/") {
+	if !strings.Contains(arg, "/") && p != record.All {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s is in the client network %s\n", arg, p)
 	}
 	return p, nil

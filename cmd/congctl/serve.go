@@ -73,8 +73,8 @@ func (u *up) adopt(ctx context.Context, next config.Config, rules policy.Rules) 
 	if err := u.controller.SetRules(ctx, rules); err != nil {
 		return err
 	}
-	if err := u.setDeny(rules); err != nil {
-		return errors.Join(err, u.setDeny(u.rules), u.controller.SetRules(ctx, u.rules))
+	if err := u.setDeny(next, rules); err != nil {
+		return errors.Join(err, u.setDeny(u.held, u.rules), u.controller.SetRules(ctx, u.rules))
 	}
 	u.setClients(next.Clients)
 	u.agent.SetLimits(limits)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/congctl/congctl/internal/loop/kernel/route"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/tcp/inetdiag"
+	"github.com/congctl/congctl/internal/tcp/ranges"
 )
 
 func (u *edgeHost) openKernel(ctx context.Context) error {
@@ -41,7 +43,7 @@ func (u *edgeHost) openKernel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := u.setDeny(u.rules); err != nil {
+	if err := u.setDeny(u.cfg, u.rules); err != nil {
 		return err
 	}
 	if u.sampler, err = openSampler(u.cfg, storage); err != nil {
@@ -128,11 +130,13 @@ func (u *edgeHost) openRouter(ctx context.Context) (err error) {
 	return nil
 }
 
-func (u *edgeHost) setDeny(rules policy.Rules) error {
+// setDeny tells the kernel what is never treated. A route is of a network that the plan names, which none of these is; eBPF may
+// treat whatever the plan does not name, so that it has to know what is no client.
+func (u *edgeHost) setDeny(cfg config.Config, rules policy.Rules) error {
 	deny := policy.Nets(rules.Guards.Never)
 	switch {
 	case u.follower != nil:
-		return u.follower.SetDeny(deny)
+		return u.follower.SetDeny(slices.Concat(deny, cfg.Clients.Exclude, ranges.Specials(limitsOf(cfg, rules).Allow)))
 	case u.router != nil:
 		return u.router.SetDeny(deny)
 	}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -35,6 +36,9 @@ func City(ctx context.Context, o CityOptions, progress func(float64)) (CityRepor
 	}
 	idle := o
 	idle.Rules.MaxSelected, idle.Rules.MaxNewPerRound = 0, 0
+	if idle.Rules.Select == policy.SelectAll {
+		idle.Rules.Select = policy.SelectSlowest
+	}
 	var walks [3]*tally
 	for i, w := range []struct {
 		o      CityOptions
@@ -93,7 +97,8 @@ type force struct {
 	o     CityOptions
 	draws *plan.Draws
 	at    map[record.Prefix]int // place
-	in    []*policy.Selected    // by place; nil is not in the plan
+	in    []*policy.Selected    // by place; nil is not in the plan by itself
+	all   *policy.Selected      // what treats the others; nil for none
 	nets  []record.Prefix       // by place
 	start int64                 // of the present window
 
@@ -114,6 +119,7 @@ func newForce(o CityOptions, c *city.City) *force {
 // take puts a decision in force from the next window on.
 func (f *force) take(d policy.Decision) {
 	clear(f.in)
+	f.all = nil
 	if f.stopped = f.stopped || d.Brake != ""; f.stopped {
 		return
 	}
@@ -121,9 +127,14 @@ func (f *force) take(d policy.Decision) {
 		s := &d.Selection[i]
 		if place, ok := f.at[s.Prefix]; ok { // the operator may list what has no place
 			f.in[place] = s
+		} else if s.Prefix == record.All {
+			f.all = s
 		}
 	}
 }
+
+// of returns what decides about a place; nil is not in the plan.
+func (f *force) of(place int) *policy.Selected { return cmp.Or(f.in[place], f.all) }
 
 // selection is what a decision puts in force.
 func (f *force) selection(d policy.Decision) []policy.Selected {
@@ -135,7 +146,7 @@ func (f *force) selection(d policy.Decision) []policy.Selected {
 
 // served returns what happens to a place in the present window.
 func (f *force) served(place int) city.Served {
-	s := f.in[place]
+	s := f.of(place)
 	switch {
 	case s == nil:
 		return city.Served{}
@@ -146,7 +157,7 @@ func (f *force) served(place int) city.Served {
 	}
 	block, start, _ := plan.Block(f.start, f.o.Rules.Trial.BlockSeconds)
 	return city.Served{
-		Arm:     f.draws.Arm(f.nets[place], f.o.Rules.Trial.GroupLen(s), block),
+		Arm:     f.draws.Arm(s.Prefix, f.o.Rules.Trial.GroupLen(s), block),
 		Washout: f.start-start < f.o.Rules.Trial.WashoutSeconds,
 	}
 }

@@ -113,7 +113,7 @@ func (t *tally) round(n int64, d policy.Decision) {
 	}
 	changed := 0
 	for i := range t.lives {
-		if t.lives[i].step(n, t.force.in[i]) {
+		if t.lives[i].step(n, t.force.of(i)) {
 			changed++
 		}
 	}

@@ -24,7 +24,7 @@ type truth struct {
 	now     []*potential // by place, of the present window; nil does not count
 }
 
-// cell is a block of a network, as its state groups blocks.
+// cell is a block of a network or of all, as its state groups blocks.
 type cell struct {
 	prefix   record.Prefix
 	groupLen int
@@ -57,7 +57,8 @@ func (t *truth) serve(place int, s city.Served) {
 		return
 	}
 	block, _, _ := plan.Block(t.force.start, t.o.Rules.Trial.BlockSeconds)
-	k := cell{t.force.nets[place], t.o.Rules.Trial.GroupLen(t.force.in[place]), block}
+	by := t.force.of(place)
+	k := cell{by.Prefix, t.o.Rules.Trial.GroupLen(by), block}
 	if t.cells[k] == nil {
 		t.cells[k] = &potential{}
 	}

@@ -37,6 +37,7 @@ export interface Status {
   round_unix_s?: number
   ranked: number
   ranked_needed: number
+  all_networks?: boolean
   treatment?: string
   windows_to_decision: number
   first_decision_unix_s?: number

@@ -14,6 +14,7 @@ export function headline(live: Live): { how: How; short: string; text: string } 
   if (s.tier === 'observe') return { how: 'idle', short: 'observing', text: 'This kernel can only be measured: nothing is treated.' }
   const n = s.agent?.prefixes_in_force ?? 0
   const frozen = s.frozen ? ' The plan is frozen.' : ''
+  if (s.all_networks && n > 0) return { how: s.frozen ? 'warn' : 'good', short: s.frozen ? 'frozen' : 'treating', text: `All networks are treated by plan ${s.plan}.${frozen}` }
   if (n > 0) return { how: s.frozen ? 'warn' : 'good', short: s.frozen ? 'frozen' : 'treating', text: `${plural(n, 'network')} of plan ${s.plan} ${n === 1 ? 'is' : 'are'} in force.${frozen}` }
   if (s.windows_to_decision > 0) return { how: 'idle', short: 'learning', text: `congctl learns: the first decision comes in ${plural(s.windows_to_decision, 'window')} at the earliest, at ${clock(s.first_decision_unix_s ?? 0)}.` }
   return { how: s.frozen ? 'warn' : 'idle', short: s.frozen ? 'frozen' : 'watching', text: `No network is treated now.${frozen}` }
@@ -47,7 +48,7 @@ function coverage(s: Status): Part | undefined {
 function deciding(s: Status, now: number): Part {
   if (!s.round_unix_s) return { name: 'Deciding', how: 'idle', text: 'no round yet: the first window has not closed' }
   const when = `last round ${ago(s.round_unix_s, now)}`
-  if (s.ranked < s.ranked_needed) return { name: 'Deciding', how: 'warn', text: `${when}; ${count(s.ranked)} of the ${plural(s.ranked_needed, 'network')} that a decision needs` }
+  if (!s.all_networks && s.ranked < s.ranked_needed) return { name: 'Deciding', how: 'warn', text: `${when}; ${count(s.ranked)} of the ${plural(s.ranked_needed, 'network')} that a decision needs` }
   return { name: 'Deciding', how: 'good', text: `${when}, ${plural(s.ranked, 'network')} ranked` }
 }
 
@@ -58,7 +59,7 @@ function enforcing(s: Status): Part {
   const defaults = a?.default_congestion_controls ?? []
   if (s.treatment && defaults.length && defaults.every(c => c === s.treatment)) return { name: 'Treating', how: 'warn', text: `the default already is ${s.treatment}: nothing to treat` }
   if (a && a.plan !== s.plan) return { name: 'Treating', how: 'warn', text: `plan ${a.plan} is in force, and ${s.plan} is not yet` }
-  return { name: 'Treating', how: 'good', text: `${plural(a?.prefixes_in_force ?? 0, 'network')} with ${s.treatment || 'the plan’s congestion control'}` }
+  return { name: 'Treating', how: 'good', text: `${s.all_networks && a?.prefixes_in_force ? 'all networks' : plural(a?.prefixes_in_force ?? 0, 'network')} with ${s.treatment || 'the plan’s congestion control'}` }
 }
 
 function losses(s: Status): Part | undefined {

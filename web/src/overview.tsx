@@ -32,7 +32,7 @@ export function Overview({ pop, live, intend }: PageOf) {
       <dl class="figures">
         <Fact name="Connections">{s.tier === 'fleet' ? '–' : count(s.agent?.ledger.live ?? 0)}</Fact>
         <Fact name="Networks ranked">{count(s.ranked)}</Fact>
-        <Fact name="In force">{s.stopped ? 'stopped' : count(s.agent?.prefixes_in_force ?? 0)}</Fact>
+        <Fact name="In force">{s.stopped ? 'stopped' : s.all_networks && s.agent?.prefixes_in_force ? 'all' : count(s.agent?.prefixes_in_force ?? 0)}</Fact>
         <Fact name="Plan">{s.plan ? <a href={hrefTo(pop, 'plans', String(s.plan))}>{s.plan}</a> : '–'}</Fact>
         <Fact name="Last round"><span title={stamp(s.round_unix_s)}>{ago(s.round_unix_s, live.now)}</span></Fact>
         <Fact name="Up for">{uptime(s, live.now)}</Fact>

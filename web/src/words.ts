@@ -47,7 +47,7 @@ export const ago = (unixS: number | undefined, now: number) => unixS ? `${span(n
 
 // states in the words of docs/policy.md, each with what it means.
 export const states: Record<string, string> = {
-  always: 'treated because the operator says so',
+  always: 'treated because the operator says so, alone or with all',
   settled: 'shown to gain twice: treated, few control blocks',
   promoted: 'shown to gain: treated but for control blocks',
   trial: 'treated and not, in turns, until benefit shows',

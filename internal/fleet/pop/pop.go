@@ -64,6 +64,7 @@ type Options struct {
 	Window, Block, Washout time.Duration
 	MinBytes               uint64
 	MaxPrefixes            int
+	Limits                 plan.Limits // what its hosts may treat, as this configuration has it
 
 	// Turns bounds how many PoPs have a window in memory at once, all that share it; nil: no bound.
 	Turns chan struct{}
@@ -144,7 +145,7 @@ func (p *PoP) armAt(prefix record.Prefix, unix int64) (record.Arm, bool) {
 	if p.plan == nil {
 		return record.ArmNone, false
 	}
-	return p.plan.ArmAt(prefix, unix)
+	return p.plan.ArmWithin(p.opt.Limits, prefix, unix)
 }
 
 func (p *PoP) seconds() int64 { return seconds(p.opt.Window) }

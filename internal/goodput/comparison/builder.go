@@ -125,18 +125,18 @@ type place struct {
 func (b *Builder) place(start int64, p record.Prefix, arm record.Arm) (place, bool) {
 	if b.cfg.ChangeAt > 0 {
 		arm, ok := b.side(start, arm)
-		return place{key: pairKey{prefix: p}, arm: arm}, ok
+		return place{key: pairKey{prefix: p, drawn: p}, arm: arm}, ok
 	}
 	block := start / b.cfg.BlockSeconds
 	begin := block * b.cfg.BlockSeconds
-	s, ok := b.spans.whole(p, begin, begin+b.cfg.BlockSeconds)
+	s, by, ok := b.spans.whole(p, begin, begin+b.cfg.BlockSeconds)
 	if !ok || b.washout(start) {
 		return place{}, false
 	}
 	n := s.group
 	drawn := arm
 	if b.cfg.ArmOf != nil {
-		drawn = b.cfg.ArmOf(p, n, block)
+		drawn = b.cfg.ArmOf(by, n, block)
 	}
 	switch {
 	case s.role == record.ArmAA && (arm == record.ArmAA || arm == record.ArmNone) && b.cfg.ArmOf != nil:
@@ -151,7 +151,7 @@ func (b *Builder) place(start int64, p record.Prefix, arm record.Arm) (place, bo
 	first := block / length * length
 	// A group of two and one of eight can begin at the same time.
 	id := first*b.cfg.BlockSeconds*64 + length
-	return place{pairKey{p, id}, arm, block, (first + length) * b.cfg.BlockSeconds, s.role == record.ArmAA}, true
+	return place{pairKey{p, by, id}, arm, block, (first + length) * b.cfg.BlockSeconds, s.role == record.ArmAA}, true
 }
 
 func (c Config) groupLen(state policy.State, role record.Arm) int {
@@ -187,10 +187,11 @@ func (b *Builder) join(w *record.Window, p place) {
 	if b.cfg.ChangeAt > 0 || p.aa || w.LogRateMean == 0 || math.IsNaN(w.LogRateMean) {
 		return
 	}
-	s := b.pairs[p.key]
+	k := p.key.ofDraw()
+	s := b.pairs[k]
 	if s == nil {
 		s = &pairState{end: p.end, treated: map[int64]effect.Block{}}
-		b.pairs[p.key] = s
+		b.pairs[k] = s
 	}
 	if p.arm == record.ArmTreatment {
 		s.treated[p.block] = s.treated[p.block].Join(effect.BlockOf(w))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/congctl/congctl/internal/goodput"
+	"github.com/congctl/congctl/internal/loop/effect"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/tcp/record"
 	"github.com/congctl/congctl/internal/tcp/stat"
@@ -243,7 +244,7 @@ func TestThinned(t *testing.T) {
 	}
 	sum, low := 0.0, 0.0
 	for cell := range 200 {
-		got := thinned(slices.Clone(list), 7, cellKey{pair: pairKey{group: int64(cell)}})
+		got := thinned(slices.Clone(list), 7, cellKey{pair: pairKey{group: int64(cell)}}.start())
 		if len(got) != 7 {
 			t.Fatalf("%d values", len(got))
 		}
@@ -273,5 +274,30 @@ func TestListed(t *testing.T) {
 		if len(b.pairs) != c.pairs {
 			t.Errorf("uncontrolled %t: %d pairs", c.uncontrolled, len(b.pairs))
 		}
+	}
+}
+
+// TestAllAsOne: networks that one draw decides about are one pair a group. A control block in which all of them happen to be fast is
+// one finding, and not as many as there are networks.
+func TestAllAsOne(t *testing.T) {
+	c := plainLoop()
+	c.ArmOf = func(p record.Prefix, groupLen int, block int64) record.Arm {
+		if p != record.All || groupLen != 2 {
+			t.Errorf("drawn for %s in groups of %d", p, groupLen)
+		}
+		return []record.Arm{record.ArmControl, record.ArmTreatment}[block%2]
+	}
+	b := New(c)
+	b.Round(morning, chosen(record.All, policy.StateAlways))
+	for block := range int64(8) {
+		arm := []record.Arm{record.ArmControl, record.ArmTreatment}[(morning/testBlock+block)%2]
+		for i := range 20 {
+			p := netOf(t, "203.0.113.0/24") + record.Prefix(i)<<8
+			b.Window(one(p, morning+block*testBlock+300, arm, 100_000*(1+float64(i)/20)))
+		}
+	}
+	r := b.Report(Grouping{Of: func(record.Prefix) string { return "one" }}, 1)
+	if len(r.Estimates) != 2 || r.Estimates[0].Pairs != 4 || r.Estimates[0].Method != effect.StudentOfPairs || r.Estimates[1].Pairs != 4 || r.Networks != 20 || r.Overall.Pairs != 4 {
+		t.Errorf("%+v", r)
 	}
 }

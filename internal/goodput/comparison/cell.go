@@ -44,9 +44,12 @@ type metricOf struct {
 
 // pairKey is a network and a group of blocks, or a network alone before and after.
 type pairKey struct {
-	prefix record.Prefix
-	group  int64
+	prefix, drawn record.Prefix // drawn: whose draw decided, the network's own or that of all
+	group         int64
 }
+
+// ofDraw is the key of what one draw decided.
+func (k pairKey) ofDraw() pairKey { return pairKey{k.drawn, k.drawn, k.group} }
 
 // value is one response or connection, or what stands for several.
 type value struct {
@@ -82,32 +85,42 @@ func (c cells) samples(keep func(metricOf) bool) []effect.Sample {
 		if k.arm != record.ArmTreatment {
 			continue
 		}
-		if treated[k.pair] == nil {
-			treated[k.pair] = map[int64]bool{}
+		of := k.pair.ofDraw()
+		if treated[of] == nil {
+			treated[of] = map[int64]bool{}
 		}
 		for _, v := range list {
-			treated[k.pair][v.block] = true
+			treated[of][v.block] = true
 		}
 	}
 	slices.SortFunc(keys, func(a, b cellKey) int {
 		return cmp.Or(cmp.Compare(a.pair.prefix, b.pair.prefix), cmp.Compare(a.pair.group, b.pair.group), cmp.Compare(a.arm, b.arm),
-			cmp.Compare(a.metric.tenant, b.metric.tenant))
+			cmp.Compare(a.metric.tenant, b.metric.tenant), cmp.Compare(a.pair.drawn, b.pair.drawn))
 	})
 	var out []effect.Sample
+	// Of networks that one draw decided about there are more than samples: some of them, each with the same chance.
+	some := min(1, maxSamples/float64(len(keys)))
 	for _, k := range keys {
-		n := float64(len(treated[k.pair]))
-		w := effect.Weight(k.arm, n/(n+1))
-		for _, v := range thinned(c[k], max(maxSamples/len(keys), 1), k) {
-			out = append(out, effect.Sample{Prefix: k.pair.prefix, Group: k.pair.group, Block: v.block, Arm: k.arm, Value: v.at, Weight: v.weight * w})
+		chance, start := 1.0, k.start()
+		if k.pair.drawn == record.All {
+			chance = some
+		}
+		if start >= chance {
+			continue
+		}
+		n := float64(len(treated[k.pair.ofDraw()]))
+		w := effect.Weight(k.arm, n/(n+1)) / chance
+		for _, v := range thinned(c[k], max(maxSamples/len(keys), 1), start/chance) {
+			out = append(out, effect.Sample{Prefix: k.pair.prefix, Drawn: k.pair.drawn, Group: k.pair.group, Block: v.block, Arm: k.arm, Value: v.at, Weight: v.weight * w})
 		}
 	}
 	return out
 }
 
-// thinned takes every n-th value of a sorted list, from a start that the cell's name
+// thinned takes every n-th value of a sorted list, from a start of 0 to 1 that the cell's name
 // draws (systematic sampling): each value has the same chance, so that pooled
 // quantiles stay where they are.
-func thinned(list []value, limit int, k cellKey) []value {
+func thinned(list []value, limit int, start float64) []value {
 	slices.SortFunc(list, func(a, b value) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.weight, b.weight), cmp.Compare(a.block, b.block))
 	})
@@ -117,7 +130,7 @@ func thinned(list []value, limit int, k cellKey) []value {
 	step := float64(len(list)) / float64(limit)
 	out := make([]value, limit)
 	for i := range out {
-		out[i] = list[int((float64(i)+k.start())*step)]
+		out[i] = list[int((float64(i)+start)*step)]
 		out[i].weight *= step
 	}
 	return out

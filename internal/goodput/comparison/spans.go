@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -57,13 +58,15 @@ func (s *spans) round(start int64, chosen []policy.Selected, groupLen func(polic
 	}
 }
 
-// whole returns the span that covers all of a block from its start to its end.
-func (s *spans) whole(p record.Prefix, start, end int64) (span, bool) {
-	list := s.of[p]
-	for i := len(list) - 1; i >= 0; i-- {
-		if sp := list[i]; sp.from <= start && start < sp.to {
-			return sp, sp.to >= end && start >= sp.counts
+// whole returns the span that covers all of a block from its start to its end, and whose draws decide there: the network's own, or
+// those of all.
+func (s *spans) whole(p record.Prefix, start, end int64) (sp span, drawn record.Prefix, ok bool) {
+	for _, drawn = range []record.Prefix{p, record.All} {
+		for _, sp = range slices.Backward(s.of[drawn]) {
+			if sp.from < end && start < sp.to {
+				return sp, drawn, sp.from <= start && sp.to >= end && start >= sp.counts
+			}
 		}
 	}
-	return span{}, false
+	return span{}, 0, false
 }

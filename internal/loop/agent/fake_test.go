@@ -217,7 +217,11 @@ func signed(serial record.PlanID, now time.Time, life time.Duration, prefixes ..
 		if err != nil {
 			panic(err)
 		}
-		p.Entries = append(p.Entries, plan.Entry{Prefix: pfx, Cong: "bbr", State: plan.StateSelected, Since: now.Unix(), Reason: "test"})
+		state := plan.StateSelected
+		if pfx == record.All {
+			state = plan.StateAlways
+		}
+		p.Entries = append(p.Entries, plan.Entry{Prefix: pfx, Cong: "bbr", State: state, Since: now.Unix(), Reason: "test"})
 	}
 	p.Sort()
 	return p.Sign(testKey)

@@ -122,5 +122,5 @@ func (a *Agent) armAt(p record.Prefix, unix int64) (record.Arm, bool) {
 	if a.plan == nil {
 		return record.ArmNone, false
 	}
-	return a.plan.ArmAt(p, unix)
+	return a.plan.ArmWithin(a.opt.PlanLimits, p, unix)
 }

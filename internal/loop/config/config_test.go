@@ -142,6 +142,8 @@ func TestSelectionFollows(t *testing.T) {
 		"experiment: {mode: off}":                                              "slowest-fifth false",
 		"policy: {select: slowest-fifth}":                                      "slowest-fifth false",
 		"policy: {cap: false}":                                                 "benefit false",
+		"policy: {select: all}":                                                "all false",
+		"treatment: {cong: vegas}\npolicy: {select: all}":                      "all false",
 		"policy: {select: benefit}":                                            "benefit true",
 		"policy: {select: slowest-fifth, cap: true}":                           "slowest-fifth true",
 		"treatment: {cong: vegas}\npolicy: {cap: true}":                        "slowest-fifth true",

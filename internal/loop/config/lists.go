@@ -190,6 +190,9 @@ func next(n netip.Prefix) netip.Addr {
 	return a
 }
 
+// maxNever: the kernel holds twice as many, and what is no client is among them.
+const maxNever = abi.MaxDenied / 2
+
 func (c Config) checkLists(fs *strict.Faults, always, never []entry) {
 	distinct := map[netip.Prefix]bool{}
 	for _, e := range never {
@@ -198,9 +201,19 @@ func (c Config) checkLists(fs *strict.Faults, always, never []entry) {
 		}
 		distinct[e.Net] = true
 	}
-	if n := len(distinct); n > abi.MaxDenied {
+	if n := len(distinct); n > maxNever {
 		*fs = append(*fs, strict.Fault{Field: never[len(never)-1].field, Problem: fmt.Sprintf("%d networks in treatment.never and its file", n),
-			Fix: fmt.Sprintf("list at most %d, the kernel holds no more: fewer, or wider ones", abi.MaxDenied)})
+			Fix: fmt.Sprintf("list at most %d, the kernel holds no more: fewer, or wider ones", maxNever)})
+	}
+	allow := c.Plan.AllowPrefixes
+	for _, e := range always {
+		if e.Net.IsValid() {
+			allow = append(allow[:len(allow):len(allow)], e.Net)
+		}
+	}
+	if n := len(distinct) + len(c.Clients.Exclude) + len(ranges.Specials(allow)); n > abi.MaxDenied {
+		fs.Add("clients.exclude", fmt.Sprint(len(c.Clients.Exclude)), fmt.Sprintf("with treatment.never, and special ranges around what plan.allow_prefixes and treatment.always name, %d networks", n),
+			fmt.Sprintf("list fewer, or wider ones; the kernel holds %d", abi.MaxDenied))
 	}
 	total := 0
 	var sound []entry

@@ -70,7 +70,7 @@ func (c *Config) derive() {
 }
 
 // follow sets the defaults that follow from other keys, of what the file does not set: durations from the
-// window, the selection from the experiment and the treatment, the cap from the selection. So an experiment
+// window, the selection from the experiment and the treatment, the cap and the control blocks from the selection. So an experiment
 // that is off, a treatment other than BBR and the selection by level are each one line of a file.
 func (c *Config) follow(set func(path string) bool) {
 	c.scale(set)
@@ -81,7 +81,13 @@ func (c *Config) follow(set func(path string) bool) {
 	if !set("policy.cap") {
 		p.Cap = p.Select == policy.SelectBenefit
 	}
+	if !set("experiment.control_every") && p.Select == policy.SelectAll {
+		c.Experiment.ControlEvery = controlEveryOfAll
+	}
 }
+
+// controlEveryOfAll, blocks: in one of so many the whole PoP goes without the treatment, three times a day with blocks of 30 min.
+const controlEveryOfAll = 16
 
 // SettledEvery returns how many blocks of a settled network have one control block: as the file says,
 // but two such groups fit the time that evidence counts, and there are no more control blocks than

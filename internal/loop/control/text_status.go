@@ -36,7 +36,7 @@ func WriteStatus(w io.Writer, s Status) error {
 		if allAre(s.Agent.DefaultCongs, s.Treatment) {
 			line("nothing to treat", "the default already is %s", s.Treatment)
 		}
-		agentLines(line, s.Agent)
+		agentLines(line, s.Agent, s.All)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -53,6 +53,9 @@ func stoppedText(s Status) string {
 }
 
 func rankedText(s Status) string {
+	if s.All {
+		return fmt.Sprintf("%d known; all are treated", s.Ranked)
+	}
 	if s.Ranked < s.MinRanked {
 		return fmt.Sprintf("%d of the %d that a decision needs", s.Ranked, s.MinRanked)
 	}
@@ -63,7 +66,7 @@ func allAre(list []string, one string) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(s string) bool { return s != one })
 }
 
-func agentLines(line func(name, format string, args ...any), a *agent.Status) {
+func agentLines(line func(name, format string, args ...any), a *agent.Status, all bool) {
 	if a.Hosts != nil {
 		line("hosts", "%s", cmp.Or(strings.Join(a.Hosts, ", "), "none is connected"))
 	} else {
@@ -72,7 +75,11 @@ func agentLines(line func(name, format string, args ...any), a *agent.Status) {
 	if a.NotTrusted > 0 {
 		line("not trusted", "%d namespaces of other user namespaces are not polled (netns_trust)", a.NotTrusted)
 	}
-	line("prefixes in force", "%d of plan %d", a.InForce, a.Plan)
+	if all && a.InForce > 0 {
+		line("prefixes in force", "all of plan %d", a.Plan)
+	} else {
+		line("prefixes in force", "%d of plan %d", a.InForce, a.Plan)
+	}
 	if a.Hosts == nil {
 		countLines(line, a)
 	}

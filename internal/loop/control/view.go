@@ -92,6 +92,7 @@ type Status struct {
 	RoundUnixS   int64         `json:"round_unix_s,omitempty"` // the last round
 	Ranked       int           `json:"ranked"`                 // networks ranked in the last round
 	MinRanked    int           `json:"ranked_needed"`          // with fewer nothing is decided
+	All          bool          `json:"all_networks,omitempty"` // the plan treats those that it does not name, too: policy.select all
 	Treatment    string        `json:"treatment,omitempty"`    // congestion control; "" in a replay
 	ToDecide     int           `json:"windows_to_decision"`    // known windows that the first network lacks; 0: none
 	DecideUnixS  int64         `json:"first_decision_unix_s,omitempty"`

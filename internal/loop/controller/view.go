@@ -89,6 +89,9 @@ func (v *View) planned(out []control.PrefixRow, rows []policy.Row) {
 // underPlan fills in what a plan does with a prefix at a time.
 func underPlan(row *control.PrefixRow, p *plan.Plan, now int64) {
 	entry, ok := p.Find(row.Prefix)
+	if !ok && row.State == policy.StateAlways {
+		entry, ok = p.Find(record.All)
+	}
 	if !ok {
 		return
 	}
@@ -196,6 +199,9 @@ func (v *View) foresee(s *control.Status) {
 	defer v.mu.Unlock()
 	rules := v.engine.Rules()
 	s.MinRanked = rules.MinRanked
+	if v.plan != nil {
+		_, s.All = v.plan.Find(record.All)
+	}
 	if !s.Running {
 		return
 	}

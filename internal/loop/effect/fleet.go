@@ -51,7 +51,7 @@ func WholeFleet(pairs []Pair) (f Fleet) {
 	}
 	mean, sum, worth := all.mean()
 	f.Worth, f.LogRatio = worth, mean
-	if f.Known = f.Worth >= fewestFleetPairs && f.Prefixes >= fewestFleetPrefixes; f.Known {
+	if f.Known = f.Worth >= fewestFleetPairs && (f.Prefixes >= fewestFleetPrefixes || prefixes[record.All]); f.Known {
 		r := all.radius(mean, sum, worth)
 		f.Low, f.High = f.LogRatio-r, f.LogRatio+r
 	}

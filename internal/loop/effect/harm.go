@@ -63,15 +63,27 @@ func EstimateLoss(pairs []Pair) Loss {
 // without the gain, and why. Rates are judged in favour of the treatment, by the estimate plus
 // a quarter of its standard error: from one pair alone it is coarse.
 func FastHarm(pairs []Pair, n Noise, l Loss) (harm bool, why string) {
-	var shareT, shareC, count float64
 	rise := sums{freedom: lossFreedom}
+	for _, p := range pairs {
+		if p.sent() {
+			v := float64(l*l) / p.Share()
+			u := p.logLoss()
+			rise.pairs, rise.s, rise.i, rise.q = rise.pairs+1, rise.s+u/v, rise.i+1/v, rise.q+u*u/v
+		}
+	}
+	if rise.pairs == 0 || rise.logE(1) < -math.Log(chanceOfCost) {
+		return false, ""
+	}
+	return dear(pairs, n)
+}
+
+// dear reports whether the cost is large, by chance or not, and the gain does not pay for it.
+func dear(pairs []Pair, n Noise) (yes bool, why string) {
+	var shareT, shareC, count float64
 	for _, p := range pairs {
 		if p.sent() {
 			t, c := p.RetransShares()
 			shareT, shareC, count = shareT+t, shareC+c, count+1
-			v := float64(l*l) / p.Share()
-			u := p.logLoss()
-			rise.pairs, rise.s, rise.i, rise.q = rise.pairs+1, rise.s+u/v, rise.i+1/v, rise.q+u*u/v
 		}
 	}
 	if count == 0 {
@@ -79,7 +91,7 @@ func FastHarm(pairs []Pair, n Noise, l Loss) (harm bool, why string) {
 	}
 	shareT, shareC = shareT/count, shareC/count
 	rate, se := estimate(pairs, n)
-	if shareT-shareC < harmPoints-rounding || rise.logE(1) < -math.Log(chanceOfCost) || rate+se/4 >= math.Log(worthRate) {
+	if shareT-shareC < harmPoints-rounding || rate+se/4 >= math.Log(worthRate) {
 		return false, ""
 	}
 	return true, fmt.Sprintf("retransmits %.1f %% instead of %.1f %%, rate x %.2f", 100*shareT, 100*shareC, math.Exp(rate))

@@ -13,7 +13,7 @@ import (
 func few(factors ...float64) (list []Sample) {
 	for g, f := range factors {
 		for v := 1.0; v <= 13; v++ {
-			list = append(list, Sample{7, int64(g), 0, record.ArmControl, v, 2}, Sample{7, int64(g), 0, record.ArmTreatment, f * v, 2})
+			list = append(list, Sample{7, 0, int64(g), 0, record.ArmControl, v, 2}, Sample{7, 0, int64(g), 0, record.ArmTreatment, f * v, 2})
 		}
 	}
 	return list
@@ -56,7 +56,7 @@ func TestPoolSaysWhatItCannot(t *testing.T) {
 		t.Errorf("of two pairs: %+v", two)
 	}
 	// One arm alone, an arm that is neither, a value without a logarithm.
-	odd := append(few(1, 2), Sample{8, 0, 0, record.ArmTreatment, 5, 2}, Sample{7, 0, 0, record.ArmAA, 5, 2}, Sample{7, 1, 0, record.ArmControl, 0, 2})
+	odd := append(few(1, 2), Sample{8, 0, 0, 0, record.ArmTreatment, 5, 2}, Sample{7, 0, 0, 0, record.ArmAA, 5, 2}, Sample{7, 0, 1, 0, record.ArmControl, 0, 2})
 	if got := Pool(odd, 1); got.Partial != 1 || got.Pairs != 2 || got.Treatment != 26 || got.Control != 26 {
 		t.Errorf("with odd samples: %+v", got)
 	}

@@ -13,6 +13,7 @@ import (
 // Sample is one response or one connection in an estimate.
 type Sample struct {
 	Prefix record.Prefix
+	Drawn  record.Prefix // whose draw decided, where that is not the prefix's own: record.All
 	Group  int64
 	Block  int64      // number within the arm of the pair, where there are several
 	Arm    record.Arm // ArmTreatment or ArmControl, as assigned; for an A/A prefix what its block would have been
@@ -31,11 +32,14 @@ func Weight(arm record.Arm, share float64) float64 {
 	return 1 / (1 - share)
 }
 
-// key names a pair.
+// key names a pair. Networks that one draw decided about are one: an interval over pairs of each would take what all of them did in
+// one control block for as many findings as there are networks.
 type key struct {
-	prefix record.Prefix
-	group  int64
+	drawn record.Prefix
+	group int64
 }
+
+func (s *Sample) key() key { return key{cmp.Or(s.Drawn, s.Prefix), s.Group} }
 
 // sorted is one arm's samples by value, column by column: the bootstrap walks over them
 // thousands of times.
@@ -58,7 +62,7 @@ func byPair(samples []Sample) (a arms) {
 	seen := map[key]uint8{}
 	for _, s := range samples {
 		if s.counts() {
-			seen[key{s.Prefix, s.Group}] |= 1 << s.Arm
+			seen[s.key()] |= 1 << s.Arm
 		}
 	}
 	var whole []key
@@ -68,7 +72,7 @@ func byPair(samples []Sample) (a arms) {
 		}
 	}
 	slices.SortFunc(whole, func(x, y key) int {
-		return cmp.Or(cmp.Compare(x.prefix, y.prefix), cmp.Compare(x.group, y.group))
+		return cmp.Or(cmp.Compare(x.drawn, y.drawn), cmp.Compare(x.group, y.group))
 	})
 	number := map[key]int{}
 	for i, k := range whole {
@@ -76,7 +80,7 @@ func byPair(samples []Sample) (a arms) {
 	}
 	a.pairs, a.partial = len(whole), len(seen)-len(whole)
 	kept := slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool {
-		_, ok := number[key{s.Prefix, s.Group}]
+		_, ok := number[s.key()]
 		return !ok || !s.counts()
 	})
 	slices.SortFunc(kept, bySize)
@@ -87,7 +91,7 @@ func byPair(samples []Sample) (a arms) {
 		}
 		arm.values = append(arm.values, s.Value)
 		arm.weights = append(arm.weights, s.Weight)
-		arm.pairs = append(arm.pairs, int32(number[key{s.Prefix, s.Group}]))
+		arm.pairs = append(arm.pairs, int32(number[s.key()]))
 		arm.blocks = append(arm.blocks, s.Block)
 	}
 	return a

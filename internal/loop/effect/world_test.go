@@ -86,7 +86,7 @@ func (c path) pairs(r *stat.Rand, p record.Prefix, hours int) []Pair {
 // samples of the path over hours, weighted.
 func (c path) samples(r *stat.Rand, p record.Prefix, hours int) (list []Sample) {
 	c.walk(r, hours, func(block int, arm record.Arm, ln float64) {
-		list = append(list, Sample{p, int64(block / c.group), int64(block), arm, math.Exp(ln), Weight(arm, 1-1/float64(c.group))})
+		list = append(list, Sample{p, 0, int64(block / c.group), int64(block), arm, math.Exp(ln), Weight(arm, 1-1/float64(c.group))})
 	})
 	return list
 }

@@ -21,7 +21,7 @@ import (
 //	draw(m) = first 8 bytes, big-endian, of HMAC-SHA256(salt, m)   (RFC 2104, FIPS 180-4)
 //
 // Encoding of m: the domain in ASCII; family 1 byte, 4 or 6; network 16 bytes,
-// IPv4 as ::ffff:a.b.c.0; group 8 bytes big-endian, two's complement. Domains
+// IPv4 as ::ffff:a.b.c.0, both 0 for all networks as one; group 8 bytes big-endian, two's complement. Domains
 // "holdout" and "aa" end after the network and are taken mod 1000; "explore" has the
 // number of a period for the group. The messages have lengths 30, 24, 19 and 32, so none
 // can stand for another. The modulo is biased by at most 1024 / 2^64.
@@ -48,15 +48,25 @@ func Block(unix, blockSeconds int64) (index, start, end int64) {
 	return index, index * blockSeconds, (index + 1) * blockSeconds
 }
 
-// ArmAt returns the arm of a prefix at a time (Unix seconds), and whether the plan holds it; none
+// ArmAt returns the arm of a prefix at a time (Unix seconds), and whether the plan holds it, by itself or with all; none
 // if not. It ignores the plan's own dates.
 func (p *Plan) ArmAt(pfx record.Prefix, unix int64) (arm record.Arm, inPlan bool) {
-	e, ok := p.Find(pfx)
+	e, ok := p.Of(pfx)
 	if !ok {
 		return record.ArmNone, false
 	}
 	block, _, _ := Block(unix, p.BlockSeconds)
 	return p.arm(p.draws(), e, block), true
+}
+
+// ArmWithin is ArmAt on a host with limits: what they bar is in the plan only by an entry of its own.
+func (p *Plan) ArmWithin(l Limits, pfx record.Prefix, unix int64) (arm record.Arm, inPlan bool) {
+	if _, all := p.Find(record.All); all && l.Bars(pfx) {
+		if _, own := p.Find(pfx); !own {
+			return record.ArmNone, false
+		}
+	}
+	return p.ArmAt(pfx, unix)
 }
 
 // GroupLen returns the number of blocks in an entry's groups.
@@ -148,7 +158,10 @@ func (d *Draws) member(domain string, p record.Prefix, share int) bool {
 
 func (d *Draws) start(domain string, p record.Prefix) {
 	family := byte(6)
-	if p.Is4() {
+	switch {
+	case p == record.All:
+		family = 0
+	case p.Is4():
 		family = 4
 	}
 	network := p.Netip().Addr().As16()

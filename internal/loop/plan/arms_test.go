@@ -296,3 +296,41 @@ func TestDraws(t *testing.T) {
 		t.Errorf("roles %v, want all three", roles)
 	}
 }
+
+// TestAllNetworks: without an entry of its own a network follows that of all, whose blocks are drawn once for the whole PoP.
+func TestAllNetworks(t *testing.T) {
+	own, other, third := mustPrefix("203.0.113.0/24"), mustPrefix("198.51.100.0/24"), mustPrefix("2001:db8::/56")
+	p := &Plan{PoP: "ams1", Serial: 1, Created: 1000, Expires: 1e9, Treatment: "bbr", MinBytes: 1, BlockSeconds: 600, Experiment: ExperimentOn, GroupTrial: 2, GroupPromoted: 16,
+		GroupSettled: 24, Salt: make([]byte, 16), CapRule: CapRuleNone, Entries: []Entry{
+			{Prefix: record.All, Cong: "bbr", State: StateAlways, Since: 1, Reason: "policy.select is all"},
+			{Prefix: own, Cong: "bbr", State: StateTrial, Since: 1, Reason: "tried"},
+		}}
+	again, _, err := Parse(p.Text())
+	if err != nil || again.Hash() != p.Hash() {
+		t.Fatalf("%v\n%s", err, p.Text())
+	}
+	if err := Validate(again, nil, Limits{PoP: "ams1", Max: 2, Congs: []string{"bbr"}, Now: 1000}); err != nil {
+		t.Error(err)
+	}
+	control, apart := 0, false
+	for block := range int64(16) {
+		arm, in := again.ArmAt(other, block*600)
+		if same, _ := again.ArmAt(third, block*600); !in || same != arm {
+			t.Errorf("block %d: %s and %s, %t", block, arm, same, in)
+		}
+		if arm == record.ArmControl {
+			control++
+		}
+		mine, _ := again.ArmAt(own, block*600)
+		apart = apart || mine != arm
+	}
+	if control != 1 || !apart {
+		t.Errorf("%d control blocks of 16; its own draws differ: %t", control, apart)
+	}
+	for _, state := range []string{StateTrial, StatePromoted, StateHoldout, StateAA} {
+		p.Entries[0].State = state
+		if err := Validate(p, nil, Limits{PoP: "ams1", Max: 2, Congs: []string{"bbr"}, Now: 1000}); err == nil || !strings.Contains(err.Error(), `all networks at once are "always" or "uncontrolled"`) {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+}

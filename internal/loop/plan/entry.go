@@ -69,7 +69,7 @@ func parseCap(s string) (uint64, error) {
 
 // check holds the rules for an entry alone.
 func (e Entry) check() (field string, err error) {
-	if !e.Prefix.Valid() || e.Prefix == 0 {
+	if (!e.Prefix.Valid() || e.Prefix == 0) && e.Prefix != record.All {
 		return "prefix", fmt.Errorf("%s: not a /24 (IPv4) or /56 (IPv6)", e.Prefix)
 	}
 	if err := checkCong(e.Cong); err != nil {
@@ -92,6 +92,8 @@ func (e Entry) checkState(p *Plan) error {
 	switch {
 	case e.State == StateAlways || e.State == StateUncontrolled:
 		return nil
+	case e.Prefix == record.All:
+		return fmt.Errorf("%q: all networks at once are %q or %q", e.State, StateAlways, StateUncontrolled)
 	case p.Experiment == ExperimentOff && e.State != StateSelected:
 		return fmt.Errorf("%q: with experiment off write %q, %q or %q", e.State, StateSelected, StateAlways, StateUncontrolled)
 	case p.Experiment == ExperimentOn && e.State == StateSelected:

@@ -49,13 +49,16 @@ type Exported struct {
 }
 
 // Export returns what the plan treats at a time, Unix seconds; with everyBlock also the networks that are in control then. It
-// refuses a plan that has expired by then, and a time more than a round before the plan was created.
+// refuses a plan of all networks, one that has expired by then, and a time more than a round before the plan was created.
 func (p *Plan) Export(sig *Signature, unix int64, everyBlock bool) (Export, error) {
 	switch {
 	case p.Expired(unix):
 		return Export{}, fmt.Errorf("plan %d expired at %s: it treats nothing at %s", p.Serial, appendTime(nil, p.Expires), appendTime(nil, unix))
 	case unix < p.Created-maxSkewS:
 		return Export{}, fmt.Errorf("plan %d was created at %s: it says nothing of %s", p.Serial, appendTime(nil, p.Created), appendTime(nil, unix))
+	}
+	if _, all := p.Find(record.All); all {
+		return Export{}, fmt.Errorf("plan %d treats all networks but those that its hosts never treat, which it does not name: make %s the server's default instead", p.Serial, p.Treatment)
 	}
 	block, start, end := Block(unix, p.BlockSeconds)
 	x := Export{PoP: p.PoP, Serial: p.Serial, Created: p.Created, Expires: p.Expires, Hash: p.Hash(), Block: start, Until: min(end, p.Expires),

@@ -81,7 +81,7 @@ type Plan struct {
 	Entries         []Entry       `json:"entries"`  // sorted by prefix
 }
 
-// Entry is one prefix to treat, or to measure as if treated.
+// Entry is one prefix to treat, or to measure as if treated. That of record.All is for each client network that has none.
 type Entry struct {
 	Prefix       record.Prefix `json:"prefix"`
 	Cong         string        `json:"cong"`
@@ -101,6 +101,14 @@ func (p *Plan) Find(pfx record.Prefix) (e Entry, ok bool) {
 		return Entry{}, false
 	}
 	return p.Entries[i], true
+}
+
+// Of returns the entry that decides about a prefix: its own, or that of all.
+func (p *Plan) Of(pfx record.Prefix) (e Entry, ok bool) {
+	if e, ok = p.Find(pfx); !ok {
+		e, ok = p.Find(record.All)
+	}
+	return e, ok
 }
 
 // Expired reports whether the plan is void at a time, Unix seconds.

@@ -161,6 +161,9 @@ func validateEntry(e Entry, p *Plan, l Limits, line int, bad *refusals) {
 	}
 	bad.add(line, "cong", checkAvailable(e.Cong, l.Congs))
 	bad.add(line, "state", e.checkState(p))
+	if e.Prefix == record.All {
+		return // the kernel leaves out by address what may not be treated
+	}
 	n := e.Prefix.Netip()
 	_, allowed := ranges.Covering(l.Allow, n)
 	if name, ok := ranges.Special(n); ok && !allowed {
@@ -169,6 +172,15 @@ func validateEntry(e Entry, p *Plan, l Limits, line int, bad *refusals) {
 	if r, ok := ranges.Covering(l.Deny, n); ok {
 		bad.addf(line, "prefix", "%s: denied by %s; to treat it take that off treatment.never", e.Prefix, r)
 	}
+}
+
+// Bars reports whether a prefix may not be treated as a whole, with all others neither.
+func (l Limits) Bars(p record.Prefix) bool {
+	n := p.Netip()
+	_, denied := ranges.Covering(l.Deny, n)
+	_, special := ranges.Special(n)
+	_, allowed := ranges.Covering(l.Allow, n)
+	return denied || special && !allowed
 }
 
 func hasDuplicates(sorted []Entry) bool {

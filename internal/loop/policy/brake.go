@@ -52,6 +52,9 @@ func (e *Engine) pull(d *Decision) (pulled bool) {
 		harm, why = tried.Brake()
 	}
 	if !harm {
+		harm, why = e.harmToAll()
+	}
+	if !harm {
 		return false
 	}
 	d.Brake = why

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -26,6 +27,7 @@ type fleetWorld struct {
 	churn   bool    // each network is there for four hours of six
 	kept    bool    // effect takes no network out: the operator lists them all
 	benefit bool    // tried by benefit: they lose packets one by one
+	all     bool    // treated as one, the fast ones with them, in 15 blocks of 16
 	oneSite float64 // share of the slow networks that lie in one /48; the others have one each
 
 	harmed float64 // share of the slow networks, the first of them, under harm
@@ -62,6 +64,9 @@ func (f fleetWorld) rules() Rules {
 	}
 	if f.benefit {
 		r.Select = SelectBenefit
+	}
+	if f.all {
+		r.Select, r.Trial.GroupPromoted = SelectAll, 16
 	}
 	for i := range f.slow {
 		if f.kept {
@@ -125,8 +130,12 @@ func (f fleetWorld) run(seed uint64, hours int64) (out fleetRun) {
 			if at := hour/6 + lives[i].here; f.churn && at-math.Floor(at) > 2.0/3 {
 				continue
 			}
-			rows = append(rows, planned(w, []Selected{chosen[w.Prefix]}, r.Trial, draws, f.under(i, hour)),
-				quiet(start, f.net(f.slow+i), 6, 1e7))
+			in := []Selected{cmp.Or(chosen[w.Prefix], chosen[record.All])}
+			rows = append(rows, planned(w, in, r.Trial, draws, f.under(i, hour)))
+			if w = quiet(start, f.net(f.slow+i), 6, 1e7); f.all {
+				w = planned(w, in, r.Trial, draws, f.under(i, hour))
+			}
+			rows = append(rows, w)
 		}
 		d := e.Round(Input{Start: start, RoundStart: start + r.WindowSeconds, Rows: rows, Stopped: out.brake >= 0})
 		treated, tried := e.harm(start + r.WindowSeconds)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/congctl/congctl/internal/loop/effect"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -74,6 +75,10 @@ type Selected struct {
 	Network  string `json:"network,omitempty"`  // its name then: what it shows is pooled with it
 
 	Uncontrolled bool `json:"uncontrolled,omitempty"` // of StateAlways: treated in every block
+
+	// Of record.All: what its groups have shown so far, and the end of the last of them, Unix seconds.
+	Harm      effect.AllHarm `json:"harm_to_all,omitzero"`
+	HarmUntil int64          `json:"harm_until,omitempty"`
 
 	Pace Pace `json:"pacing,omitzero"` // with Rules.Cap only; it moves while the prefix stays
 }

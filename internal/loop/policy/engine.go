@@ -61,6 +61,9 @@ func New(r Rules, draws Draws) *Engine {
 		p, _ := record.PrefixOf(l.Net.Addr()) // valid
 		always[p] = l.Reason
 	}
+	if r.Select == SelectAll {
+		always[record.All] = allReason
+	}
 	return &Engine{rules: r, always: always, draws: draws, pooled: pool(priorsOf(r.Treatment, r.TreatmentVersion), nil), cooling: map[record.Prefix]Cooling{}, weighed: math.MinInt64, noise: effect.DefaultNoise, goodput: effect.DefaultNoise, loss: effect.DefaultLoss}
 }
 
@@ -225,6 +228,7 @@ func (e *Engine) take(in Input, d *Decision) {
 		d.Events = append(d.Events, Event{RoundStart: in.RoundStart, Kind: EventIgnored,
 			Reason: answer.Count(unsound, "row") + " left out: from another window, without a client prefix, or with a negative or invalid value"})
 	}
+	e.fileAll(all)
 	if n := e.store(all); n > 0 {
 		d.Events = append(d.Events, Event{RoundStart: in.RoundStart, Kind: EventEvicted,
 			Reason: fmt.Sprintf("%d prefixes no longer tracked: over the limit of %d; those with the fewest bytes were dropped", n, e.rules.MaxTracked)})

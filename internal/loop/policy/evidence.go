@@ -44,6 +44,7 @@ func (e *Engine) weigh(round int64) {
 		o := effect.JudgeBoth(t.trial.pairs, e.noise, e.goodput)
 		t.trial.evidence, t.trial.goodput = o.Rate, o.Goodput
 	}
+	e.betOnAll()
 	e.learn()
 	for _, t := range judged {
 		t.trial.verdict = e.exit(t, round)

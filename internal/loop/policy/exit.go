@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/congctl/congctl/internal/loop/effect"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -120,7 +121,7 @@ func (e *Engine) beginAgain(round int64) {
 			continue
 		}
 		s := *t.chosen
-		s.From = e.nextBlock(round)
+		s.From, s.Harm, s.HarmUntil = e.nextBlock(round), effect.AllHarm{}, 0
 		if s.State.Proven() {
 			s.Reason = "restarted: treatment was stopped"
 		}

@@ -123,7 +123,7 @@ func (e *Engine) explain(t *track) Explanation {
 func (e *Engine) thresholds(t *track) Rules {
 	r := e.rules
 	r.Guards.Never, r.Always = e.never(t), nil
-	if reason, ok := e.isAlways(t.prefix); ok {
+	if reason, ok := e.isAlways(t.prefix); ok && t.prefix != record.All {
 		r.Always = []Listed{{t.prefix.Netip(), reason}}
 	}
 	return r
@@ -133,6 +133,8 @@ func (e *Engine) state(t *track, guard string) State {
 	switch {
 	case t.chosen != nil:
 		return t.chosen.state()
+	case e.withAll(t) != nil:
+		return StateAlways
 	case e.isCooling(t.prefix, e.start(e.now)+e.rules.WindowSeconds):
 		return StateCooling
 	case guard != "":

@@ -145,6 +145,9 @@ func (e *Engine) guards(t *track, p Pool) []Guard {
 	measured := e.measured(t, p, e.allowed(t))
 	for i := range measured {
 		g := &measured[i]
+		if e.rules.Select == SelectAll {
+			g.State = GuardOff
+		}
 		if _, lately := e.hitLately(t, g.Name); lately && (g.State == GuardPass || g.State == GuardNoData) {
 			g.State = GuardHeld
 		}

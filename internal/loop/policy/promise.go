@@ -29,6 +29,7 @@ import (
 const (
 	SelectSlowest = "slowest-fifth" // by level: group_share and what follows
 	SelectBenefit = "benefit"       // by what the treatment is expected to gain
+	SelectAll     = "all"           // every network, with control blocks of the whole PoP
 )
 
 const (

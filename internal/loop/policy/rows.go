@@ -39,6 +39,9 @@ type Row struct {
 // anything can be decided about it; 0: a decision is possible.
 func (e *Engine) WindowsToDecide() int {
 	lacks := e.rules.MinKnown
+	if e.rules.Select == SelectAll {
+		return 0
+	}
 	for _, t := range e.tracks {
 		if lacks = min(lacks, e.rules.MinKnown-len(t.history)); lacks <= 0 {
 			return 0
@@ -66,8 +69,8 @@ func (e *Engine) row(t *track) Row {
 	if s := e.signature(t, p); s != nil {
 		row.Signature = s.Class
 	}
-	if t.chosen != nil {
-		row.Since = t.chosen.Since
+	if s := cmp.Or(t.chosen, e.withAll(t)); s != nil {
+		row.Since = s.Since
 	}
 	if t.trial != nil {
 		row.Rate, _, _ = ratioOf(t.trial.evidence)

@@ -25,7 +25,7 @@ type Rules struct {
 	MinKnown       int   `yaml:"min_known" json:"min_known"`             // known windows below which nothing is decided, neither in nor out
 
 	// Selection and exit. The shares of duty and flap are of SelectSlowest.
-	Select         string  `yaml:"select" json:"select"`                       // SelectSlowest or SelectBenefit
+	Select         string  `yaml:"select" json:"select"`                       // SelectSlowest, SelectBenefit or SelectAll
 	SelectDuty     float64 `yaml:"select_duty" json:"select_duty"`             // at least this share of the known windows in the group
 	SelectFlap     float64 `yaml:"select_flap" json:"select_flap"`             // at most this share of changes
 	ReleaseDuty    float64 `yaml:"release_duty" json:"release_duty"`           // below this share a selected prefix leaves

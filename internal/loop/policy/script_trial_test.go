@@ -114,7 +114,7 @@ func planned(w record.Window, plan []Selected, r Trial, draws Draws, under treat
 	for i := range plan {
 		s := &plan[i]
 		switch {
-		case s.Prefix != w.Prefix:
+		case s.Prefix != w.Prefix && s.Prefix != record.All:
 			continue
 		case s.Role != record.ArmNone:
 			w.Arm = s.Role
@@ -127,7 +127,7 @@ func planned(w record.Window, plan []Selected, r Trial, draws Draws, under treat
 		case StateSettled:
 			groupLen = r.GroupSettled
 		}
-		w.Arm = draws.Arm(w.Prefix, groupLen, w.Start/r.BlockSeconds)
+		w.Arm = draws.Arm(s.Prefix, groupLen, w.Start/r.BlockSeconds)
 		if s.Uncontrolled {
 			w.Arm = record.ArmTreatment
 		}

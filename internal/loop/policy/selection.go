@@ -120,7 +120,10 @@ func (e *Engine) candidate(t *track) (c candidate, ok bool) {
 
 // wanted reports whether a prefix would be selected if no guard held it back.
 func (e *Engine) wanted(t *track, network string) (c candidate, ok bool) {
-	if e.rules.Select == SelectBenefit {
+	switch e.rules.Select {
+	case SelectAll:
+		return c, false // by itself
+	case SelectBenefit:
 		return e.promising(t, network)
 	}
 	c = candidate{t: t, s: t.standing()}
@@ -168,9 +171,12 @@ func (e *Engine) release(d *Decision) {
 		if t.chosen == nil {
 			continue
 		}
-		if reason, guard := e.leave(t); reason != "" {
+		switch reason, guard := e.leave(t); {
+		case reason == allReason && d.Released >= max(e.rules.MaxNewPerRound, 1):
+			// in the next rounds: hosts refuse a larger change
+		case reason != "":
 			e.drop(t, guard, reason, d)
-		} else {
+		default:
 			e.advance(t, d)
 		}
 	}
@@ -194,9 +200,11 @@ func (e *Engine) leave(t *track) (reason, guard string) {
 		return defaultReason, ""
 	case t.chosen.State == StateAlways:
 		if _, ok := e.isAlways(t.prefix); !ok {
-			return unlistedReason, ""
+			return unlisted(t.prefix), ""
 		}
 		return "", ""
+	case e.rules.Select == SelectAll:
+		return allReason, ""
 	case e.silent(t):
 		return fmt.Sprintf("not seen for %s: no evidence left", durationText(e.rules.MaxAgeSeconds)), ""
 	case e.rules.Select != SelectBenefit && !t.chosen.State.Proven() && s.known >= e.rules.MinKnown && s.duty() < e.rules.ReleaseDuty:
@@ -291,4 +299,9 @@ func (e *Engine) crop(d *Decision) {
 
 func configuredText(reason string) string { return "the configuration says so: " + reason }
 
-const unlistedReason = "no longer in treatment.always"
+func unlisted(p record.Prefix) string {
+	if p == record.All {
+		return "policy.select is no longer all"
+	}
+	return "no longer in treatment.always"
+}

@@ -49,7 +49,7 @@ func (e *Engine) valueText(g Guard, t *track, p Pool) string {
 	}
 	text := fmt.Sprintf("rate p80/p20 %.2f (flat up to %.2f), %s retransmitted (from %s), bursts %.1f (from %.1f)",
 		p.Spread, r.PolicerSpread, percent(p.RetransShare, 1), percent(r.PolicerRetransShare, 1), finite(p.Burst), r.PolicerBurst)
-	if g.State == GuardOff {
+	if g.State == GuardOff && e.rules.Select == SelectBenefit {
 		text += "; a class of the signature, no guard, with select: benefit"
 	}
 	return text

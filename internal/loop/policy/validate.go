@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 
 	"github.com/congctl/congctl/internal/tcp/ranges"
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -42,8 +43,10 @@ func (r Rules) Validate() error {
 	f.want(r.MinKnown >= 1, "min_known", r.MinKnown, "write at least 1 window")
 	f.want(r.HistoryWindows >= r.MinKnown && r.HistoryWindows <= maxHistoryWindows, "history_windows", r.HistoryWindows,
 		fmt.Sprintf("write at least min_known, %d, and at most %d", r.MinKnown, maxHistoryWindows))
-	f.want(r.Select == SelectSlowest || r.Select == SelectBenefit, "select", r.Select, "write "+SelectSlowest+" or "+SelectBenefit)
-	f.want(r.Select != SelectBenefit || r.Trial.On, "select", r.Select, "needs an experiment: write experiment.mode on, or "+SelectSlowest)
+	f.want(slices.Contains([]string{SelectSlowest, SelectBenefit, SelectAll}, r.Select), "select", r.Select, "write "+SelectBenefit+", "+SelectSlowest+" or "+SelectAll)
+	f.want(r.Select == SelectSlowest || r.Trial.On, "select", r.Select, "needs an experiment: write experiment.mode on, or "+SelectSlowest)
+	f.want(r.Select != SelectAll || len(r.HoldoutPrefixes)+len(r.AAPrefixes) == 0, "select", r.Select,
+		"treats all networks: write what must stay untreated into treatment.never, and leave policy.holdout_prefixes and policy.aa_prefixes empty")
 	f.want(r.Select != SelectBenefit || GainsKnown(r.Treatment), "select", r.Select,
 		fmt.Sprintf("knows what bbr and cubic_lt gain; with treatment.cong %s write %s", r.Treatment, SelectSlowest))
 	f.want(!r.Cap || r.Trial.On, "cap", r.Cap, "needs an experiment: write experiment.mode on, or false")
@@ -75,7 +78,11 @@ func (r Rules) checkAlways(f *faults) {
 		f.want(l.Reason != "", at, l, "write the reason after the network")
 		seen[p] = true
 	}
-	f.want(len(r.Always) <= max(r.MaxSelected, 0), "always", len(r.Always), fmt.Sprintf("list at most max_selected, %d", r.MaxSelected))
+	n := len(r.Always)
+	if r.Select == SelectAll {
+		n++
+	}
+	f.want(n <= max(r.MaxSelected, 0), "always", n, fmt.Sprintf("list at most max_selected, %d, the entry of select all among them", r.MaxSelected))
 }
 
 func (r Rules) checkTime(f *faults) {

@@ -19,6 +19,8 @@ func (e *Engine) verdict(t *track, s standing) []string {
 	r := e.rules
 	in := e.slowText(s)
 	switch {
+	case r.Select == SelectAll:
+		return e.verdictAll(t)
 	case s.known < r.MinKnown:
 		return []string{fmt.Sprintf("Not treated: %s; a decision needs at least %d.", answer.Count(s.known, "known window"), r.MinKnown)}
 	case r.Select == SelectBenefit:
@@ -147,8 +149,15 @@ func (e *Engine) prospect(t *track) string {
 // verdictAlways says what follows for a listed prefix in the plan.
 func (e *Engine) verdictAlways(t *track) []string {
 	s := t.chosen
-	v := []string{fmt.Sprintf("Treated because the configuration says so: %s.", s.Reason),
-		fmt.Sprintf("In the plan since %s, in treatment.always; measurements do not end it.", timeText(s.Since))}
+	v := []string{fmt.Sprintf("Treated because the configuration says so: %s.", s.Reason)}
+	if s.Prefix == record.All {
+		v = append(v, fmt.Sprintf("In the plan since %s; harm to all, or cost without a gain, pulls the brake.", timeText(s.Since)))
+		if v = append(v, e.blocksText(s)); t.trial != nil {
+			v = append(v, "All networks together: "+effectText(t.trial.evidence)+".")
+		}
+		return v
+	}
+	v = append(v, fmt.Sprintf("In the plan since %s, in treatment.always; measurements do not end it.", timeText(s.Since)))
 	switch {
 	case s.Uncontrolled:
 		return append(v, "Treated in every block, so its effect is not known: treatment.control is off.")

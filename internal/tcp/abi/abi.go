@@ -133,7 +133,7 @@ const (
 )
 
 // MaxDenied is how many networks map "deny" holds.
-const MaxDenied = 4096
+const MaxDenied = 8192
 
 // Sizes in bytes, as in C.
 const (

@@ -8,7 +8,10 @@
 // 198.51.100.0/24, 203.0.113.0/24 (RFC 5737), 2001:db8::/32 (RFC 3849), 198.18.0.0/15 (RFC 2544).
 package ranges
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 type special struct {
 	net  netip.Prefix
@@ -57,6 +60,34 @@ func Special(p netip.Prefix) (name string, ok bool) {
 func SpecialAddr(a netip.Addr) (name string, ok bool) {
 	a = a.Unmap().WithZone("")
 	return Special(netip.PrefixFrom(a, a.BitLen()))
+}
+
+// Specials returns the special ranges without what is in one of allow: an allowed part splits its range. They are for a list in which
+// IPv4 is ::ffff:a.b.c.d, so that of ::/32 only the part that holds none is there.
+func Specials(allow []netip.Prefix) (out []netip.Prefix) {
+	for _, s := range specials {
+		if n := s.net; n.Addr().Is6() && n.Addr().IsUnspecified() {
+			s.net = netip.PrefixFrom(n.Addr(), 96)
+		}
+		out = without(out, s.net, allow)
+	}
+	return out
+}
+
+// without appends p, or of its halves what allow leaves.
+func without(out []netip.Prefix, p netip.Prefix, allow []netip.Prefix) []netip.Prefix {
+	if _, whole := Covering(allow, p); whole {
+		return out
+	}
+	if !slices.ContainsFunc(allow, p.Overlaps) {
+		return append(out, p)
+	}
+	bits := p.Bits()
+	upper := p.Addr().AsSlice()
+	upper[bits/8] |= 0x80 >> (bits % 8)
+	a, _ := netip.AddrFromSlice(upper)
+	out = without(out, netip.PrefixFrom(p.Addr(), bits+1), allow)
+	return without(out, netip.PrefixFrom(a, bits+1), allow)
 }
 
 // Covering returns the first range of list that holds the whole of p. A range inside p does not cover

@@ -2,6 +2,7 @@ package ranges
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -108,5 +109,27 @@ func TestWidened(t *testing.T) {
 	}
 	if p, ok := Widened(netip.Prefix{}); ok {
 		t.Errorf("the zero prefix is widened to %s", p)
+	}
+}
+
+// TestSpecials: an address is in the list if and only if it is special and not allowed.
+func TestSpecials(t *testing.T) {
+	allow := []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24"), netip.MustParsePrefix("127.0.0.0/7"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("203.0.113.0/24")}
+	list := Specials(allow)
+	for in, want := range map[string]bool{
+		"10.1.1.255": true, "10.1.2.0": false, "10.1.2.255": false, "10.1.3.0": true, "10.255.255.255": true, "11.0.0.0": false,
+		"127.0.0.1": false, "192.168.1.1": true, "203.0.113.1": false, "8.8.8.8": false,
+		"fc00::1": true, "fd00::1": false, "fe80::1": true, "2001:db8::1": false, "::1": true, "::ffff:8.8.8.8": false, "64:ff9b::1": true,
+	} {
+		a := netip.MustParseAddr(in)
+		if got := slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) }); got != want {
+			t.Errorf("%s: %v", in, got)
+		}
+	}
+	if n := len(Specials(nil)); n != len(specials) {
+		t.Errorf("%d of %d without exceptions", n, len(specials))
+	}
+	if n := len(list); n > len(specials)+14 { // a /24 of a /8 leaves 16 parts of it
+		t.Errorf("%d ranges", n)
 	}
 }

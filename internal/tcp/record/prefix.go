@@ -19,6 +19,10 @@ import (
 // The zero value is no prefix. The eBPF program computes the same number.
 type Prefix uint64
 
+// All stands for all client networks as one: a plan may treat what it does not list, by blocks that are drawn for the whole PoP.
+// No address is in it, and it is no network: Valid is false. Its text is "all".
+const All Prefix = 0xff
+
 const (
 	bitsV4 = 24 // one /24: what a CDN routes and what an access network hands to one PoP's neighbourhood
 	bitsV6 = 56 // one /56: the usual delegation to one home, so the smallest unit that is one network path
@@ -43,9 +47,12 @@ func PrefixOf(addr netip.Addr) (p Prefix, ok bool) {
 	return 0, false
 }
 
-// ParsePrefix reads "203.0.113.0/24" or "2001:db8:0:ab00::/56". It refuses any
+// ParsePrefix reads "203.0.113.0/24" or "2001:db8:0:ab00::/56", or "all". It refuses any
 // other length and any set host bit, and names the fix.
 func ParsePrefix(s string) (Prefix, error) {
+	if s == all {
+		return All, nil
+	}
 	n, err := netip.ParsePrefix(s)
 	if err != nil {
 		return 0, fmt.Errorf("parse prefix %.60q: not a network; write one as 203.0.113.0/24 or 2001:db8:0:ab00::/56", s)
@@ -70,7 +77,7 @@ func ParsePrefix(s string) (Prefix, error) {
 // network: 203.0.113.7 and ::ffff:203.0.113.7 are in 203.0.113.0/24.
 func ParseAddrOrPrefix(s string) (Prefix, error) {
 	a, err := netip.ParseAddr(s)
-	if err != nil && !strings.Contains(s, "/") {
+	if err != nil && !strings.Contains(s, "/") && s != all {
 		return 0, fmt.Errorf("parse prefix %.60q: neither an address nor a network; write 203.0.113.7 or 203.0.113.0/24", s)
 	} else if err != nil {
 		return ParsePrefix(s)
@@ -110,7 +117,10 @@ func (p Prefix) Netip() netip.Prefix {
 
 // String prints the canonical form that ParsePrefix reads.
 func (p Prefix) String() string {
-	if !p.Valid() {
+	switch {
+	case p == All:
+		return all
+	case !p.Valid():
 		return fmt.Sprintf("invalid-prefix(%#x)", uint64(p))
 	}
 	return p.Netip().String()
@@ -139,3 +149,5 @@ func (p Prefix) Site() Prefix {
 }
 
 const siteBitsV6, siteBitsV4 = 48, 20
+
+const all = "all" // the text of All

@@ -105,3 +105,15 @@ func TestParseAddrOrPrefix(t *testing.T) {
 		}
 	}
 }
+
+// TestAll: all networks as one are read back, and are no network.
+func TestAll(t *testing.T) {
+	for _, read := range []func(string) (Prefix, error){ParsePrefix, ParseAddrOrPrefix} {
+		if p, err := read(All.String()); err != nil || p != All {
+			t.Errorf("%v, %v", p, err)
+		}
+	}
+	if All.Valid() || All.Netip().IsValid() || All.String() != "all" {
+		t.Errorf("%s: valid %t, %s", All, All.Valid(), All.Netip())
+	}
+}

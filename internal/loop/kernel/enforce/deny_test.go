@@ -72,13 +72,13 @@ func TestDenyReplaced(t *testing.T) {
 		refused string
 		want    []netip.Prefix
 	}{
-		{step: "a long one", nets: singles(0, 4000), want: singles(0, 4000)},
-		{step: "another long one", nets: singles(4000, 4000), want: singles(4000, 4000)},
-		{step: "half of it", nets: singles(6000, 4096), want: singles(6000, 4096)},
-		{step: "too long", nets: singles(0, 4097), refused: "4097 networks never to treat: the kernel holds 4096", want: singles(6000, 4096)},
-		{step: "the same twice is one", nets: append(singles(0, 4096), singles(0, 1)...), want: singles(0, 4096)},
-		{step: "fails while it adds", nets: singles(4096, 4096), failAt: 5000, refused: "no memory", want: singles(0, 4096)},
-		{step: "fails while it removes", nets: singles(4096, 4096), failAt: 100, refused: "no memory", want: singles(0, 4096)},
+		{step: "a long one", nets: singles(0, 8000), want: singles(0, 8000)},
+		{step: "another long one", nets: singles(8000, 8000), want: singles(8000, 8000)},
+		{step: "half of it", nets: singles(12000, 8192), want: singles(12000, 8192)},
+		{step: "too long", nets: singles(0, 8193), refused: "8193 networks never to treat: the kernel holds 8192", want: singles(12000, 8192)},
+		{step: "the same twice is one", nets: append(singles(0, 8192), singles(0, 1)...), want: singles(0, 8192)},
+		{step: "fails while it adds", nets: singles(8192, 8192), failAt: 10000, refused: "no memory", want: singles(0, 8192)},
+		{step: "fails while it removes", nets: singles(8192, 8192), failAt: 100, refused: "no memory", want: singles(0, 8192)},
 		{step: "none", want: nil},
 	} {
 		m.failAt = c.failAt

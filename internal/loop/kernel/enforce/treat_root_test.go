@@ -292,3 +292,28 @@ func TestProbeOnThisKernel(t *testing.T) {
 		t.Error("a cgroup path outside cgroup2 was accepted")
 	}
 }
+
+// TestAllNetworks: an entry of all treats what has none, unless its address may not be treated; one of its own decides alone.
+func TestAllNetworks(t *testing.T) {
+	r := newRig(t)
+	p, _ := record.PrefixOf(clientC)
+	set := func(arm record.Arm) {
+		_, err := r.Set(plan.Program{Plan: 7, MinBytes: 100_000, Entries: []plan.ProgramEntry{{Prefix: record.All, Policy: policyFor(arm)}, {Prefix: p, Policy: policyFor(record.ArmControl)}}})
+		check(t, err)
+	}
+	fetch := func(what string, from netip.Addr, cong string, arm record.Arm) {
+		t.Helper()
+		got, rec := r.fetch4(from, large), r.next()
+		if got.cong != cong || rec.Mark.Assigned != arm {
+			t.Errorf("%s: %s, arm %s; want %s, %s", what, got.cong, rec.Mark.Assigned, cong, arm)
+		}
+	}
+	set(record.ArmTreatment)
+	fetch("without an entry", clientT, "bbr", record.ArmTreatment)
+	fetch("with its own", clientC, "cubic", record.ArmControl)
+	check(t, r.SetDeny([]netip.Prefix{netip.PrefixFrom(clientT, 32)}))
+	fetch("denied", clientT, "cubic", record.ArmNone)
+	check(t, r.SetDeny(nil))
+	set(record.ArmControl)
+	fetch("in the PoP's control block", clientT, "cubic", record.ArmControl)
+}

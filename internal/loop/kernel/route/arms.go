@@ -1,6 +1,7 @@
 package route
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -46,6 +47,9 @@ func targets(prog plan.Program, nowNs int64, denied []netip.Prefix) (out []targe
 	seen := make(map[record.Prefix]bool, len(prog.Entries))
 	for i := range prog.Entries {
 		e := &prog.Entries[i]
+		if e.Prefix == record.All {
+			return nil, nil, errors.New("policy.select all: routes treat single networks only; run on a kernel of tier good, or select by benefit")
+		}
 		if !e.Prefix.Valid() {
 			return nil, nil, fmt.Errorf("prefix %s: not a /24 or /56", e.Prefix)
 		}

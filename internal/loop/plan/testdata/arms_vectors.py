@@ -12,13 +12,15 @@ import struct
 
 SALTS = [bytes(range(16)), b"another experiment's thirty-two b", bytes(64)]
 PREFIXES = ["198.51.100.0/24", "203.0.113.0/24", "1.0.0.0/24", "223.255.255.0/24",
-            "2001:db8:0:ab00::/56", "2001:db8::/56", "2a00:1450:4001:ff00::/56"]
+            "2001:db8:0:ab00::/56", "2001:db8::/56", "2a00:1450:4001:ff00::/56", "all"]
 # The block of 2026-11-20T12:00:00Z with blocks of 1800 s, the epoch, before it, and far away.
 BLOCKS = [*range(997320, 997328), 0, 1, -1, -8, -9, 2**40]
 GROUPS = [2, 8, 3]
 
 
 def network(prefix):
+    if prefix == "all":
+        return bytes(17)
     net = ipaddress.ip_network(prefix)
     packed = net.network_address.packed
     if net.version == 4:
