@@ -35,7 +35,7 @@ gzip -n9 "$stage"/man/*.1
 for unit in etc/*.service; do sed 's,/usr/local/bin/,/usr/bin/,; 1,/^\[Unit\]/{/^# systemd unit of congctl: put/,/^#$/d}' "$unit" >"$stage/units/${unit##*/}"; done
 cp etc/congctl.yml "$stage/congctl.yml"
 cp etc/ingest.yml README.md CHANGELOG.md SECURITY.md "$stage/doc/"
-cp LICENSE "$stage/doc/copyright"
+{ cat LICENSE; printf '\nThe eBPF programs of the congestion control cubic_lt, in this binary, are under GPL-2.0-only:\n\n'; cat bpf/LICENSE.GPL-2.0; } >"$stage/doc/copyright"
 gzip -n9 "$stage/doc/CHANGELOG.md"
 
 package() { # ARCH FORMAT
