@@ -1,9 +1,12 @@
 package main
 
 import (
+	"compress/gzip"
+	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/congctl/congctl/internal/lab/outcome"
@@ -34,7 +37,7 @@ flows:
 // what BBR does, nearly, and sends again what the path loses.
 func TestLabCubicLT(t *testing.T) {
 	needProgram(t)
-	of := tolerant(t, "--world", worldUML)
+	of := tolerant(t, "--world", worldUML).figures
 	for group, c := range map[string]struct{ goodput, resent float64 }{"clean": {1e-6, 0}, "deep": {1e-6, 0}, "application": {1e-6, 0}, "beside": {0.01, 0.002}} {
 		g, r := of(group, cubiclt.Name)
 		if wantG, wantR := of(group, "cubic"); math.Abs(g/wantG-1) > c.goodput || math.Abs(r-wantR) > c.resent {
@@ -73,34 +76,85 @@ func TestLabCubicLTBothForms(t *testing.T) {
 	uml := tolerant(t, append(cells, "--world", worldUML)...)
 	vm := tolerant(t, append(cells, "--world", worldVM, "--kernel", images[0], "--modules", modules[0])...)
 	// In QEMU a program takes time, which moves a packet by microseconds.
-	g, r := vm("clean", cubiclt.Name)
-	if wantG, wantR := vm("clean", "cubic"); math.Abs(g/wantG-1) > 0.001 || math.Abs(r-wantR) > 0.0005 {
+	g, r := vm.figures("clean", cubiclt.Name)
+	if wantG, wantR := vm.figures("clean", "cubic"); math.Abs(g/wantG-1) > 0.001 || math.Abs(r-wantR) > 0.0005 {
 		t.Errorf("vm: clean: %.0f bit/s, %.4f sent again, CUBIC %.0f, %.4f", g, r, wantG, wantR)
 	}
-	gain := func(of func(string, string) (float64, float64)) float64 {
-		g, _ := of("lossy", cubiclt.Name)
-		cubic, _ := of("lossy", "cubic")
+	gain := func(in toleration) float64 {
+		g, _ := in.figures("lossy", cubiclt.Name)
+		cubic, _ := in.figures("lossy", "cubic")
 		return g / cubic
 	}
+	sameWindows(t, uml.windows(t, "lossy"), vm.windows(t, "lossy"))
 	if a, b := gain(uml), gain(vm); math.Abs(math.Log(a/b)) > 0.15 {
 		t.Errorf("lossy: x %.2f in uml, x %.2f in vm", a, b)
 	}
 }
 
-// tolerant runs cells of tolerantText, and returns what reads goodput, bit/s, and the share sent again of one of them.
-func tolerant(t *testing.T, args ...string) func(group, arm string) (goodput, resent float64) {
+// sameWindows: one seed gives both worlds the same losses, as long as the same packets come. Through the first of them, to where the
+// worlds' microseconds part CUBIC, too, the windows are the same; later they are in the mean.
+func sameWindows(t *testing.T, uml, vm []float64) {
+	t.Helper()
+	const first = 8 // samples of 50 ms: slow start, its end, and the first losses
+	mean := func(list []float64) (m float64) {
+		for _, w := range list {
+			m += w / float64(len(list))
+		}
+		return m
+	}
+	if min(len(uml), len(vm)) < 10*first || math.Abs(math.Log(mean(uml)/mean(vm))) > 0.1 {
+		t.Fatalf("%d windows, mean %.1f packets in uml; %d, %.1f in vm", len(uml), mean(uml), len(vm), mean(vm))
+	}
+	for i := range first {
+		if math.Abs(uml[i]-vm[i]) > 2 {
+			t.Errorf("windows %v in uml, %v in vm", uml[:first], vm[:first])
+			break
+		}
+	}
+}
+
+// toleration is what a run of tolerantText left.
+type toleration struct {
+	rows    map[string]outcome.Row
+	samples string // lines of JSON, compressed
+}
+
+// tolerant runs cells of tolerantText.
+func tolerant(t *testing.T, args ...string) toleration {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tolerant.yml")
 	check(t, os.WriteFile(file, []byte(tolerantText), 0o600))
-	rows := map[string]outcome.Row{}
-	for _, r := range summaryOf(t, []byte(labRunInto(t, file, args...)["summary.json"])).Rows {
+	files := labRunInto(t, file, args...)
+	in := toleration{map[string]outcome.Row{}, files["samples.jsonl.gz"]}
+	for _, r := range summaryOf(t, []byte(files["summary.json"])).Rows {
 		if r.Goodput == nil || r.Retrans == nil {
 			t.Fatalf("%s: %v", r.Cell, r.Reasons)
 		}
-		rows[r.Group[len("case="):]+" "+r.Arm] = r
+		in.rows[r.Group[len("case="):]+" "+r.Arm] = r
 	}
-	return func(group, arm string) (goodput, resent float64) {
-		r := rows[group+" "+arm]
-		return r.Goodput.Median, r.Retrans.Median
+	return in
+}
+
+// figures are goodput, bit/s, and the share sent again of one cell.
+func (in toleration) figures(group, arm string) (goodput, resent float64) {
+	r := in.rows[group+" "+arm]
+	return r.Goodput.Median, r.Retrans.Median
+}
+
+// windows are the samples of cubic_lt's cwnd in one cell.
+func (in toleration) windows(t *testing.T, group string) (list []float64) {
+	t.Helper()
+	z, err := gzip.NewReader(strings.NewReader(in.samples))
+	check(t, err)
+	for d := json.NewDecoder(z); d.More(); {
+		var s struct {
+			Cell string  `json:"cell"`
+			Cwnd float64 `json:"cwnd"`
+		}
+		check(t, d.Decode(&s))
+		if s.Cell == "case="+group+"/"+cubiclt.Name {
+			list = append(list, s.Cwnd)
+		}
 	}
+	return list
 }
