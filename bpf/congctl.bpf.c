@@ -45,7 +45,7 @@ static __always_inline int denied(const __u32 a[4])
 }
 
 /* The network's own policy; without one, that of all where the plan has it, but for addresses that may not be treated. One function
- * for its six callers. */
+ * for its five callers. */
 static __noinline struct policy *policy_of(const struct control *c, const __u32 addr[4])
 {
 	struct policy *p = policy_under(c, prefix_key(addr));

@@ -25,7 +25,7 @@ var asked = map[string]string{
 func TestExportInNginx(t *testing.T) {
 	path, err := exec.LookPath("nginx")
 	if err != nil {
-		t.Skip("needs nginx (tools/nginx.sh)")
+		t.Skip("needs nginx (tools/nginx.sh); no minimum kernel")
 	}
 	dir := exported(t, "nginx-geo", "congctl.geo")
 	conf := filepath.Join(dir, "nginx.conf")
@@ -54,7 +54,7 @@ http {
 func TestExportInHAProxy(t *testing.T) {
 	path, err := exec.LookPath("haproxy")
 	if err != nil {
-		t.Skip("needs haproxy (tools/haproxy.sh)")
+		t.Skip("needs haproxy (tools/haproxy.sh); no minimum kernel")
 	}
 	dir := exported(t, "haproxy-map", "congctl.map")
 	conf := filepath.Join(dir, "haproxy.cfg")

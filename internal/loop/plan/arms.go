@@ -51,7 +51,10 @@ func Block(unix, blockSeconds int64) (index, start, end int64) {
 // ArmAt returns the arm of a prefix at a time (Unix seconds), and whether the plan holds it, by itself or with all; none
 // if not. It ignores the plan's own dates.
 func (p *Plan) ArmAt(pfx record.Prefix, unix int64) (arm record.Arm, inPlan bool) {
-	e, ok := p.Of(pfx)
+	e, ok := p.Find(pfx)
+	if !ok {
+		e, ok = p.Find(record.All)
+	}
 	if !ok {
 		return record.ArmNone, false
 	}

@@ -103,14 +103,6 @@ func (p *Plan) Find(pfx record.Prefix) (e Entry, ok bool) {
 	return p.Entries[i], true
 }
 
-// Of returns the entry that decides about a prefix: its own, or that of all.
-func (p *Plan) Of(pfx record.Prefix) (e Entry, ok bool) {
-	if e, ok = p.Find(pfx); !ok {
-		e, ok = p.Find(record.All)
-	}
-	return e, ok
-}
-
 // Expired reports whether the plan is void at a time, Unix seconds.
 func (p *Plan) Expired(unix int64) bool { return unix >= p.Expires }
 

@@ -34,8 +34,7 @@ func (e *Engine) withAll(t *track) *Selected {
 
 // fileAll counts one window of the networks that are treated together.
 func (e *Engine) fileAll(all []sighting) {
-	t, _ := e.find(record.All)
-	if t == nil || t.chosen == nil {
+	if e.treatsAll() == nil {
 		return
 	}
 	var rows []*record.Window
@@ -45,6 +44,7 @@ func (e *Engine) fileAll(all []sighting) {
 		}
 	}
 	if len(rows) > 0 {
+		t, _ := e.find(record.All)
 		e.file(t, rows)
 	}
 }

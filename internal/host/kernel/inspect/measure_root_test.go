@@ -14,7 +14,7 @@ import (
 // own, on every case of its table, and compares what they set with what is written there.
 func TestMeasure(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("needs root for network namespaces")
+		t.Skip("needs root for network namespaces; minimum kernel 3.8")
 	}
 	table, err := os.ReadFile("../../advise/testdata/sysctl.measured")
 	if err != nil {
