@@ -37,6 +37,7 @@ While the controller is away it keeps its records on disk and treats on by its l
 plan until that expires. Its PoP and its name are in its certificate.`,
 		Example: "  sudo congctl agent -c /etc/congctl/agent.yml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			g.willTreat()
 			cfg, rules, err := g.checked()
 			if err == nil {
 				err = forAgent(cfg.Fleet)

@@ -50,6 +50,29 @@ func TestAutoIsOfAHost(t *testing.T) {
 	}
 }
 
+// TestAutoIsWhatLoads: where the kernel refuses the program auto is BBR, and says why; a reload does not ask again.
+func TestAutoIsWhatLoads(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "congctl.yml")
+	check(t, os.WriteFile(file, []byte("treatment: {cong: auto}\n"), 0o600))
+	for _, takes := range []bool{true, false} {
+		g := &global{configPath: file, hasCubicLT: func() (bool, string) { return takes, "seccomp" }}
+		cfg, _, err := g.checked()
+		check(t, err)
+		if got := cfg.Treatment; takes && got.Cong != cubiclt.Name || !takes && (got.Cong != "bbr" || got.AutoWhy != "seccomp") {
+			t.Errorf("taken %v: %+v", takes, got)
+		}
+	}
+	g := &global{configPath: file}
+	g.willTreat()
+	first, _, err := g.checked()
+	check(t, err)
+	again, _, err := g.checked()
+	check(t, err)
+	if have, why := cubiclt.Loads(); (first.Treatment.Cong == cubiclt.Name) != have || first.Treatment.Cong != again.Treatment.Cong {
+		t.Errorf("the kernel says %v %q; first %+v, then %+v", have, why, first.Treatment, again.Treatment)
+	}
+}
+
 // TestUpKeepsCubicLT: an `up` that found cubic_lt registered registers it once whoever did has ended, when it has given up its
 // privileges long ago.
 func TestUpKeepsCubicLT(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/congctl/congctl/internal/linux/cubiclt"
@@ -31,7 +32,13 @@ type global struct {
 	controller string        // of a fleet, its URL; "" is the configuration's
 	pop        string        // of a fleet that verbs ask its controller about; "" is this host's own loop
 	found      bool          // the default file was there: it may not go while a process runs by it
+	// hasCubicLT answers whether this kernel can have cubic_lt, and why not, for treatment.cong auto; nil is [cubiclt.Fits].
+	hasCubicLT func() (ok bool, why string)
 }
+
+// willTreat makes auto ask the kernel's verifier, too, once: what a process treats with stays while it runs, and it gives
+// up the privileges to ask again.
+func (g *global) willTreat() { g.hasCubicLT = sync.OnceValues(cubiclt.Loads) }
 
 // config reads the named file, or the default one if it exists, or returns the
 // defaults: congctl needs no configuration.
@@ -76,7 +83,7 @@ func (g *global) readConfig(read func(string) (config.Config, error)) (config.Co
 	if path == "" {
 		path = defaultConfig
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !g.found {
-			return withHost(config.Default())
+			return g.withHost(config.Default())
 		}
 		g.found = true
 	}
@@ -84,14 +91,18 @@ func (g *global) readConfig(read func(string) (config.Config, error)) (config.Co
 	if err != nil {
 		return c, usage(err)
 	}
-	return withHost(c)
+	return g.withHost(c)
 }
 
 // withHost names the PoP after this host if the file does not name it, and settles which treatment its kernel can have.
-func withHost(c config.Config) (config.Config, error) {
+func (g *global) withHost(c config.Config) (config.Config, error) {
 	if t := &c.Treatment; t.Cong == config.CongAuto {
+		has := g.hasCubicLT
+		if has == nil {
+			has = cubiclt.Fits
+		}
 		t.Cong, t.AutoWhy = cubiclt.Name, "this kernel can have it"
-		if ok, why := cubiclt.Fits(); !ok {
+		if ok, why := has(); !ok {
 			t.Cong, t.AutoWhy = "bbr", why
 		}
 	}

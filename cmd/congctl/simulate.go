@@ -113,7 +113,7 @@ func (s *simulation) rules() (config.Config, policy.Rules, error) {
 			if err != nil {
 				return c, usage(err)
 			}
-			return withHost(c)
+			return s.g.withHost(c)
 		}
 	}
 	cfg, err := read()

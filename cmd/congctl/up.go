@@ -40,6 +40,7 @@ the first lines of the log say what this kernel can do.`,
 		Example: "  sudo congctl up\n  sudo congctl up -c /etc/congctl/congctl.yml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			g.cgroup = cgroup
+			g.willTreat()
 			cfg, rules, err := g.checked()
 			if err != nil {
 				return err

@@ -47,6 +47,19 @@ func Fits() (ok bool, why string) {
 	return true, ""
 }
 
+// Loads is Fits for a process that will register it: it asks the verifier too, in a tenth of a second. It needs CAP_BPF and
+// CAP_PERFMON.
+func Loads() (ok bool, why string) {
+	if have, err := Available(); have && err == nil {
+		return true, ""
+	}
+	r := &registered{}
+	if err := errors.Join(r.load(Name), r.close()); err != nil {
+		return false, err.Error()
+	}
+	return true, ""
+}
+
 func has(name string) (bool, error) {
 	names, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
 	if err != nil {

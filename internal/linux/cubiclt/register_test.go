@@ -83,4 +83,7 @@ func TestUnprivileged(t *testing.T) {
 	if _, err := registerAs("lt_nobody"); !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), "CAP_BPF") {
 		t.Errorf("an ordinary user: %v", err)
 	}
+	if ok, why := Loads(); ok || !strings.Contains(why, "CAP_BPF") {
+		t.Errorf("an ordinary user: loads %v, %q", ok, why)
+	}
 }
