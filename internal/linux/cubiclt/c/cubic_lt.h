@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * cubic_lt, loss-tolerant CUBIC: the algorithm, in C that the kernel and clang's BPF target both
- * compile. docs/cubic-lt.md has its equations, and a reason for each number.
+ * compile. docs/cubic-lt.md has its equations and what was tried; the reason for a number is beside it.
  *
  * The kernel's own CUBIC does the work: each event goes to it first. Two things are added while no
  * queue stands. The window grows faster, and a loss that no queue explains does not cut it. As soon
@@ -18,11 +18,14 @@
 
 #define LT_CUBIC_BYTES 60    /* struct bictcp of tcp_cubic.c: the loader compares it with the kernel's BTF */
 #define LT_QUEUE_US    2000U /* a queue shorter than this is none: two packets take that long at 10 Mbit/s */
-#define LT_BASE	       6     /* 1/256 of packets: the path's own losses until they are known, 2.3 % */
-#define LT_SAMPLE      64U   /* packets from which such a share is told */
-#define LT_HOLD	       16    /* 131 ms: 2 s, the first time that the guard trips */
-#define LT_TRIPS       6     /* that hold doubles so often */
-#define LT_CAP_ROUNDS  64    /* clear rounds after which the cap rises */
+#define LT_BASE	       6     /* 1/256 of packets: the path's own losses until they are known, 2.3 %: the guard trips at 6.2 %, above any fair line */
+#define LT_SAMPLE      64U   /* packets from which such a share is told: one deviation is 1.9 points at 2.3 % */
+#define LT_MARGIN      4     /* 1/256 beyond twice the path's share, 1.6 %: two deviations above 2.3 % */
+#define LT_LEAST       8     /* 1/256, 3 %, below which it never trips: the few losses of a clean path come together */
+#define LT_MOST	       32    /* 1/256, 12.5 %, the most that is the path's: with it the guard trips at 27 %, and with more it is none */
+#define LT_HOLD	       16    /* 131 ms: 2 s, the first time that the guard trips: five rounds of 400 ms, for two cuts and the packets to count */
+#define LT_TRIPS       6     /* that hold doubles so often: to 134 s, half of the 300 s that the floor lasts */
+#define LT_CAP_ROUNDS  64    /* clear rounds after which the cap rises, by 1/32 a round, half of the slowest growth: neighbours come first */
 #define LT_NONE	       (~0U)
 #define LT_WINDOW      32767U /* packets; a larger window is CUBIC's alone, since counters have 16 bits */
 #define LT_CAP_LEAST   8U     /* packets in a round that say what the path has */
@@ -205,13 +208,14 @@ static __always_inline void lt_guard(struct sock *sk, struct lt *lt, u32 lost, u
 		lt->base = lt_min(lt->base, share);
 		lt->tripped = 0;
 	}
+	/* Twice the sample tells 5 % from half of it: 6 packets and 3. */
 	if (lt->tripped && seen_all >= 2 * LT_SAMPLE - 1 && seen_lost > 2 && 2 * share >= lt->tripped) {
 		/* They go on. After a slow start that passed a bucket's rate by far they may do so for that. */
 		if (!lt->fast)
-			lt->base = lt_min(share, 32);
+			lt->base = lt_min(share, LT_MOST);
 		lt->hold = lt_clock(tp);
 		lt->trips = lt->tripped = 0;
-	} else if (!held && seen_lost > 4 && share > lt_max(2 * lt->base + 4, 8)) {
+	} else if (!held && seen_lost > 4 && share > lt_max(2 * lt->base + LT_MARGIN, LT_LEAST)) {
 		lt->hold = lt_clock(tp) + (LT_HOLD << lt->trips);
 		lt->trips = lt_min(lt->trips + 1, LT_TRIPS);
 		lt->tripped = share;
@@ -228,7 +232,8 @@ static __always_inline void lt_guard(struct sock *sk, struct lt *lt, u32 lost, u
 
 /*
  * The window after a loss that no queue explains: growth from what arrives, since where each round has a
- * loss this is the only place to grow. No window is kept that is a quarter above what the path delivers.
+ * loss this is the only place to grow. No window is kept that is a quarter above what the path delivers: so much
+ * the fastest growth adds in the round before it is delivered.
  */
 static __always_inline u32 lt_soft_window(const struct lt *lt, u32 window, bool slow)
 {
@@ -338,7 +343,10 @@ static __always_inline u32 lt_ssthresh(struct sock *sk, struct lt *lt)
 	return lt_max(stock, lt_soft_window(lt, tp->snd_cwnd, slow));
 }
 
-/* Congestion avoidance: CUBIC's growth, and while clear a second one, up to 7/8 of the cap. */
+/*
+ * Congestion avoidance: CUBIC's growth, and while clear a second one, up to 7/8 of the cap: the whole cap is 62 % of two flows' line
+ * in a buffer of 0.1 BDP.
+ */
 static __always_inline void lt_avoid(struct sock *sk, struct lt *lt, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
