@@ -5,13 +5,17 @@
  * from the same description. For machines of the lab: it keeps no lock, since they have
  * one CPU, and takes each address family for a next hop, since their edge has one.
  *
+ * The policy `bpftune-cap` is the same with congctl's pacing cap on what is on BBR: 1.15 times the 95th percentile of what each client
+ * network's connections had on it, which one in ten of them runs without.
+ *
  *   PASSIVE_ESTABLISHED        choose an arm
  *   RETRANS_CB                 the loss rule
  *   STATE_CB, the end begins   learn
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include "address.h"
 
 #define BPF_SOCK_OPS_RETRANS_CB 9
 #define BPF_SOCK_OPS_RETRANS_CB_FLAG (1 << 1)
@@ -26,9 +30,13 @@
 #define SCALE 1000000
 #define COST_SHIFT 2
 #define LOSS_SHIFT 6
+#define CAP_AFTER 20      /* connections of a network on BBR, as in policy/cap.go */
+#define SCOUT_ONE_IN 10
 
 /* The edge's network namespace, set by the loader: all else is left alone. */
 const volatile __u64 edge_netns = 0;
+/* 1 caps what is on BBR. */
+const volatile __u32 caps = 0;
 
 struct bandit_arm {
 	__u64 chosen, refused; /* choices; those that the kernel did not take */
@@ -42,6 +50,7 @@ struct next_hop {
 	__u64 best_rtt;    /* us; 0: none yet */
 	__u64 best_rate;   /* bytes/s */
 	__u64 by_loss;     /* moved by the loss rule */
+	__u64 capped;      /* connections with a cap */
 	struct bandit_arm arms[ARMS];
 	/* What the last choice and the last lesson were made of, for a test to follow. */
 	__u64 last_rtt, last_rate;
@@ -67,6 +76,18 @@ struct {
 	__type(value, struct flow);
 } flows SEC(".maps");
 
+struct network {
+	__u64 rate; /* bytes/s, the 95th percentile */
+	__u64 ends;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64); /* prefix_key */
+	__type(value, struct network);
+} networks SEC(".maps");
+
 static __always_inline struct next_hop *hop_of(struct bpf_sock_ops *ops)
 {
 	__u32 family = ops->family;
@@ -81,6 +102,44 @@ static __always_inline int set_arm(struct bpf_sock_ops *ops, __u32 arm)
 		return -1;
 	__builtin_memcpy(name, names[arm], 16);
 	return bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name, 16);
+}
+
+static __always_inline void cap(struct bpf_sock_ops *ops, struct next_hop *h)
+{
+	__u32 a[4];
+	if (!caps)
+		return;
+	remote_addr(ops, a);
+	__u64 key = prefix_key(a);
+	struct network *n = bpf_map_lookup_elem(&networks, &key);
+	if (!n || n->ends < CAP_AFTER || bpf_get_prandom_u32() % SCOUT_ONE_IN == 0)
+		return;
+	__u64 most = n->rate * 115 / 100;
+	__u32 rate = most;
+	if (most < ~0U && !bpf_setsockopt(ops, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate)))
+		h->capped++;
+}
+
+/*
+ * A percentile that follows the rates: 19 % up for each above it, 1 % down for each below, which is steady where one in twenty is
+ * above.
+ */
+static __always_inline void learn_rate(struct bpf_sock_ops *ops, __u64 rate)
+{
+	__u32 a[4];
+	remote_addr(ops, a);
+	__u64 key = prefix_key(a);
+	struct network *n = bpf_map_lookup_elem(&networks, &key);
+	if (!n) {
+		struct network first = {.rate = rate, .ends = 1};
+		bpf_map_update_elem(&networks, &key, &first, BPF_ANY);
+		return;
+	}
+	n->ends++;
+	if (rate > n->rate)
+		n->rate += n->rate * 19 / 100;
+	else
+		n->rate -= n->rate / 100;
 }
 
 static __always_inline __u32 choose(struct next_hop *h, __u32 random)
@@ -118,6 +177,8 @@ static __always_inline void on_established(struct bpf_sock_ops *ops)
 		h->arms[arm].chosen++;
 		if (set_arm(ops, arm))
 			h->arms[arm].refused++;
+		else if (arm == LOSS_ARM)
+			cap(ops, h);
 	}
 	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags |
 				  BPF_SOCK_OPS_RETRANS_CB_FLAG | BPF_SOCK_OPS_STATE_CB_FLAG);
@@ -136,7 +197,8 @@ static __always_inline void on_retransmit(struct bpf_sock_ops *ops)
 	f->arm = LOSS_ARM;
 	f->moved = 1;
 	h->by_loss++;
-	set_arm(ops, LOSS_ARM);
+	if (!set_arm(ops, LOSS_ARM))
+		cap(ops, h);
 	int on = 1;
 	bpf_setsockopt(ops, SOL_TCP, TCP_THIN_LINEAR_TIMEOUTS, &on, sizeof(on));
 }
@@ -171,7 +233,10 @@ static __always_inline void on_end(struct bpf_sock_ops *ops)
 	__u64 interval = ops->rate_interval_us;
 	if (!f || !interval)
 		return;
-	learn(h, f->arm, ops->rtt_min, (__u64)ops->rate_delivered * ops->mss_cache * 1000000 / interval);
+	__u64 rate = (__u64)ops->rate_delivered * ops->mss_cache * 1000000 / interval;
+	learn(h, f->arm, ops->rtt_min, rate);
+	if (caps && f->arm == LOSS_ARM && rate)
+		learn_rate(ops, rate);
 }
 
 SEC("sockops")

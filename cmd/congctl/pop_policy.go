@@ -25,10 +25,12 @@ const (
 	policyBenefit = "benefit"       // the same, with policy.select benefit and no pacing cap
 	policyCapped  = "benefit-cap"   // the same, with policy.cap: the default, by a name that stays when it changes
 	policySwitch  = "switch"        // congctl moves every large response: what the loop could reach at most
+	policyAllCap  = "all-cap"       // the same with the pacing cap: all that treating gains, with nothing learnt but caps
 	policyBpftune = "bpftune"       // no congctl, bpf/bandit.bpf.c: the rule of another tuner, in the lab only
+	policyTuneCap = "bpftune-cap"   // the same with the pacing cap
 )
 
-var policies = []string{policyCubic, policyBBR, policyLT, policyStatic, policyObserve, policyLoop, policySlowest, policyBenefit, policyCapped, policySwitch, policyBpftune}
+var policies = []string{policyCubic, policyBBR, policyLT, policyStatic, policyObserve, policyLoop, policySlowest, policyBenefit, policyCapped, policySwitch, policyAllCap, policyBpftune, policyTuneCap}
 
 func popPolicy(name string, d *pop.Day) (p popworld.Policy, err error) {
 	p = popworld.Policy{Name: name, Cong: "cubic", Treated: "bbr"}
@@ -36,13 +38,13 @@ func popPolicy(name string, d *pop.Day) (p popworld.Policy, err error) {
 	case policyCubic:
 	case policyBBR, policyLT:
 		p.Cong = name
-	case policyBpftune:
-		p.Bandit = true
+	case policyBpftune, policyTuneCap:
+		p.Bandit, p.Caps = true, name == policyTuneCap
 	case policyStatic:
 		if p.OnRoute = d.Static; len(p.OnRoute) == 0 {
 			return p, fmt.Errorf("--policy %s: %s names no networks in static", name, d.Name)
 		}
-	case policyObserve, policyLoop, policySlowest, policyBenefit, policyCapped, policySwitch:
+	case policyObserve, policyLoop, policySlowest, policyBenefit, policyCapped, policySwitch, policyAllCap:
 		p.Cong = d.Default
 		text, cfg, err := popConfig(d, name)
 		if err != nil {
@@ -85,6 +87,7 @@ var selections = map[string]func(*config.Config){
 	policyBenefit: func(c *config.Config) { c.Policy.Select, c.Policy.Cap = policyBenefit, false },
 	policyCapped:  func(c *config.Config) { c.Policy.Select, c.Policy.Cap = policyBenefit, true },
 	policySwitch:  selectAll,
+	policyAllCap:  func(c *config.Config) { selectAll(c); c.Policy.Cap = true },
 }
 
 // selectAll makes congctl select every network known in one window, without guards, trials

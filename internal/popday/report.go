@@ -112,7 +112,7 @@ func (rep *Report) fill(in *Input, t *table) {
 	rep.Lead = leadOf(t)
 	for p := range t.policies {
 		for _, row := range t.runs {
-			if row[p] == nil || row[p].Loop == nil || t.policies[p] == switched {
+			if row[p] == nil || row[p].Loop == nil || t.policies[p] == switched || t.policies[p] == allCapped {
 				continue
 			}
 			rep.Stories = append(rep.Stories, tell(in, row[p]))

@@ -20,6 +20,8 @@ const (
 	cubic    = "cubic"
 	bbr      = "bbr"
 	switched = "switch" // every large response moved at byte LargeBytes: the truth of what the loop does
+	// allCapped is the same with the pacing cap: what a loop must give its neighbours for what it withholds.
+	allCapped = "all-cap"
 )
 
 // arms returns the policies with everything on the default, and on the treatment.
@@ -131,7 +133,7 @@ func (f *Facts) Name() string { return fmt.Sprintf("%s-%d", f.Policy, f.Seed) }
 
 // order of policies in every table: first the two that others are compared with, then those
 // of the lab, then any other by name.
-var order = []string{cubic, bbr, "cubic_lt", "static", oracle, "observe", "bpftune", "loop", "slowest-fifth", uncapped, capped, switched}
+var order = []string{cubic, bbr, "cubic_lt", "static", oracle, "observe", "bpftune", "bpftune-cap", "loop", "slowest-fifth", uncapped, capped, allCapped, switched}
 
 // The policies under which congctl treats networks: as the day configures it, and with one of its
 // rules of selection.

@@ -19,12 +19,19 @@ type BanditFlow struct {
 	Moved uint32
 }
 
+type BanditNetwork struct {
+	_    structs.HostLayout
+	Rate uint64
+	Ends uint64
+}
+
 type BanditNextHop struct {
 	_           structs.HostLayout
 	Connections uint64
 	BestRtt     uint64
 	BestRate    uint64
 	ByLoss      uint64
+	Capped      uint64
 	Arms        [4]struct {
 		_       structs.HostLayout
 		Chosen  uint64
@@ -46,8 +53,10 @@ type BanditNextHop struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	BanditMapFlows          = "flows"
+	BanditMapNetworks       = "networks"
 	BanditMapNextHops       = "next_hops"
 	BanditProgBanditSockops = "bandit_sockops"
+	BanditVarCaps           = "caps"
 	BanditVarEdgeNetns      = "edge_netns"
 )
 
@@ -101,6 +110,7 @@ type BanditProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type BanditMapSpecs struct {
 	Flows    *ebpf.MapSpec `ebpf:"flows"`
+	Networks *ebpf.MapSpec `ebpf:"networks"`
 	NextHops *ebpf.MapSpec `ebpf:"next_hops"`
 }
 
@@ -108,6 +118,7 @@ type BanditMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type BanditVariableSpecs struct {
+	Caps      *ebpf.VariableSpec `ebpf:"caps"`
 	EdgeNetns *ebpf.VariableSpec `ebpf:"edge_netns"`
 }
 
@@ -132,12 +143,14 @@ func (o *BanditObjects) Close() error {
 // It can be passed to LoadBanditObjects or ebpf.CollectionSpec.LoadAndAssign.
 type BanditMaps struct {
 	Flows    *ebpf.Map `ebpf:"flows"`
+	Networks *ebpf.Map `ebpf:"networks"`
 	NextHops *ebpf.Map `ebpf:"next_hops"`
 }
 
 func (m *BanditMaps) Close() error {
 	return _BanditClose(
 		m.Flows,
+		m.Networks,
 		m.NextHops,
 	)
 }
@@ -146,6 +159,7 @@ func (m *BanditMaps) Close() error {
 //
 // It can be passed to LoadBanditObjects or ebpf.CollectionSpec.LoadAndAssign.
 type BanditVariables struct {
+	Caps      *ebpf.Variable `ebpf:"caps"`
 	EdgeNetns *ebpf.Variable `ebpf:"edge_netns"`
 }
 

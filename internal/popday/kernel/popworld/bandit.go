@@ -34,7 +34,8 @@ var families = []struct {
 type NextHopFacts struct {
 	NextHop     string     `json:"next_hop"` // by its address family
 	Connections uint64     `json:"connections"`
-	ByLoss      uint64     `json:"by_loss"` // connections moved to BBR by the loss rule
+	ByLoss      uint64     `json:"by_loss"`          // connections moved to BBR by the loss rule
+	Capped      uint64     `json:"capped,omitempty"` // connections with a pacing cap
 	BestRTTUs   uint64     `json:"best_rtt_us"`
 	BestRate    uint64     `json:"best_rate_bytes_per_s"`
 	Arms        []ArmFacts `json:"arms"`
@@ -50,26 +51,26 @@ type ArmFacts struct {
 	Cost    uint64 `json:"cost"` // millionths
 }
 
-// openRival attaches it to the root cgroup.
-func openRival(ns *netns.NS) (*rival, error) {
+// openRival attaches it to the root cgroup. With caps what is on BBR has a pacing cap.
+func openRival(ns *netns.NS, caps bool) (*rival, error) {
 	root, err := cgroup.Root()
 	if err != nil {
 		return nil, err
 	}
-	return attachRival(root, ns)
+	return attachRival(root, ns, caps)
 }
 
 // attachRival attaches it to a cgroup, for the connections of one namespace. The caller
 // must close it. Needs Linux 5.15.
-func attachRival(at string, ns *netns.NS) (r *rival, err error) {
+func attachRival(at string, ns *netns.NS, caps bool) (r *rival, err error) {
 	r = &rival{}
-	if err := r.attach(at, ns); err != nil {
+	if err := r.attach(at, ns, caps); err != nil {
 		return nil, errors.Join(fmt.Errorf("attach bandit: %w", err), r.close())
 	}
 	return r, nil
 }
 
-func (r *rival) attach(at string, ns *netns.NS) error {
+func (r *rival) attach(at string, ns *netns.NS, caps bool) error {
 	id, err := ns.ID()
 	if err != nil {
 		return err
@@ -80,6 +81,11 @@ func (r *rival) attach(at string, ns *netns.NS) error {
 	}
 	if err := spec.Variables["edge_netns"].Set(uint64(id)); err != nil {
 		return err
+	}
+	if caps {
+		if err := spec.Variables["caps"].Set(uint32(1)); err != nil {
+			return err
+		}
 	}
 	if err := spec.LoadAndAssign(&r.objs, nil); err != nil {
 		return err
@@ -100,7 +106,7 @@ func (r *rival) facts() (all []NextHopFacts, err error) {
 		if err := r.objs.NextHops.Lookup(f.key, &h); err != nil {
 			return nil, fmt.Errorf("read bandit of %s: %w", f.name, err)
 		}
-		n := NextHopFacts{f.name, h.Connections, h.ByLoss, h.BestRtt, h.BestRate, nil}
+		n := NextHopFacts{f.name, h.Connections, h.ByLoss, h.Capped, h.BestRtt, h.BestRate, nil}
 		for i, a := range h.Arms {
 			n.Arms = append(n.Arms, ArmFacts{banditArms[i], a.Chosen, a.Refused, a.Ends, a.MaxRate, a.Cost})
 		}

@@ -2,6 +2,7 @@ package popworld
 
 import (
 	"io"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -59,17 +60,7 @@ func TestRivalLearns(t *testing.T) {
 	if at == "" {
 		return
 	}
-	ns, err := netns.Current()
-	check(t, err)
-	defer ns.Close()
-	check(t, ns.Up("lo"))
-	r, err := attachRival(at, ns)
-	check(t, err)
-	defer r.close()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	check(t, err)
-	defer l.Close()
-
+	r, l := rivalOnLoopback(t, at, false)
 	var want nextHop
 	for i := range 200 {
 		before := hopOf(t, r)
@@ -97,6 +88,69 @@ func TestRivalLearns(t *testing.T) {
 	}
 }
 
+func rivalOnLoopback(t *testing.T, at string, caps bool) (*rival, net.Listener) {
+	t.Helper()
+	ns, err := netns.Current()
+	check(t, err)
+	t.Cleanup(func() { _ = ns.Close() })
+	check(t, ns.Up("lo"))
+	r, err := attachRival(at, ns, caps)
+	check(t, err)
+	t.Cleanup(func() { check(t, r.close()) })
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	check(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return r, l
+}
+
+// TestRivalCaps: what is on BBR teaches its network's cap, and has it, but for one in ten.
+func TestRivalCaps(t *testing.T) {
+	at := inCgroup(t)
+	if at == "" {
+		return
+	}
+	r, l := rivalOnLoopback(t, at, true)
+	const bbr = 1 // of banditArms
+	h := bpfobj.BanditNextHop{Connections: learnAfter}
+	for i := range h.Arms {
+		if i != bbr {
+			h.Arms[i].Cost = 1 << 50
+		}
+	}
+	check(t, r.objs.NextHops.Put(uint32(unix.AF_INET), h))
+	var want network
+	capped, knew := 0, 0
+	for i := range 100 {
+		before := hopOf(t, r)
+		most := download(t, l)
+		h := waitForEnd(t, r, before, true)
+		switch {
+		case h.LastChoice != bbr || want.Cap() == 0:
+			if most != math.MaxUint32 {
+				t.Fatalf("connection %d, arm %d: capped at %d", i, h.LastChoice, most)
+			}
+		case most != math.MaxUint32:
+			if capped++; uint64(most) != want.Cap() {
+				t.Fatalf("connection %d: capped at %d, want %d", i, most, want.Cap())
+			}
+			fallthrough
+		default:
+			knew++
+		}
+		if h.LastArm == bbr {
+			want.End(h.LastRate)
+		}
+		var got bpfobj.BanditNetwork
+		check(t, r.objs.Networks.Lookup(uint64(0x7f000000|24), &got))
+		if got.Rate != want.Rate || got.Ends != want.Ends {
+			t.Fatalf("connection %d: %+v, want %+v", i, got, want)
+		}
+	}
+	if knew < 40 || capped < knew*3/4 || capped == knew || hopOf(t, r).Capped != uint64(capped) {
+		t.Errorf("%d of %d were capped, the program counts %d", capped, knew, hopOf(t, r).Capped)
+	}
+}
+
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -110,19 +164,27 @@ func hopOf(t *testing.T, r *rival) (h bpfobj.BanditNextHop) {
 	return h
 }
 
-// download is one connection; the server ends it.
-func download(t *testing.T, l net.Listener) {
+// download is one connection, which the server ends, and returns its SO_MAX_PACING_RATE, bytes/s.
+func download(t *testing.T, l net.Listener) (most uint32) {
 	t.Helper()
 	c, err := net.Dial("tcp4", l.Addr().String())
 	check(t, err)
 	s, err := l.Accept()
 	check(t, err)
+	raw, err := s.(*net.TCPConn).SyscallConn()
+	check(t, err)
+	check(t, raw.Control(func(fd uintptr) {
+		n, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE)
+		check(t, err)
+		most = uint32(n)
+	}))
 	_, err = s.Write(make([]byte, 100_000))
 	check(t, err)
 	check(t, s.Close())
 	_, err = io.Copy(io.Discard, c)
 	check(t, err)
 	check(t, c.Close())
+	return most
 }
 
 // waitForEnd waits until the connection after a moment was counted, and learnt from.

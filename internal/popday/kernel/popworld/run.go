@@ -20,7 +20,8 @@ type Policy struct {
 	OnRoute []string `json:"on_route"`          // classes whose routes name Treatment
 	Treated string   `json:"treated,omitempty"` // the congestion control on those
 	Product *Product `json:"product,omitempty"`
-	Bandit  bool     `json:"bandit,omitempty"` // bpf/bandit.bpf.c chooses for each connection
+	Bandit  bool     `json:"bandit,omitempty"`      // bpf/bandit.bpf.c chooses for each connection
+	Caps    bool     `json:"bandit_caps,omitempty"` // and caps those on BBR
 }
 
 // congs may be a namespace's default.
@@ -98,7 +99,7 @@ func (d *day) open(ctx context.Context, of *pop.Day, policy Policy) (err error) 
 	}
 	d.clients = &clients{world: d.world, dialer: newDialer(d.star.clients.NS), edge: d.edge, book: d.book, quit: make(chan struct{})}
 	if policy.Bandit {
-		if d.rival, err = openRival(d.star.edge.NS); err != nil {
+		if d.rival, err = openRival(d.star.edge.NS, policy.Caps); err != nil {
 			return err
 		}
 	}
