@@ -231,17 +231,21 @@ func configure(ctx context.Context, tree string) error {
 		return err
 	}
 	if lost := dropped(want, have); len(lost) > 0 {
-		return fmt.Errorf("configure: linux-source-%s drops %s", series, strings.Join(lost, ", "))
+		return fmt.Errorf("configure: linux-source-%s does not take %s", series, strings.Join(lost, ", "))
 	}
 	return nil
 }
 
-// dropped are the options of want that have has not.
+// dropped are the lines of want that have is not as.
 func dropped(want, have []byte) (lost []string) {
 	lines := strings.Split(string(have), "\n")
 	for line := range strings.Lines(string(want)) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "CONFIG_") && !slices.Contains(lines, line) {
+		off, isOff := strings.CutSuffix(line, " is not set")
+		off = strings.TrimPrefix(off, "# ")
+		switch {
+		case strings.HasPrefix(line, "CONFIG_") && !slices.Contains(lines, line),
+			isOff && slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, off+"=") }):
 			lost = append(lost, line)
 		}
 	}

@@ -49,9 +49,9 @@ func TestMissingNamesPackages(t *testing.T) {
 }
 
 func TestDroppedOptions(t *testing.T) {
-	want := "# CONFIG_C is wanted off\nCONFIG_A=y\nCONFIG_B=y\nCONFIG_D=\"x\"\n"
-	have := "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_D=\"y\"\n"
-	if got := dropped([]byte(want), []byte(have)); !slices.Equal(got, []string{"CONFIG_B=y", `CONFIG_D="x"`}) {
+	want := "# CONFIG_C is wanted off\nCONFIG_A=y\nCONFIG_B=y\nCONFIG_D=\"x\"\n# CONFIG_E is not set\n# CONFIG_F is not set\n"
+	have := "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_D=\"y\"\nCONFIG_F=m\n"
+	if got := dropped([]byte(want), []byte(have)); !slices.Equal(got, []string{"CONFIG_B=y", `CONFIG_D="x"`, "# CONFIG_F is not set"}) {
 		t.Errorf("%q", got)
 	}
 }
