@@ -89,6 +89,13 @@ func fresh(t *testing.T, choose func(image string) string) (Machine, *Running) {
 // bare boots the image that is chosen, with the file of carried as /dev/vda.
 func bare(t *testing.T, choose func(image string) string, carried func() (string, error)) (Machine, *Running) {
 	t.Helper()
+	m := machine(t, choose, carried)
+	return m, up(t, m)
+}
+
+// machine returns one to boot.
+func machine(t *testing.T, choose func(image string) string, carried func() (string, error)) Machine {
+	t.Helper()
 	if os.Getenv("CONGCTL_DEBIAN_CACHE") == "" || testing.Short() {
 		t.Skip("boots a Debian 12 in QEMU, minutes: CONGCTL_DEBIAN_CACHE names a folder for its disk image; minimum kernel of the guest 4.13")
 	}
@@ -113,7 +120,7 @@ func bare(t *testing.T, choose func(image string) string, carried func() (string
 	if err := Copy(context.Background(), choose(img), m.Disk); err != nil {
 		t.Fatal(err)
 	}
-	return m, up(t, m)
+	return m
 }
 
 // up boots the machine and waits until its network cards are.
@@ -121,8 +128,13 @@ func up(t *testing.T, m Machine) *Running {
 	t.Helper()
 	r := boot(t, m)
 	t.Logf("up after %s", r.Up)
-	must(t, r, "until ip -o addr | grep -q 192.0.2.2 && ip -o addr | grep -q 198.51.100.2; do sleep 0.2; done")
+	awaitCards(t, r)
 	return r
+}
+
+func awaitCards(t *testing.T, r *Running) {
+	t.Helper()
+	must(t, r, "until ip -o addr | grep -q 192.0.2.2 && ip -o addr | grep -q 198.51.100.2; do sleep 0.2; done")
 }
 
 // again reboots the machine as an administrator does.
