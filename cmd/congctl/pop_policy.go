@@ -9,6 +9,7 @@ import (
 
 	"github.com/congctl/congctl/internal/linux/cubiclt"
 	"github.com/congctl/congctl/internal/loop/config"
+	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/popday/kernel/popworld"
 	"github.com/congctl/congctl/internal/popday/pop"
 )
@@ -25,7 +26,7 @@ const (
 	policyBenefit = "benefit"       // the same, with policy.select benefit and no pacing cap
 	policyCapped  = "benefit-cap"   // the same, with policy.cap: the default, by a name that stays when it changes
 	policySwitch  = "switch"        // congctl moves every large response: what the loop could reach at most
-	policyAllCap  = "all-cap"       // the same with the pacing cap: all that treating gains, with nothing learnt but caps
+	policyAllCap  = "all-cap"       // congctl treats every network from the first window, without control, with the pacing cap: only caps are learnt
 	policyBpftune = "bpftune"       // no congctl, bpf/bandit.bpf.c: the rule of another tuner, in the lab only
 	policyTuneCap = "bpftune-cap"   // the same with the pacing cap
 )
@@ -68,7 +69,7 @@ func popConfig(d *pop.Day, policy string) (text string, cfg config.Config, err e
 	text += d.Congctl + "\n"
 	cfg, err = config.Parse([]byte(text))
 	if change := selections[policy]; err == nil && change != nil {
-		change(&cfg)
+		change(&cfg, d)
 		var b []byte
 		if b, err = cfg.Text(); err == nil {
 			cfg, err = config.Parse(b)
@@ -82,17 +83,17 @@ func popConfig(d *pop.Day, policy string) (text string, cfg config.Config, err e
 }
 
 // selections change what the day configures.
-var selections = map[string]func(*config.Config){
-	policySlowest: func(c *config.Config) { c.Policy.Select, c.Policy.Cap = policySlowest, false },
-	policyBenefit: func(c *config.Config) { c.Policy.Select, c.Policy.Cap = policyBenefit, false },
-	policyCapped:  func(c *config.Config) { c.Policy.Select, c.Policy.Cap = policyBenefit, true },
+var selections = map[string]func(*config.Config, *pop.Day){
+	policySlowest: func(c *config.Config, _ *pop.Day) { c.Policy.Select, c.Policy.Cap = policySlowest, false },
+	policyBenefit: func(c *config.Config, _ *pop.Day) { c.Policy.Select, c.Policy.Cap = policyBenefit, false },
+	policyCapped:  func(c *config.Config, _ *pop.Day) { c.Policy.Select, c.Policy.Cap = policyBenefit, true },
 	policySwitch:  selectAll,
-	policyAllCap:  func(c *config.Config) { selectAll(c); c.Policy.Cap = true },
+	policyAllCap:  listAll,
 }
 
 // selectAll makes congctl select every network known in one window, without guards, trials
 // or a hold-out. One block in 1024 is control: the day has none.
-func selectAll(c *config.Config) {
+func selectAll(c *config.Config, _ *pop.Day) {
 	e, p, g := &c.Experiment, &c.Policy, &c.Policy.Guards
 	e.Mode, e.ControlEvery, e.Holdout, e.AA = config.ExperimentOff, 1024, 0, 0
 	p.MinSamples, p.MinKnown, p.MinRanked = 1, 1, 1
@@ -100,4 +101,15 @@ func selectAll(c *config.Config) {
 	p.HoldoutPrefixes, p.AAPrefixes, p.Cap, p.Select = nil, nil, false, policySlowest
 	g.LowRTT, g.TinyRTTUs, g.MaxRwndShare, g.MinBusyShare, g.PolicerSpread, g.MaxConnShare = false, 0, 1, 0, 0, 1
 	c.Plan.MaxChange = 1
+}
+
+// listAll has every network of the edge in treatment.always.
+func listAll(c *config.Config, d *pop.Day) {
+	c.Treatment.Control, c.Policy.Cap, c.Experiment.Holdout, c.Experiment.AA = config.ControlOff, true, 0, 0
+	c.Policy.HoldoutPrefixes, c.Policy.AAPrefixes = nil, nil
+	for _, n := range d.World(1).Networks { // whose prefixes are those of every seed
+		if n.Behind < 0 {
+			c.Treatment.Always = append(c.Treatment.Always, policy.Listed{Net: n.Prefix, Reason: "all"})
+		}
+	}
 }

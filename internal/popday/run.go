@@ -20,7 +20,7 @@ const (
 	cubic    = "cubic"
 	bbr      = "bbr"
 	switched = "switch" // every large response moved at byte LargeBytes: the truth of what the loop does
-	// allCapped is the same with the pacing cap: what a loop must give its neighbours for what it withholds.
+	// allCapped treats every network in every block, with the pacing cap: what a loop must give its neighbours for what it withholds.
 	allCapped = "all-cap"
 )
 
