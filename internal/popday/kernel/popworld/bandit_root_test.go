@@ -1,6 +1,7 @@
 package popworld
 
 import (
+	"errors"
 	"io"
 	"math"
 	"net"
@@ -97,7 +98,11 @@ func rivalOnLoopback(t *testing.T, at string, caps bool) (*rival, net.Listener) 
 	r, err := attachRival(at, ns, caps)
 	check(t, err)
 	t.Cleanup(func() { check(t, r.close()) })
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	// Loopback's segments of 64 KB make rates that a socket option cannot hold.
+	small := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		return errors.Join(c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, 1000) }), err)
+	}}
+	l, err := small.Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	check(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return r, l
@@ -141,7 +146,9 @@ func TestRivalCaps(t *testing.T) {
 			want.End(h.LastRate)
 		}
 		var got bpfobj.BanditNetwork
-		check(t, r.objs.Networks.Lookup(uint64(0x7f000000|24), &got))
+		if err := r.objs.Networks.Lookup(uint64(0x7f000000|24), &got); want.Ends > 0 {
+			check(t, err)
+		}
 		if got.Rate != want.Rate || got.Ends != want.Ends {
 			t.Fatalf("connection %d: %+v, want %+v", i, got, want)
 		}
