@@ -59,7 +59,7 @@ func (o *triedOracle) watch(p record.Prefix, n effect.Noise, round int64) (suspe
 	var before, last []block
 	for _, b := range o.blocks(p) {
 		switch end := (b.number + 1) * t.BlockSeconds; {
-		case b.arm != record.ArmTreatment || end <= round-t.EvidenceSeconds:
+		case b.arm != record.ArmTreatment || end <= round-t.EvidenceSeconds || end > round:
 		case end+t.BlockSeconds > round:
 			last = append(last, b)
 		default:
