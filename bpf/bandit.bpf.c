@@ -30,7 +30,8 @@
 #define SCALE 1000000
 #define COST_SHIFT 2
 #define LOSS_SHIFT 6
-#define CAP_AFTER 20      /* connections of a network on BBR, as in policy/cap.go */
+#define CAP_PERCENT 115   /* of the 95th percentile, and */
+#define CAP_AFTER 20      /* from so many connections of a network on BBR, as in policy/cap.go */
 #define SCOUT_ONE_IN 10
 
 /* The edge's network namespace, set by the loader: all else is left alone. */
@@ -104,17 +105,23 @@ static __always_inline int set_arm(struct bpf_sock_ops *ops, __u32 arm)
 	return bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name, 16);
 }
 
-static __always_inline void cap(struct bpf_sock_ops *ops, struct next_hop *h)
+static __always_inline struct network *network_of(struct bpf_sock_ops *ops, __u64 *key)
 {
 	__u32 a[4];
+	remote_addr(ops, a);
+	*key = prefix_key(a);
+	return bpf_map_lookup_elem(&networks, key);
+}
+
+static __always_inline void cap(struct bpf_sock_ops *ops, struct next_hop *h)
+{
+	__u64 key;
 	if (!caps)
 		return;
-	remote_addr(ops, a);
-	__u64 key = prefix_key(a);
-	struct network *n = bpf_map_lookup_elem(&networks, &key);
+	struct network *n = network_of(ops, &key);
 	if (!n || n->ends < CAP_AFTER || bpf_get_prandom_u32() % SCOUT_ONE_IN == 0)
 		return;
-	__u64 most = n->rate * 115 / 100;
+	__u64 most = n->rate * CAP_PERCENT / 100;
 	__u32 rate = most;
 	if (most < ~0U && !bpf_setsockopt(ops, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate)))
 		h->capped++;
@@ -126,10 +133,8 @@ static __always_inline void cap(struct bpf_sock_ops *ops, struct next_hop *h)
  */
 static __always_inline void learn_rate(struct bpf_sock_ops *ops, __u64 rate)
 {
-	__u32 a[4];
-	remote_addr(ops, a);
-	__u64 key = prefix_key(a);
-	struct network *n = bpf_map_lookup_elem(&networks, &key);
+	__u64 key;
+	struct network *n = network_of(ops, &key);
 	if (!n) {
 		struct network first = {.rate = rate, .ends = 1};
 		bpf_map_update_elem(&networks, &key, &first, BPF_ANY);
@@ -194,11 +199,11 @@ static __always_inline void on_retransmit(struct bpf_sock_ops *ops)
 	struct flow *f = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!f || f->moved)
 		return;
-	f->arm = LOSS_ARM;
 	f->moved = 1;
 	h->by_loss++;
-	if (!set_arm(ops, LOSS_ARM))
+	if (!set_arm(ops, LOSS_ARM) && f->arm != LOSS_ARM) /* one draw a connection: a scout stays one */
 		cap(ops, h);
+	f->arm = LOSS_ARM;
 	int on = 1;
 	bpf_setsockopt(ops, SOL_TCP, TCP_THIN_LINEAR_TIMEOUTS, &on, sizeof(on));
 }

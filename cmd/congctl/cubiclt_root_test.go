@@ -50,7 +50,7 @@ func TestAutoIsOfAHost(t *testing.T) {
 	}
 }
 
-// TestAutoIsWhatLoads: where the kernel refuses the program auto is BBR, and says why; a reload does not ask again.
+// TestAutoIsWhatLoads: where the kernel refuses the program auto is BBR, and says why; a second reading says the same.
 func TestAutoIsWhatLoads(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "congctl.yml")
 	check(t, os.WriteFile(file, []byte("treatment: {cong: auto}\n"), 0o600))

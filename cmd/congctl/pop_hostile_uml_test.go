@@ -50,7 +50,7 @@ networks:
     sites: 2
     path: {rate: 2mbit, rtt: 100ms, loss: 4%, buffer: 200ms}
     traffic: {fetches: 2, large: 150kB-200kB}
-  - {name: slow, count: 15, sites: 15, traffic: {fetches: 2}, path: {rate: 2mbit, rtt: 60ms, buffer: 200ms}}
+  - {name: slow, count: 15, sites: 15, traffic: {fetches: 2}, path: {rate: 2mbit, rtt: 60ms, buffer: 1s}}
   - {name: healthy, count: 45, sites: 45, traffic: {fetches: 1, large: 50kB-60kB}, path: {rate: 20mbit, rtt: 30ms}}
 `
 
@@ -72,13 +72,13 @@ func TestLabPopOneSite(t *testing.T) {
 	}
 }
 
-// TestLabPopBrakeAttack: harm in two sites stops no other network. The networks leave one by one; of the others those that the treatment
-// harms, too: on their line CUBIC has 0.67 of BBR's rate and loses 3 %. With five seeds 1 to 3 of 7 to 14 left.
+// TestLabPopBrakeAttack: harm in two sites stops no other network. The networks leave one by one. The others have a second of buffer: in one
+// of 200 ms CUBIC has 0.67 of BBR's rate, and some of them leave, too, as they should.
 func TestLabPopBrakeAttack(t *testing.T) {
 	d := runSiege(t, brakeAttack)
 	selected, demoted := d.networks("selected"), d.networks("demoted")
 	t.Logf("selected: %v, demoted: %v", selected, demoted)
-	if len(d.of("brake")) > 0 || demoted["attacker"] == 0 || 2*demoted["slow"] > selected["slow"] || selected["attacker"] < 12 || selected["slow"] < 5 {
+	if len(d.of("brake")) > 0 || demoted["attacker"] == 0 || demoted["slow"] > 1 || selected["attacker"] < 12 || selected["slow"] < 8 {
 		t.Errorf("selected: %v, demoted: %v, %+v", selected, demoted, d.of("brake"))
 	}
 }

@@ -18,7 +18,7 @@
 
 #define LT_CUBIC_BYTES 60    /* struct bictcp of tcp_cubic.c: the loader compares it with the kernel's BTF */
 #define LT_QUEUE_US    2000U /* a queue shorter than this is none: two packets take that long at 10 Mbit/s */
-#define LT_BASE	       6     /* 1/256 of packets: the path's own losses until they are known, 2.3 %: the guard trips at 6.2 %, above any fair line */
+#define LT_BASE	       6     /* 1/256 of packets: the path's own losses until they are known, 2.3 %: the guard trips at 6.2 % */
 #define LT_SAMPLE      64U   /* packets from which such a share is told: one deviation is 1.9 points at 2.3 % */
 #define LT_MARGIN      4     /* 1/256 beyond twice the path's share, 1.6 %: two deviations above 2.3 % */
 #define LT_LEAST       8     /* 1/256, 3 %, below which it never trips: the few losses of a clean path come together */
