@@ -103,7 +103,7 @@ for s in ${*:-test rest}; do
 			beside waits 0 root fleet
 			beside compilers 10 kernel # takes all CPUs; the fleet's day needs it
 			wait "${lanes[compilers]}" || true # ended sees it
-			beside machines 10 debian metrics
+			beside machines 5 debian metrics
 			beside newcomer 10 fresh
 		else
 			beside waits 0 root
@@ -119,7 +119,7 @@ for s in ${*:-test rest}; do
 		ended
 		if ! fresh_here; then
 			beside waits 0 fleet
-			beside machines 10 debian metrics
+			beside machines 5 debian metrics
 			ended
 		fi
 		;;
