@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/congctl/congctl/internal/fleet/store/mtls"
 	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/loop/policy"
@@ -70,26 +71,20 @@ func TestAlwaysAndNever(t *testing.T) {
 	e.eventsHave(string(policy.EventSelected), string(policy.EventReleased))
 }
 
+// selectsAll are settings with policy.select all.
+func selectsAll(cfg settings, lists string) settings {
+	cfg.Select, cfg.ControlEvery, cfg.Block, cfg.Lists = policy.SelectAll+", trial: {budget: 2h, evidence: 16h}", 16, "30m", lists
+	return cfg
+}
+
 // TestSelectAll: with policy.select all a network is treated that was never seen, but in the control block of the whole PoP; what is
 // never to be treated is not, and the plan has one entry.
 func TestSelectAll(t *testing.T) {
-	cfg := quickSettings()
 	probe := client(0, 7)
-	cfg.Select, cfg.ControlEvery, cfg.Block, cfg.Lists = policy.SelectAll+", trial: {budget: 2h, evidence: 16h}", 16, "30m", lists(t, nil, "on", probe)
-	e := newEdge(t, cfg)
+	e := newEdge(t, selectsAll(quickSettings(), lists(t, nil, "on", probe)))
 	e.start()
-	s := newServer(t)
 	e.awaitStatus("all networks in force", inForce(1))
-	p := e.planShown()
-	arm, in := p.ArmAt(prefixOf(t, client(1, 7)), time.Now().Unix())
-	if len(p.Entries) != 1 || p.Entries[0].Prefix != record.All || !in {
-		t.Fatalf("arm %s in\n%s", arm, p.Text())
-	}
-	want := map[record.Arm]string{record.ArmTreatment: "bbr", record.ArmControl: "cubic"}[arm]
-	for i := range 4 {
-		s.visit(t, client(1+i, 7), want)
-	}
-	s.visit(t, probe, "cubic")
+	arm := wantAllTreated(t, newServer(t), probe, e.planShown())
 	var rows []control.PrefixRow
 	for end := time.Now().Add(wholeTime); ; time.Sleep(time.Second) {
 		if e.ask(&rows, "prefixes", "--state", "always"); len(rows) == 5 || time.Now().After(end) {
@@ -105,6 +100,38 @@ func TestSelectAll(t *testing.T) {
 		}
 	}
 	e.stop()
+}
+
+// TestFleetSelectAll: so it is on a fleet's host, by its controller's plan. What is never to be treated is the host's own.
+func TestFleetSelectAll(t *testing.T) {
+	probe, cfg := client(0, 7), settingsOf(fleetWindow)
+	f := newFleetOf(t, selectsAll(cfg, ""), "")
+	cfg.Block, cfg.Lists = f.cfg.Block, lists(t, nil, "on", probe)
+	host, ann := f.agent("edge-1", cfg), f.operator(mtls.Operator)
+	host.start()
+	s := newServer(t)
+	host.awaitStatus("all networks in force", inForce(1))
+	wantAllTreated(t, s, probe, ann.planShown("--pop", "chi"))
+
+	ann.must("stop", "--pop", "chi")
+	host.awaitStatus("stopped", func(s control.Status) bool { return s.Stopped })
+	s.visit(t, client(1, 7), "cubic")
+	host.stop()
+	f.stop()
+}
+
+// wantAllTreated visits from networks that were never seen and returns their arm.
+func wantAllTreated(t *testing.T, s *server, probe netip.Addr, p *plan.Plan) record.Arm {
+	t.Helper()
+	arm, in := p.ArmAt(prefixOf(t, client(1, 7)), time.Now().Unix())
+	if len(p.Entries) != 1 || p.Entries[0].Prefix != record.All || !in {
+		t.Fatalf("arm %s in\n%s", arm, p.Text())
+	}
+	for i := range 4 {
+		s.visit(t, client(1+i, 7), map[record.Arm]string{record.ArmTreatment: "bbr", record.ArmControl: "cubic"}[arm])
+	}
+	s.visit(t, probe, "cubic")
+	return arm
 }
 
 // lists are the keys of treatment for networks always and never treated.
@@ -123,10 +150,10 @@ func inForce(n int) func(control.Status) bool {
 	return func(s control.Status) bool { return s.Agent != nil && s.Agent.InForce == n }
 }
 
-// planShown is the latest plan.
-func (e *edge) planShown() *plan.Plan {
+// planShown is the latest plan, of this host or a PoP.
+func (e *edge) planShown(pop ...string) *plan.Plan {
 	e.t.Helper()
-	p, _, err := plan.Parse([]byte(e.must("plan", "show")))
+	p, _, err := plan.Parse([]byte(e.must(append(pop, "plan", "show")...)))
 	check(e.t, err)
 	return p
 }

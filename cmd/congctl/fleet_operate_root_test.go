@@ -96,8 +96,7 @@ func (f *fleet) read(name string) string {
 // edit writes the plan in force, changed, into a file.
 func (f *fleet) edit(by *edge, change func(*plan.Plan)) record.PlanID {
 	f.t.Helper()
-	p, _, err := plan.Parse([]byte(by.must("plan", "show", "--pop", "chi")))
-	check(f.t, err)
+	p := by.planShown("--pop", "chi")
 	change(p)
 	check(f.t, os.WriteFile(f.planFile(), p.Text(), 0o600))
 	return p.Serial

@@ -204,6 +204,21 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// A fleet's plan of all networks names none, so a controller's list of those never to treat would be heard by no host.
+func TestNeverBesideAll(t *testing.T) {
+	const never = "treatment: {never: [203.0.113.0/24 probes]}\n"
+	for file, want := range map[string]bool{
+		never + "policy: {select: all}\nfleet: {pops: [chi]}": true,
+		never + "policy: {select: all}":                       false,
+		never + "fleet: {pops: [chi]}":                        false,
+	} {
+		_, err := Parse([]byte(file))
+		if got := strings.Contains(fmt.Sprint(err), `treatment.never: "1 networks": reaches no host`); got != want {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
 func TestTimesDoesNotOverflow(t *testing.T) {
 	if got := times(8*day, time.Hour); got != 96*day {
 		t.Errorf("8d for a window of 1h: %v", got)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/strict"
 	"github.com/congctl/congctl/internal/tcp/ranges"
 )
@@ -173,6 +175,9 @@ func (c Config) checkTreatment(fs *strict.Faults) {
 		fs.Add("treatment.min_bytes", strconv.FormatUint(t.MinBytes, 10), "not from 1 to 1099511627776 bytes", "the default is 100000")
 	}
 	oneOf(fs, "treatment.control", t.Control, ControlOn, ControlOff)
+	if n := len(t.Never); c.Policy.Select == policy.SelectAll && len(c.Fleet.PoPs) > 0 && (n > 0 || t.NeverFile != "") {
+		fs.Add("treatment.never", cmp.Or(t.NeverFile, fmt.Sprintf("%d networks", n)), "reaches no host: with policy.select all the plan names no network", "write it in each host's file instead")
+	}
 	always, never := c.entries()
 	c.checkLists(fs, always, never)
 	c.checkExperiment(fs)
