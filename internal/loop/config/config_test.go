@@ -206,15 +206,17 @@ func TestRules(t *testing.T) {
 
 // A fleet's plan of all networks names none, so a controller's list of those never to treat would be heard by no host.
 func TestNeverBesideAll(t *testing.T) {
-	const never = "treatment: {never: [203.0.113.0/24 probes]}\n"
-	for file, want := range map[string]bool{
-		never + "policy: {select: all}\nfleet: {pops: [chi]}": true,
-		never + "policy: {select: all}":                       false,
-		never + "fleet: {pops: [chi]}":                        false,
+	const listed, all, fleet = "treatment: {never: [203.0.113.0/24 probes]}\n", "policy: {select: all}\n", "fleet: {pops: [chi]}\n"
+	for file, want := range map[string]string{
+		listed + all + fleet: `treatment.never: "203.0.113.0/24": reaches no host`,
+		"treatment: {never_file: /etc/never}\n" + all + fleet: `treatment.never_file: "/etc/never": reaches no host`,
+		listed + all:   "",
+		listed + fleet: "",
+		all + fleet:    "",
 	} {
 		_, err := Parse([]byte(file))
-		if got := strings.Contains(fmt.Sprint(err), `treatment.never: "1 networks": reaches no host`); got != want {
-			t.Errorf("%s: %v", file, err)
+		if got := fmt.Sprint(err); !strings.Contains(got, want) || want == "" && strings.Contains(got, "reaches no host") {
+			t.Errorf("%s: %s", file, got)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -175,12 +174,26 @@ func (c Config) checkTreatment(fs *strict.Faults) {
 		fs.Add("treatment.min_bytes", strconv.FormatUint(t.MinBytes, 10), "not from 1 to 1099511627776 bytes", "the default is 100000")
 	}
 	oneOf(fs, "treatment.control", t.Control, ControlOn, ControlOff)
-	if n := len(t.Never); c.Policy.Select == policy.SelectAll && len(c.Fleet.PoPs) > 0 && (n > 0 || t.NeverFile != "") {
-		fs.Add("treatment.never", cmp.Or(t.NeverFile, fmt.Sprintf("%d networks", n)), "reaches no host: with policy.select all the plan names no network", "write it in each host's file instead")
-	}
+	c.checkHeard(fs)
 	always, never := c.entries()
 	c.checkLists(fs, always, never)
 	c.checkExperiment(fs)
+}
+
+// checkHeard refuses what no host of a fleet would hear of: a plan of all networks names none, and a host leaves alone what its own
+// file names.
+func (c Config) checkHeard(fs *strict.Faults) {
+	const why, fix = "reaches no host of a fleet with policy.select all", "write it in each host's file instead"
+	t := c.Treatment
+	if c.Policy.Select != policy.SelectAll || len(c.Fleet.PoPs) == 0 {
+		return
+	}
+	if len(t.Never) > 0 {
+		fs.Add("treatment.never", t.Never[0].Net.String(), why, fix)
+	}
+	if t.NeverFile != "" {
+		fs.Add("treatment.never_file", t.NeverFile, why, fix)
+	}
 }
 
 func (c Config) checkExperiment(fs *strict.Faults) {
