@@ -18,8 +18,9 @@ cd "$(dirname "$0")/.."
 # shellcheck disable=SC1091
 . tools/check-steps.sh
 
-# The step "go vet" sees all packages; go test need not see each of them again.
-export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath -vet=off"
+# The step "go vet" sees all packages; go test need not see each of them again. A compiler that collects garbage at
+# four times its heap takes a seventh less CPU, and 370 MB in place of 300.
+export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath -vet=off '-toolexec=env GOGC=400'"
 scratch=$(mktemp -d)
 counts=$scratch/counts
 log=$scratch/log # of what runs beside the lab, or alone
@@ -100,11 +101,9 @@ for s in ${*:-test rest}; do
 		steps gofmt vet build scripts
 		# Each test without root runs once: on a newcomer's machine, which finds more, or on this one.
 		if fresh_here; then
+			beside newcomer 10 fresh # makes the lab's kernel, which the fleet's day takes
 			beside waits 0 root fleet
-			beside compilers 10 kernel # takes all CPUs; the fleet's day needs it
-			wait "${lanes[compilers]}" || true # ended sees it
 			beside machines 5 debian metrics
-			beside newcomer 10 fresh
 		else
 			beside waits 0 root
 			steps noroot

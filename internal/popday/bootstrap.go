@@ -76,18 +76,20 @@ func (b *resampling) series(values []float64, clusters []int32, at ...float64) *
 		return cmp.Or(cmp.Compare(values[a], values[b]), cmp.Compare(clusters[a], clusters[b]), cmp.Compare(a, b))
 	})
 	s := &series{found: make([][]float64, len(at))}
-	for _, i := range order {
+	of := make([]int32, len(order)) // a value's cluster, in the order of values: the draws read it from end to end
+	for k, i := range order {
 		s.values = append(s.values, values[i])
+		of[k] = clusters[i]
 	}
 	sums := make([]float64, len(order))
 	for _, times := range b.times {
-		n := 0.0
-		for k, i := range order {
-			n += float64(times[clusters[i]])
-			sums[k] = n
+		n := 0
+		for k, cluster := range of {
+			n += int(times[cluster])
+			sums[k] = float64(n)
 		}
 		for i, q := range at {
-			s.found[i] = append(s.found[i], stat.Weighted(s.values, sums, n, q))
+			s.found[i] = append(s.found[i], stat.Weighted(s.values, sums, float64(n), q))
 		}
 	}
 	return s
