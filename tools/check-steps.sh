@@ -212,7 +212,7 @@ build_program() {
 }
 step_kernel() {
 	local name="lab: a kernel that is a program"
-	if tools/need.sh gcc:gcc make:make flex:flex bison:bison bc:bc patch:patch xz-utils:xz dwarves:pahole libelf-dev:/usr/include/libelf.h; then
+	if tools/need.sh gcc:gcc libc6-dev:/usr/include/stdio.h make:make flex:flex bison:bison bc:bc patch:patch xz-utils:xz dwarves:pahole python3:python3 libelf-dev:/usr/include/libelf.h; then
 		step "$name" build_program
 	else
 		skip "$name" "compilers are missing (above), for Linux 6.12"

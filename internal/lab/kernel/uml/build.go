@@ -23,7 +23,7 @@ import (
 // needs are what a build takes, and the packages that have it.
 var needs = []struct{ name, in string }{
 	{"gcc", "gcc"}, {"make", "make"}, {"flex", "flex"}, {"bison", "bison"}, {"bc", "bc"}, {"patch", "patch"},
-	{"strip", "binutils"}, {"tar", "tar"}, {"xz", "xz-utils"}, {"pahole", "dwarves"},
+	{"strip", "binutils"}, {"tar", "tar"}, {"xz", "xz-utils"}, {"pahole", "dwarves"}, {"python3", "python3"},
 	{"/usr/include/libelf.h", "libelf-dev"}, {"/usr/include/stdio.h", "libc6-dev"},
 }
 
