@@ -101,7 +101,7 @@ for s in ${*:-test rest}; do
 		steps gofmt vet build scripts
 		# Each test without root runs once: on a newcomer's machine, which finds more, or on this one.
 		if fresh_here; then
-			beside newcomer 5 fresh # makes the lab's kernel, which the fleet's day takes
+			beside newcomer 5 fresh # makes the lab's kernel, which rest takes
 			beside waits 0 root fleet
 			beside machines 5 debian metrics
 		else
@@ -113,7 +113,7 @@ for s in ${*:-test rest}; do
 	quick) steps gofmt vet build scripts short ;;
 	rest)
 		beside waits 0 chaos bench browser
-		beside lab 10 kernel lab
+		beside lab 10 kernel lab day
 		beside computes 10 small web release cross narrow kconfig generate fuzz
 		ended
 		if ! fresh_here; then
