@@ -274,7 +274,7 @@ test_debian() {
 	mkdir -p "$CONGCTL_LAB_CACHE" "$CONGCTL_DEBIAN_CACHE"
 	CONGCTL_STRUCT_OPS_KERNEL=$(tools/struct-ops-kernel.sh "$PWD/.cache/struct-ops-kernel" || true) # without, a test skips
 	export CONGCTL_STRUCT_OPS_KERNEL
-	{ go test -json -count=1 -timeout 40m -run '^TestDebian' ./internal/lab/kernel/distro || true; } |
+	{ go test -json -count=1 -timeout 50m -run '^TestDebian' ./internal/lab/kernel/distro || true; } |
 		go run ./tools/testsum -tier debian -again 2 -counts "$counts"
 }
 step_debian() {

@@ -101,7 +101,7 @@ for s in ${*:-test rest}; do
 		steps gofmt vet build scripts
 		# Each test without root runs once: on a newcomer's machine, which finds more, or on this one.
 		if fresh_here; then
-			beside newcomer 5 fresh # makes the lab's kernel, which rest takes
+			beside newcomer 7 fresh # makes the lab's kernel, which rest takes
 			beside waits 0 root fleet
 			beside machines 5 debian metrics
 		else

@@ -101,7 +101,7 @@ lacks "make demo WORLD=vm" qemu-system-x86_64 qemu-system-x86 || bad=1
 lacks "make test" gcc gcc || bad=1
 advice=$(sed -n 's/^ *on Debian: sudo //p' "$said")
 clone=$SECONDS
-within root 30 "make demo" && within root 1 "ls -l bin/demo/report.html" &&
+within root 40 "make demo" && within root 1 "ls -l bin/demo/report.html" &&
 	echo "fresh: git clone to the page of make demo: $((SECONDS - clone)) s" || bad=1
 [ -z "${LAB:-}" ] || keep_kernel || bad=1
 within root 15 "make demo WORLD=vm LENGTH=8m" && within root 1 "ls -l bin/demo/report.html" || bad=1
