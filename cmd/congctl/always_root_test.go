@@ -112,6 +112,11 @@ func TestFleetSelectAll(t *testing.T) {
 	s := newServer(t)
 	host.awaitStatus("all networks in force", inForce(1))
 	wantAllTreated(t, s, probe, ann.planShown("--pop", "chi"))
+	eventually(t, "all, four networks, and the probe's, of which its host alone knows", wholeTime, func() bool {
+		var rows []control.PrefixRow
+		ann.ask(&rows, "prefixes", "--pop", "chi", "--state", "always")
+		return len(rows) == 6
+	})
 
 	ann.must("stop", "--pop", "chi")
 	host.awaitStatus("stopped", func(s control.Status) bool { return s.Stopped })
