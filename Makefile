@@ -27,12 +27,12 @@ release: ## packages (deb, rpm, apk), binaries, small builds, bills of materials
 	@tools/need-go.sh
 	tools/release.sh dist
 
-demo: ## a PoP's day on CUBIC, with congctl, and on BBR, in virtual time, about six minutes, no root (docs/demo.md)
+demo: ## a PoP's day on CUBIC, with congctl, and on BBR, in virtual time, about seven minutes, no root (docs/demo.md)
 ifeq ($(WORLD),vm)
 	@tools/need.sh qemu-system-x86:qemu-system-x86_64
 	@$(MAKE) --no-print-directory build
 else
-	@$(MAKE) --no-print-directory lab-kernel
+	@$(MAKE) --no-print-directory lab-kernel || { echo "make demo WORLD=vm needs no such kernel, but QEMU" >&2; exit 1; }
 endif
 	@rm -rf bin/demo
 	bin/congctl lab pop demo --world $(WORLD) --policy cubic,loop,bbr $(if $(LENGTH),--length $(LENGTH)) --out bin/demo --cache "$${CONGCTL_LAB_CACHE:-.cache/lab}"
