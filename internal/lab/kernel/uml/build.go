@@ -85,7 +85,7 @@ func build(ctx context.Context, cache string, say func(string)) (Kernel, error) 
 		return Kernel{}, err
 	}
 	say(fmt.Sprintf("compiling on %d CPUs", runtime.NumCPU()))
-	if _, err := run(ctx, tree, nil, "make", "ARCH=um", "--silent", fmt.Sprintf("-j%d", runtime.NumCPU()), "linux"); err != nil {
+	if _, err := run(ctx, tree, nil, "make", "ARCH=um", "--silent", "KCFLAGS="+sameCode, fmt.Sprintf("-j%d", runtime.NumCPU()), "linux"); err != nil {
 		return Kernel{}, err
 	}
 	release, err := run(ctx, tree, nil, "make", "ARCH=um", "--silent", "kernelrelease")
@@ -107,6 +107,10 @@ func build(ctx context.Context, cache string, say func(string)) (Kernel, error) 
 	}
 	return kernelAt(filepath.Join(kept, filepath.Base(program))), nil
 }
+
+// sameCode are a compiler's options that change no code: where a variable is at each instruction, which only a debugger
+// wants, takes a fifth of the time to compile. BTF takes types alone.
+const sameCode = "-fno-var-tracking -fno-var-tracking-assignments"
 
 // workFolder makes a folder to build in, and removes those of builds that were killed: done
 // could not. A build holds a lock on its own as long as it lives.
@@ -167,8 +171,22 @@ func unpack(ctx context.Context, dir string) (source string, err error) {
 	if err := os.Mkdir(tree, 0o755); err != nil {
 		return "", err
 	}
-	_, err = run(ctx, tree, nil, "tar", "-xf", archive, "--strip-components=1")
+	args := []string{"-xf", archive, "--strip-components=1"}
+	for _, part := range uncompiled {
+		args = append(args, "--exclude="+part)
+	}
+	_, err = run(ctx, tree, nil, "tar", args...)
 	return short(sum.Sum(nil)), err
+}
+
+// uncompiled are parts of the source that no option of the lab's kernel compiles: 60 % of the files, 70 % of the bytes.
+// Kconfig files and Makefiles stay: configuring reads them all.
+var uncompiled = []string{
+	"Documentation/*.*", "sound/*.*", "tools/testing/*.*", "tools/perf/*.*", "*.dts*",
+	"arch/arm*/*.[chS]", "arch/mips/*.[chS]", "arch/powerpc/*.[chS]", "arch/s390/*.[chS]", "arch/sh/*.[chS]", "arch/sparc/*.[chS]",
+	"drivers/accel/*.[ch]", "drivers/clk/*.[ch]", "drivers/crypto/*.[ch]", "drivers/gpu/*.[ch]", "drivers/iio/*.[ch]",
+	"drivers/infiniband/*.[ch]", "drivers/media/*.[ch]", "drivers/net/ethernet/*.[ch]", "drivers/net/wireless/*.[ch]",
+	"drivers/pinctrl/*.[ch]", "drivers/scsi/*.[ch]", "drivers/staging/*.[ch]", "drivers/usb/*.[ch]", "drivers/video/*.[ch]",
 }
 
 // archive finds the installed source package's archive, or downloads the package into dir.
