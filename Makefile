@@ -40,7 +40,7 @@ endif
 demo-fleet: ## two PoPs, five agents, Kafka, ClickHouse and two controllers on this machine, five minutes, as root (docs/fleet.md)
 	@tools/demo-fleet.sh
 
-lab-kernel: ## the kernel of --world uml, in which the lab runs some ten times faster: five minutes, no root (docs/verb/lab.md)
+lab-kernel: ## the kernel of --world uml, in which the lab runs some ten times faster: four minutes, no root (docs/verb/lab.md)
 	@tools/need.sh gcc:gcc libc6-dev:/usr/include/stdio.h make:make flex:flex bison:bison bc:bc patch:patch xz-utils:xz dwarves:pahole python3:python3 libelf-dev:/usr/include/libelf.h
 	@$(MAKE) --no-print-directory build
 	bin/congctl lab kernel build --cache "$${CONGCTL_LAB_CACHE:-.cache/lab}"

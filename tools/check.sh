@@ -113,7 +113,7 @@ for s in ${*:-test rest}; do
 	quick) steps gofmt vet build scripts short ;;
 	rest)
 		beside waits 0 chaos bench browser
-		beside lab 10 kernel lab day
+		beside lab 5 kernel lab day # the longer of the two that compute
 		beside computes 10 small web release cross narrow kconfig generate fuzz
 		ended
 		if ! fresh_here; then
