@@ -27,7 +27,7 @@ release: ## packages (deb, rpm, apk), binaries, small builds, bills of materials
 	@tools/need-go.sh
 	tools/release.sh dist
 
-demo: ## a PoP's day on CUBIC, with congctl, and on BBR, in virtual time, about seven minutes, no root (docs/demo.md)
+demo: ## a PoP's day on CUBIC, with congctl, and on BBR, in virtual time, about six minutes, no root (docs/demo.md)
 ifeq ($(WORLD),vm)
 	@tools/need.sh qemu-system-x86:qemu-system-x86_64
 	@$(MAKE) --no-print-directory build
