@@ -47,7 +47,7 @@ func onThisHost(name string) bool {
 }
 
 // Build builds the kernel into the cache, unless it is there, and returns it. It takes about
-// four minutes on two cores and 1.1 GB of disk, which it gives back. It needs no root. The steps
+// four minutes on two cores and 1.3 GB of disk, which it gives back. It needs no root. The steps
 // are reported through say.
 func Build(ctx context.Context, cache string, say func(step string)) (Kernel, error) {
 	if k, ok := Cached(cache); ok {
