@@ -44,7 +44,7 @@ func (l *Ledger) observe(ns *netns, e *entry, o *sight, w uint32) {
 	e.minRttUs, e.srttUs, e.cong = o.minRttUs, o.srttUs, o.cong
 	if o.mark != nil {
 		l.addCounted(e, o.mark, &o.n)
-		l.addMark(e, o.mark)
+		l.addMark(e, o.mark, o.ns)
 	}
 }
 
@@ -137,8 +137,9 @@ func (l *Ledger) addCounted(e *entry, m *abi.Mark, n *counters) {
 	}
 }
 
-// addMark books eBPF's rate samples and takes over the connection's history.
-func (l *Ledger) addMark(e *entry, m *abi.Mark) {
+// addMark books eBPF's rate samples and takes over the connection's history as of ns. A crossing after ns came while the
+// dump was under way: at a block's end it is the next block's, and would make what this one counted a carry-over.
+func (l *Ledger) addMark(e *entry, m *abi.Mark, ns uint64) {
 	if m.RateN < e.rateN || m.RateSum < e.rateSum || m.LimitedN < e.limitedN {
 		e.rateN, e.rateSum, e.limitedN, e.lateN, e.episodes = 0, 0, 0, 0, 0
 	}
@@ -154,13 +155,15 @@ func (l *Ledger) addMark(e *entry, m *abi.Mark) {
 	e.winLateN = sumOrMost(e.winLateN, m.LateN-e.lateN)
 	e.winEpisodes = sumOrMost(e.winEpisodes, m.Episodes-e.episodes)
 	e.lateN, e.episodes = m.LateN, m.Episodes
+	e.flags |= marked | passive
+	e.set(mptcp, e.is(mptcp) || m.Flags&abi.MarkMPTCP != 0)
+	if m.CrossedNs > ns {
+		return
+	}
 	isCapped := m.Flags&abi.MarkRanCapped != 0
 	if isCapped != e.is(capped) && e.crossings > 0 && e.winLateN > 0 { // which of them ran under a cap cannot be told
 		e.flags |= mixed
 	}
-
-	e.flags |= marked | passive
-	e.set(mptcp, e.is(mptcp) || m.Flags&abi.MarkMPTCP != 0)
 	e.set(capped, isCapped)
 	e.crossings, e.crossedNs, e.switchedNs, e.plan = m.Crossings, m.CrossedNs, m.SwitchedNs, m.Plan
 	e.assigned, e.applied = m.Assigned, m.Applied
