@@ -306,7 +306,7 @@ func (o *office) Follow(ctx context.Context, from mtls.Identity, h link.Have, se
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(p.held, stop)()
-	c := rollout.Connect{Host: from.Name, Boot: pop.BootText(h.Boot), Version: h.Version, Tier: h.Tier, Serial: h.Plan, Hash: h.Hash}
+	c := rollout.Connect{Host: from.Name, Boot: pop.BootText(h.Boot), Version: h.Version, Tier: h.Tier, BBR: h.BBR, Serial: h.Plan, Hash: h.Hash}
 	return p.Follow(ctx, c, pop.Takes{Keys: h.Keys, PlanBytes: h.PlanBytes}, order)
 }
 

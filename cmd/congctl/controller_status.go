@@ -16,7 +16,7 @@ func (p *popOffice) status() FleetStatus {
 	stands := p.Standings()
 	for _, name := range slices.Sorted(maps.Keys(s.Hosts)) {
 		h, st := s.Hosts[name], stands[name]
-		f.Hosts = append(f.Hosts, FleetHost{Host: name, Connected: h.Connected, Version: h.Version, Tier: h.Tier, Plan: h.Serial, InForce: h.Prefixes, Stopped: h.Stopped, Astray: h.Astray,
+		f.Hosts = append(f.Hosts, FleetHost{Host: name, Connected: h.Connected, Version: h.Version, Tier: h.Tier, BBR: h.BBR, Plan: h.Serial, InForce: h.Prefixes, Stopped: h.Stopped, Astray: h.Astray,
 			Share: st.Share, Counted: st.Counted, Capped: st.Share > 0 && st.Capped(), BytesPerS: st.BytesPerS, Ratio: st.Ratio})
 	}
 	slices.SortStableFunc(f.Hosts, outOfLine)

@@ -126,7 +126,7 @@ func TestFleet(t *testing.T) {
 	s.visit(t, other, "cubic")
 	eventually(t, "a plan that has settled", patience, func() bool {
 		st := ann.fleetStatus()
-		return st.Plan > 0 && len(st.Hosts) == 1 && st.Hosts[0].Host == "edge-1" && st.Hosts[0].Connected && st.Hosts[0].InForce == 1
+		return st.Plan > 0 && len(st.Hosts) == 1 && st.Hosts[0].Host == "edge-1" && st.Hosts[0].Connected && st.Hosts[0].InForce == 1 && st.Hosts[0].BBR == bbrVersion() && bbrVersion() > 0
 	})
 	eventually(t, "the network at the controller", patience, func() bool {
 		var rows []control.PrefixRow

@@ -140,6 +140,36 @@ func TestObservers(t *testing.T) {
 	})
 }
 
+// TestVersionOfHosts: a window has the version of BBR that more than half of its hosts have. A host that sent nothing of the window
+// has no say, and an older agent, which does not say, counts against each.
+func TestVersionOfHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPaper()
+		p := start(t, f, Past{})
+		hosts := map[string]int{"a": 1, "b": 3, "c": 3, "old": 0, "d": 1, "e": 3}
+		for name, version := range hosts {
+			go func() {
+				_ = p.Follow(t.Context(), rollout.Connect{Host: name, Boot: "b", BBR: version}, Takes{}, func(Order) error { return nil })
+			}()
+			synctest.Wait()
+		}
+		at := present()
+		for i, c := range []struct {
+			hosts string
+			want  int
+		}{{"a", 1}, {"a b", 0}, {"a b c", 3}, {"a b c d", 0}, {"b c old", 3}, {"b old", 0}, {"old", 0}, {"a b c d e", 3}, {"a stranger", 0}} {
+			for name := range strings.FieldsSeq(c.hosts) {
+				f.send(at, name, End{})
+			}
+			pass(time.Unix(at+w, 0).Sub(time.Now()) + 31*time.Second)
+			at += w
+			if all := f.decided(); len(all) != i+1 || all[i].BBRVersion != c.want {
+				t.Fatalf("hosts %s: %d windows, the last %+v; want version %d", c.hosts, len(all), all[len(all)-1], c.want)
+			}
+		}
+	})
+}
+
 // TestClientKeys: a host gets the keys of today and tomorrow with each order. They are others each day, in each PoP and by
 // each controller, and in nothing that a plan has.
 func TestClientKeys(t *testing.T) {

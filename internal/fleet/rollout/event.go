@@ -38,6 +38,7 @@ type (
 	Connect struct {
 		Host, Boot, Version string
 		Tier                string // "" of an older agent
+		BBR                 int    // version of its kernel's; 0 unknown
 		Serial              record.PlanID
 		Hash                string
 	}

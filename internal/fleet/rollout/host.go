@@ -27,7 +27,7 @@ func (c Connect) apply(r *Rollout) {
 		c.Hash = "" // its kernel is empty, whatever its agent remembers
 	}
 	*h = Host{
-		Connected: true, SeenNs: r.nowNs, Boot: boot, Version: foreign.Cut(c.Version, maxWord), Tier: foreign.Cut(c.Tier, maxWord), Serial: c.Serial, Hash: foreign.Cut(c.Hash, maxWord),
+		Connected: true, SeenNs: r.nowNs, Boot: boot, Version: foreign.Cut(c.Version, maxWord), Tier: foreign.Cut(c.Tier, maxWord), BBR: c.BBR, Serial: c.Serial, Hash: foreign.Cut(c.Hash, maxWord),
 		Reached: h.Reached || s.Stage == StageAll || s.Next.Serial != 0 && c.Serial == s.Next.Serial,
 		Due:     h.Due, Astray: h.Astray, Told: h.Told,
 	}

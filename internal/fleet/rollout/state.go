@@ -49,6 +49,7 @@ type Host struct {
 	Boot      string `json:"boot"`
 	Version   string `json:"version"` // of congctl
 	Tier      string `json:"tier,omitzero"`
+	BBR       int    `json:"bbr_version,omitzero"` // of its kernel
 
 	Serial   record.PlanID `json:"serial"`            // by its own word; nothing older is sent
 	Hash     string        `json:"hash"`              // of that plan; "" if the kernel may not have it

@@ -67,6 +67,8 @@ type ClosedWindow struct {
 	Starved string // why no new treatment may begin; "" if it may
 	// Untreated: no host of a fleet's PoP can treat. One host knows that before its first window.
 	Untreated bool
+	// BBRVersion is that of most hosts of a fleet's PoP; 0 is unknown. One host knows its own.
+	BBRVersion int
 	// DefaultCongs has the default of each namespace of the last poll.
 	DefaultCongs []string
 }

@@ -81,9 +81,13 @@ func New(ctx context.Context, o Options, s Store, log *slog.Logger, now func() t
 	if err := c.recall(ctx); err != nil {
 		return nil, err
 	}
-	err := c.noteTreatment(ctx)
+	var err error
+	if c.opt, err = o.remembered(ctx, s); err != nil {
+		return nil, err
+	}
+	err = c.noteTreatment(ctx, c.opt.Rules)
 	if err == nil {
-		c.engine, err = Replay(ctx, s, o.engine(c.salt), now())
+		c.engine, err = Replay(ctx, s, c.opt.engine(c.salt), now())
 	}
 	return c, err
 }
@@ -96,6 +100,9 @@ func (c *Controller) Round(ctx context.Context, w agent.ClosedWindow) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	end := w.Start + c.opt.Rules.WindowSeconds
+	if err := c.hear(ctx, w.BBRVersion); err != nil {
+		return err
+	}
 	e, err := c.awake(ctx)
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/congctl/congctl/internal/loop/policy"
 )
 
 // What was learnt of one treatment says nothing of another, and a kernel may have another BBR under the same name. So the store
@@ -16,15 +18,26 @@ const (
 	kindTreatment = "treatment-changed"
 )
 
-func (c *Controller) noteTreatment(ctx context.Context) error {
-	is := c.opt.Rules.Treatment
-	if v := c.opt.Rules.TreatmentVersion; v > 1 {
-		is = fmt.Sprintf("%s version %d", is, v)
+// remembered takes BBR's version from the store where this kernel does not say it: its module is not loaded yet, or the hosts
+// of a fleet have kernels of their own, and have said it before.
+func (o Options) remembered(ctx context.Context, s Settings) (Options, error) {
+	was, _, err := s.Setting(ctx, settingTreatment)
+	if version, has := strings.CutPrefix(string(was), bbrVersion); has && !o.TreatmentKnown && o.Rules.Treatment == "bbr" {
+		o.Rules.TreatmentVersion, _ = strconv.Atoi(version) // as noteTreatment wrote it
+	}
+	return o, err
+}
+
+const bbrVersion = "bbr version "
+
+// noteTreatment keeps which treatment the evidence is of from now on.
+func (c *Controller) noteTreatment(ctx context.Context, r policy.Rules) error {
+	is := r.Treatment
+	if r.TreatmentVersion > 1 {
+		is = fmt.Sprintf("%s version %d", is, r.TreatmentVersion)
 	}
 	was, have, err := c.store.Setting(ctx, settingTreatment)
-	// Unknown is any version: BBR's module is not loaded yet, or the hosts have kernels of their own.
-	unknown := !c.opt.TreatmentKnown && is == "bbr" && strings.HasPrefix(string(was), is)
-	if err != nil || string(was) == is || unknown {
+	if err != nil || string(was) == is {
 		return err
 	}
 	if !have {
@@ -36,6 +49,29 @@ func (c *Controller) noteTreatment(ctx context.Context) error {
 	}
 	return c.tell(ctx, kindTreatment, fmt.Sprintf("the treatment was %s and is %s: what the loop learnt before counts no more", was, is),
 		map[string][]byte{settingTreatment: []byte(is), settingEvidence: strconv.AppendInt(nil, from, 10)})
+}
+
+// hear takes the version of BBR that a fleet's hosts have; 0 is unknown.
+func (c *Controller) hear(ctx context.Context, version int) error {
+	if version == 1 {
+		version = 0 // as in Rules
+	} else if version == 0 {
+		return nil
+	}
+	opt := c.opt
+	if opt.Rules.Treatment != "bbr" || version == opt.Rules.TreatmentVersion {
+		return nil
+	}
+	opt.Rules.TreatmentVersion = version
+	if err := c.noteTreatment(ctx, opt.Rules); err != nil {
+		return err
+	}
+	engine, err := Replay(ctx, c.store, opt.engine(c.salt), c.now())
+	if err != nil {
+		return err
+	}
+	c.engine, c.opt = engine, opt
+	return nil
 }
 
 // afterLastRound is a time by the windows' clock: the start after a reboot into another kernel is when a clock is wrong.

@@ -37,3 +37,40 @@ func TestOtherTreatment(t *testing.T) {
 		t.Error("a kernel that does not say its version has another one")
 	}
 }
+
+// TestVersionOfFleet: a controller takes BBR's version from what its hosts say, once where it changes, and remembers it.
+func TestVersionOfFleet(t *testing.T) {
+	b := newBenchBy(t, fresh(), &machine{}, t0, policy.DefaultRules().ByLevel())
+	round := func(version int) (known int) {
+		t.Helper()
+		w := window(b.now)
+		w.BBRVersion = version
+		b.now += 300
+		if err := b.Round(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		return slices.IndexFunc(b.engine.Rows(), func(r policy.Row) bool { return r.Known > 1 })
+	}
+	changes := func() (n int) {
+		for _, e := range b.s.events {
+			if e.Kind == kindTreatment {
+				n++
+			}
+		}
+		return n
+	}
+	for _, c := range []struct {
+		says, has, changes int
+		anew               bool
+	}{{0, 0, 0, false}, {1, 0, 0, false}, {1, 0, 0, false}, {3, 3, 1, true}, {3, 3, 1, false}, {0, 3, 1, false}, {1, 0, 2, true}, {3, 3, 3, true}} {
+		older := round(c.says) >= 0
+		if v, n := b.engine.Rules().TreatmentVersion, changes(); v != c.has || n != c.changes || c.anew && older {
+			t.Errorf("%+v: version %d, %d changes, measurements of before: %t", c, v, n, older)
+		}
+	}
+	round(3)
+	again := newBenchBy(t, b.s, &machine{}, b.now, policy.DefaultRules().ByLevel())
+	if v := again.engine.Rules().TreatmentVersion; v != 3 || len(again.engine.Rows()) == 0 || changes() != 3 {
+		t.Errorf("after a restart: version %d, %d networks known, %d changes", v, len(again.engine.Rows()), changes())
+	}
+}

@@ -34,6 +34,9 @@ func Stored(ctx context.Context, s Store, o Options, version string, now func() 
 	if err != nil {
 		return nil, err
 	}
+	if o, err = o.remembered(ctx, s); err != nil {
+		return nil, err
+	}
 	c := &Controller{opt: o, store: s, now: now}
 	if c.engine, err = Replay(ctx, s, o.engine(salt), now()); err != nil {
 		return nil, err

@@ -76,14 +76,14 @@ func TestLongOrder(t *testing.T) {
 	a, c := mtlstest.New(t), &controller{orders: make(chan Order, 1)}
 	agent := client(t, serve(t, a, c, a.Issue(self)), a.Issue(host))
 	c.orders <- Order{Stopped: true, Plan: bytes.Repeat([]byte{'x'}, 8<<20)}
-	err := agent.Follow(t.Context(), Have{}, func(Order) { t.Error("an order came") })
+	err := agent.Follow(t.Context(), Have{BBR: 3}, func(Order) { t.Error("an order came") })
 	if err == nil || !strings.Contains(err.Error(), "plan.max") || len(err.Error()) > 200 {
 		t.Error(err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.have.PlanBytes != planBytes {
-		t.Errorf("the controller was told %d bytes", c.have.PlanBytes)
+	if c.have.PlanBytes != planBytes || c.have.BBR != 3 {
+		t.Errorf("the controller was told %d bytes, BBR version %d", c.have.PlanBytes, c.have.BBR)
 	}
 }
 

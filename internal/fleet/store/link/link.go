@@ -33,6 +33,7 @@ type Have struct {
 	Tier    string   // "" of an older agent
 	// PlanBytes is the most that a plan has which it takes. A client sets it.
 	PlanBytes int
+	BBR       int // version of its kernel's; 0 unknown
 }
 
 // Order is what an agent must do now; a later one replaces all of it.
@@ -57,7 +58,7 @@ type Report struct {
 
 func have(m *fleetv1.FollowRequest) Have {
 	h := Have{Boot: bootOf(m.BootId), Version: foreign.Cut(m.CongctlVersion, maxWord), Plan: record.PlanID(m.Plan), Hash: foreign.Cut(m.Hash, maxWord),
-		Stop: m.Stop[:min(len(m.Stop), maxStop)], Tier: foreign.Cut(m.Tier, maxWord), PlanBytes: int(min(m.PlanBytes, math.MaxInt32))}
+		Stop: m.Stop[:min(len(m.Stop), maxStop)], Tier: foreign.Cut(m.Tier, maxWord), PlanBytes: int(min(m.PlanBytes, math.MaxInt32)), BBR: int(min(m.BbrVersion, maxBBR))}
 	for _, k := range m.PlanKeys[:min(len(m.PlanKeys), maxKeys)] {
 		h.Keys = append(h.Keys, foreign.Cut(k, maxWord))
 	}
@@ -68,11 +69,12 @@ func have(m *fleetv1.FollowRequest) Have {
 const (
 	maxKeys = 16       // beyond what any rotation needs
 	maxWord = 100      // bytes: versions, hashes, ids of keys
+	maxBBR  = 99       // its newest version is 3
 	maxStop = 64 << 10 // bytes: a text of some hundred, and at most four certificates
 )
 
 func (h Have) message() *fleetv1.FollowRequest {
-	return &fleetv1.FollowRequest{BootId: h.Boot[:], CongctlVersion: h.Version, Plan: uint64(h.Plan), Hash: h.Hash, PlanKeys: h.Keys, Stop: h.Stop, Tier: h.Tier, PlanBytes: uint64(h.PlanBytes)}
+	return &fleetv1.FollowRequest{BootId: h.Boot[:], CongctlVersion: h.Version, Plan: uint64(h.Plan), Hash: h.Hash, PlanKeys: h.Keys, Stop: h.Stop, Tier: h.Tier, PlanBytes: uint64(h.PlanBytes), BbrVersion: uint32(h.BBR)}
 }
 
 func orderOf(m *fleetv1.Order) Order {

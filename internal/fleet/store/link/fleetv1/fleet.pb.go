@@ -116,6 +116,7 @@ type FollowRequest struct {
 	Stop           []byte                 `protobuf:"bytes,6,opt,name=stop,proto3" json:"stop,omitempty"`                                           // Order.stop, as long as no later order has replaced it
 	Tier           string                 `protobuf:"bytes,7,opt,name=tier,proto3" json:"tier,omitempty"`                                           // what it can do: full, good, basic, route, observe; empty: an older agent, which does not say
 	PlanBytes      uint64                 `protobuf:"varint,8,opt,name=plan_bytes,json=planBytes,proto3" json:"plan_bytes,omitempty"`               // the most that a plan of this agent's plan.max has; it ends a stream with a longer one
+	BbrVersion     uint32                 `protobuf:"varint,9,opt,name=bbr_version,json=bbrVersion,proto3" json:"bbr_version,omitempty"`            // of its kernel; 0: it has no BBR yet, or an older agent, which does not say
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -202,6 +203,13 @@ func (x *FollowRequest) GetTier() string {
 func (x *FollowRequest) GetPlanBytes() uint64 {
 	if x != nil {
 		return x.PlanBytes
+	}
+	return 0
+}
+
+func (x *FollowRequest) GetBbrVersion() uint32 {
+	if x != nil {
+		return x.BbrVersion
 	}
 	return 0
 }
@@ -480,7 +488,7 @@ const file_congctl_v1_fleet_proto_rawDesc = "" +
 	"congctl.v1\"%\n" +
 	"\vPushRequest\x12\x16\n" +
 	"\x06frames\x18\x01 \x01(\fR\x06frames\"\x0e\n" +
-	"\fPushResponse\"\xdd\x01\n" +
+	"\fPushResponse\"\xfe\x01\n" +
 	"\rFollowRequest\x12\x17\n" +
 	"\aboot_id\x18\x01 \x01(\fR\x06bootId\x12'\n" +
 	"\x0fcongctl_version\x18\x02 \x01(\tR\x0econgctlVersion\x12\x12\n" +
@@ -490,7 +498,9 @@ const file_congctl_v1_fleet_proto_rawDesc = "" +
 	"\x04stop\x18\x06 \x01(\fR\x04stop\x12\x12\n" +
 	"\x04tier\x18\a \x01(\tR\x04tier\x12\x1d\n" +
 	"\n" +
-	"plan_bytes\x18\b \x01(\x04R\tplanBytes\"\x97\x01\n" +
+	"plan_bytes\x18\b \x01(\x04R\tplanBytes\x12\x1f\n" +
+	"\vbbr_version\x18\t \x01(\rR\n" +
+	"bbrVersion\"\x97\x01\n" +
 	"\x05Order\x12\x18\n" +
 	"\astopped\x18\x01 \x01(\bR\astopped\x12\x14\n" +
 	"\x05evict\x18\x02 \x01(\bR\x05evict\x12\x12\n" +
