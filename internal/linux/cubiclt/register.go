@@ -312,6 +312,9 @@ func cubicState(types *btf.Cache, kernel *btf.Spec) (s *btf.Struct, err error) {
 	}
 	module, err := types.Module("tcp_cubic")
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat("/sys/module/tcp_cubic"); err == nil {
+			return nil, errors.New("tcp_cubic is loaded without its types, which CONFIG_DEBUG_INFO_BTF_MODULES gives")
+		}
 		return nil, errors.New("CUBIC is neither in this kernel nor loaded with its types: modprobe tcp_cubic")
 	}
 	if err != nil {
