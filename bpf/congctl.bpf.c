@@ -138,14 +138,17 @@ static __always_inline void crossed(struct bpf_sock_ops *ops, struct tcp_sock *t
 	remote_addr(ops, addr);
 	__u64 now = bpf_ktime_get_boot_ns();
 
-	m->flags = (m->flags & ~MARK_PENDING) | MARK_CROSSED;
+	__u64 left = block_left(c, now);
+	m->flags = (m->flags & (MARK_LATE - 1) & ~(MARK_PENDING | MARK_LOSS | MARK_RAN_CAPPED)) | MARK_CROSSED;
 	m->crossings++;
 	m->crossed_ns = now;
-	m->until_jiffies = block_end(c, now);
+	m->until_jiffies = block_end(left);
+	m->base_acked = tp->bytes_acked;
 	m->plan = c->plan;
 	m->assigned = ARM_NONE;
 	m->applied = APPLIED_NONE;
-	start_counting(tp, m);
+	if (!in_washout(c, left))
+		start_counting(tp, m);
 	count(STAT_CROSSED);
 
 	struct policy *p = policy_of(c, addr);
@@ -174,7 +177,7 @@ static __always_inline void border(struct bpf_sock_ops *ops, struct tcp_sock *tp
 	__u64 now = bpf_ktime_get_boot_ns();
 	stop_counting(tp, m);
 	m->flags &= ~MARK_PENDING;
-	m->until_jiffies = block_end(c, now);
+	m->until_jiffies = block_end(block_left(c, now));
 	if (!treated(m))
 		return;
 	__u32 addr[4];
@@ -226,7 +229,7 @@ static __noinline void begin(struct bpf_sock_ops *ops, struct tcp_sock *tp, stru
 	remote_addr(ops, addr);
 	__u64 now = bpf_ktime_get_boot_ns();
 	m->flags |= MARK_ASKED;
-	m->until_jiffies = block_end(c, now);
+	m->until_jiffies = block_end(block_left(c, now));
 	struct policy *p = policy_of(c, addr);
 	__u32 capped = m->flags & MARK_RAN_CAPPED;
 	if (p && arm_at(p, now) == ARM_T)

@@ -49,7 +49,7 @@ struct control {
 	__u64 border_ns;   /* where one block ends and the next begins */
 	__u64 slept_ns;    /* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
 	__u32 early;       /* 1: treat from the first byte on, not from the crossing */
-	__u32 pad;
+	__u32 washout_ms;  /* start of a block; what crosses in it counts nowhere */
 };
 
 /* maps policy_a, policy_b, HASH: u64 prefix (tcp/record/prefix.go) -> policy */

@@ -2,7 +2,8 @@
 /*
  * What of a connection counts in the experiment: each response from its crossing of
  * the threshold until the next one begins or the block of the crossing ends,
- * whatever its arm. Treatment and control start and stop at the same events.
+ * whatever its arm. Treatment and control start and stop at the same events. What crosses
+ * in a block's wash-out counts nowhere: the queues may still be those of the other arm.
  *
  * A counted_* word of the mark is what was counted so far. While counting it is the
  * kernel's counter less that, so that a callback has nothing to add up and a poll
@@ -133,8 +134,6 @@ static __always_inline void start_counting(struct tcp_sock *tp, struct mark *m)
 {
 	if (!(m->flags & MARK_COUNTING))
 		turn_counting(tp, m);
-	m->base_acked = tp->bytes_acked;
-	m->flags &= (MARK_LATE - 1) & ~(MARK_LOSS | MARK_RAN_CAPPED);
 	/* A recovery that has begun counts, as what it resends from here on does; not one that this acknowledgement ends. */
 	if ((__s32)(tp->snd_una - tp->high_seq) < 0)
 		count_episodes(tp, m);
@@ -150,23 +149,35 @@ static __always_inline void stop_counting(struct tcp_sock *tp, struct mark *m)
 		turn_counting(tp, m);
 }
 
-/*
- * The jiffy in which the block of now has ended. Jiffies, since each callback compares
- * them and reading a clock costs more than all else there. border() reads the clock
- * once more, so a jiffy too early does no harm. Their low word goes round, and half of it
- * is 24 days at least: that is how long a block is where there is none.
- */
-static __always_inline __u32 block_end(const struct control *c, __u64 now)
+/* What is left of the block of now, ns; 0: there are no blocks. */
+static __always_inline __u64 block_left(const struct control *c, __u64 now)
 {
 	if (!c->block_ns)
-		return (__u32)bpf_jiffies64() + (~0U >> 1);
+		return 0;
 	__u64 left;
 	if (now < c->border_ns)
 		left = (c->border_ns - now) % c->block_ns;
 	else
 		left = c->block_ns - (now - c->border_ns) % c->block_ns;
+	return left ? left : c->block_ns;
+}
+
+/* Is so much left of a block that its wash-out goes on? */
+static __always_inline int in_washout(const struct control *c, __u64 left)
+{
+	return left && c->block_ns < left + c->washout_ms * 1000000ULL;
+}
+
+/*
+ * The jiffy in which a block has ended of which so much is left. Jiffies, since each callback compares
+ * them and reading a clock costs more than all else there. border() reads the clock
+ * once more, so a jiffy too early does no harm. Their low word goes round, and half of it
+ * is 24 days at least: that is how long a block is where there is none.
+ */
+static __always_inline __u32 block_end(__u64 left)
+{
 	if (!left)
-		left = c->block_ns;
+		return (__u32)bpf_jiffies64() + (~0U >> 1);
 	return bpf_jiffies64() + left / 1000 / jiffy_us + 1;
 }
 

@@ -90,8 +90,7 @@ func (n docsNetwork) row(at time.Time, window int, inForce *plan.Plan) (record.W
 	if inForce != nil {
 		if arm, ok := inForce.ArmAt(p, at.Unix()); ok {
 			w.Arm = arm
-			w.Washout = (arm == record.ArmTreatment || arm == record.ArmControl) && at.Unix()%int64(docsBlock/time.Second) == 0
-			w.Control = arm != record.ArmTreatment && !w.Washout
+			w.Control = arm != record.ArmTreatment
 		}
 	}
 	if w.Arm == record.ArmTreatment {

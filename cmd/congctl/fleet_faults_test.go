@@ -58,7 +58,7 @@ func TestClocksApart(t *testing.T) {
 		defer in.Shut()
 		r := &roundsOnly{conns: map[int64]int{}, late: map[int64]time.Duration{}}
 		p, err := pop.New(pop.Options{Name: "chi", Key: []byte("key"), Lateness: 30 * time.Second, Window: 300 * time.Second, Block: 1800 * time.Second,
-			Washout: 300 * time.Second, MinBytes: 1e5, MaxPrefixes: 100}, windows{in}, r, r, pop.Past{}, slog.New(slog.DiscardHandler), time.Now)
+			Washout: 60 * time.Second, MinBytes: 1e5, MaxPrefixes: 100}, windows{in}, r, r, pop.Past{}, slog.New(slog.DiscardHandler), time.Now)
 		check(t, err)
 		go p.Run(t.Context())
 		time.Sleep(time.Until(time.Unix((time.Now().Unix()/300+1)*300, 0)))
@@ -113,7 +113,7 @@ func batchOf(t testing.TB, h wire.Header, start int64, n int) []byte {
 	var b wire.Batch
 	for i := range n {
 		c := uplinkConn(h.Sequence*1000 + uint64(i))
-		c.Window, c.Assigned, c.Applied = start, record.ArmNone, record.AppliedNone
+		c.Window, c.Assigned, c.Applied, c.CrossedNs = start, record.ArmNone, record.AppliedNone, (start+200)*1e9
 		c.Remote = netip.AddrPortFrom(c.Remote.Addr(), uint16(1000+i))
 		check(t, b.Add(c))
 	}

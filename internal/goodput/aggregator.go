@@ -49,7 +49,9 @@ func New(c Config) *Aggregator { return &Aggregator{cfg: c, rows: map[Key]*open{
 
 // Response adds a matched response.
 func (a *Aggregator) Response(m *accesslog.Matched, tenant string) {
-	k := Key{Window: m.Window, Prefix: m.Prefix, Arm: m.Assigned, Carryover: m.Carryover, Tenant: tenant}
+	at := m.AtUs / 1e6
+	k := Key{Window: m.Window, Prefix: m.Prefix, Arm: m.Assigned, Carryover: m.Carryover, Tenant: tenant,
+		Washout: a.cfg.BlockSeconds > 0 && at%a.cfg.BlockSeconds < a.cfg.WashoutSeconds}
 	if !m.Big {
 		k.Kind = Small
 	}
@@ -68,14 +70,13 @@ func (a *Aggregator) Conn(c *record.Conn, tenant string) {
 		c.Assigned == record.ArmUnknown || c.Applied == record.AppliedUnknown {
 		return
 	}
-	k := Key{Window: c.Window, Prefix: c.Prefix, Kind: Acked, Arm: c.Assigned, Carryover: c.Carryover, Tenant: tenant}
+	k := Key{Window: c.Window, Prefix: c.Prefix, Kind: Acked, Arm: c.Assigned, Carryover: c.Carryover, Tenant: tenant,
+		Washout: (c.RateSource != record.RateLast || c.Assigned.Drawn()) && c.Washed(a.cfg.BlockSeconds, a.cfg.WashoutSeconds)}
 	rate := float64(bytes) * 1e6 / float64(busyUs)
 	a.add(k, bytes, rate, stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window)), false)
 }
 
 func (a *Aggregator) add(k Key, bytes uint64, rate float64, hash uint32, buffered bool) {
-	k.Washout = (k.Arm == record.ArmTreatment || k.Arm == record.ArmControl) && a.cfg.BlockSeconds > 0 &&
-		k.Window%a.cfg.BlockSeconds < a.cfg.WashoutSeconds
 	o := a.rows[k]
 	if o == nil {
 		if len(a.rows) >= maxRows {

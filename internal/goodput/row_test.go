@@ -16,7 +16,7 @@ import (
 // block is 2026-11-20T12:00:00Z, a block's start.
 const block = 1_795_176_000
 
-var config = Config{BlockSeconds: 1800, WashoutSeconds: 300, MinBytes: 100_000}
+var config = Config{BlockSeconds: 1800, WashoutSeconds: 60, MinBytes: 100_000}
 
 func prefix(t *testing.T, s string) record.Prefix {
 	t.Helper()
@@ -30,18 +30,20 @@ func prefix(t *testing.T, s string) record.Prefix {
 func response(p record.Prefix, window int64, arm record.Arm, bytes uint64, tookUs int64) *accesslog.Matched {
 	m := &accesslog.Matched{Prefix: p, Window: window, Assigned: arm, Big: bytes >= config.MinBytes, Cookie: 1}
 	m.StartUs, m.BodyBytes = window*1e6, bytes
-	m.EndUs = m.StartUs + tookUs
+	m.EndUs, m.AtUs = m.StartUs+tookUs, m.StartUs
 	return m
 }
 
-// TestRows: two networks, two arms, small and large, wash-out and carry-over.
+// TestRows: two arms, small and large, wash-out and carry-over.
 func TestRows(t *testing.T) {
 	a, p := New(config), prefix(t, "203.0.113.0/24")
 	a.Response(response(p, block+300, record.ArmTreatment, 200_000, 1e6), "shop")
 	a.Response(response(p, block+300, record.ArmTreatment, 400_000, 1e6), "shop")
 	a.Response(response(p, block+300, record.ArmTreatment, 50_000, 1e6), "shop")
 	a.Response(response(p, block, record.ArmTreatment, 200_000, 1e6), "")
-	a.Response(response(p, block, record.ArmNone, 200_000, 1e6), "") // no plan knows no blocks
+	past := response(p, block, record.ArmTreatment, 300_000, 1e6)
+	past.AtUs = (block + 61) * 1e6
+	a.Response(past, "")
 	carried := response(p, block+300, record.ArmControl, 200_000, 0) // no time at all: a millisecond
 	carried.Carryover, carried.Buffered = true, true
 	a.Response(carried, "")
@@ -49,7 +51,7 @@ func TestRows(t *testing.T) {
 		WinBytesAcked: 400_000, WinBusyUs: 2_500_000, WinCountedBytesAcked: 300_000, WinCountedBusyUs: 1_500_000}, "")
 	rows, dropped := a.Flush()
 	want := []Row{
-		{Key: Key{Window: block, Prefix: p}, N: 1, Bytes: 200_000, BytesPerS: []float32{200_000}},
+		{Key: Key{Window: block, Prefix: p, Arm: record.ArmTreatment}, N: 1, Bytes: 300_000, BytesPerS: []float32{300_000}},
 		{Key: Key{Window: block, Prefix: p, Arm: record.ArmTreatment, Washout: true}, N: 1, Bytes: 200_000, BytesPerS: []float32{200_000}},
 		{Key: Key{Window: block + 300, Prefix: p, Arm: record.ArmTreatment, Tenant: "shop"}, N: 2, Bytes: 600_000, BytesPerS: []float32{200_000, 400_000}},
 		{Key: Key{Window: block + 300, Prefix: p, Arm: record.ArmControl, Carryover: true}, N: 1, Bytes: 200_000, Buffered: 1, BytesPerS: []float32{200_000_000}},

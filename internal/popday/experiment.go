@@ -138,7 +138,7 @@ func newBlocks(in *Input, t *table, policy string) *blocks {
 	for seed, row := range t.runs {
 		if p >= 0 && row[p] != nil && row[p].Loop != nil && !row[p].Loop.Observes {
 			some = true
-			b.take(seed, row[p], in.Experiment.WindowS)
+			b.take(seed, row[p], in.Experiment)
 		}
 	}
 	if !some {
@@ -149,14 +149,15 @@ func newBlocks(in *Input, t *table, policy string) *blocks {
 }
 
 // take adds one run: its responses to its pairs, and the pairs to all.
-func (b *blocks) take(seed int, r *Run, windowS int64) {
+func (b *blocks) take(seed int, r *Run, e Experiment) {
 	at := make(map[id]comparison.Placed)
 	for i := range r.Responses {
 		x := &r.Responses[i]
-		start := (r.Facts.BeganUnixS + int64(x.StartUs/1e6)) / windowS * windowS
+		began := r.Facts.BeganUnixS + int64(x.StartUs/1e6)
+		start := began / e.WindowS * e.WindowS
 		prefix := r.Facts.Networks[x.Network].Prefix
 		p, ok := r.Loop.Pairs.Drawn(start, prefix)
-		if !ok || !x.whole() || !r.Loop.Heads[start] {
+		if !ok || e.washes(began) || !x.whole() || !r.Loop.Heads[start] {
 			continue
 		}
 		kind := goodput.Small

@@ -74,7 +74,7 @@ type Setting struct {
 	Key     string `json:"key"`
 	Value   string `json:"value"`
 	Default string `json:"default"`
-	Scaled  bool   `json:"scaled"` // it follows from the window
+	Scaled  bool   `json:"scaled"` // it follows from the window, the wash-out from the block
 }
 
 // Experiment holds the experiment's times, seconds.
@@ -87,6 +87,9 @@ type Experiment struct {
 	LowRTTUs float64 `json:"low_rtt_us"` // of the guard
 	MinBytes uint64  `json:"min_bytes"`  // acknowledged before a connection is switched
 }
+
+// washes reports whether what begins at a time, Unix seconds, is left out: it lies in the wash-out of a block.
+func (e Experiment) washes(unix int64) bool { return e.BlockS > 0 && unix%e.BlockS < e.WashoutS }
 
 // Input is everything to compare.
 type Input struct {

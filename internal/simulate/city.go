@@ -146,20 +146,19 @@ func (f *force) selection(d policy.Decision) []policy.Selected {
 
 // served returns what happens to a place in the present window.
 func (f *force) served(place int) city.Served {
-	s := f.of(place)
-	switch {
+	r := f.o.Rules
+	block, start, _ := plan.Block(f.start, r.Trial.BlockSeconds)
+	served := city.Served{Washed: float64(max(0, min(start+r.Trial.WashoutSeconds-f.start, r.WindowSeconds))) / float64(r.WindowSeconds)}
+	switch s := f.of(place); {
 	case s == nil:
-		return city.Served{}
 	case s.Role != record.ArmNone:
-		return city.Served{Arm: s.Role}
+		served.Arm = s.Role
 	case s.Uncontrolled:
-		return city.Served{Arm: record.ArmTreatment}
+		served.Arm = record.ArmTreatment
+	default:
+		served.Arm = f.draws.Arm(s.Prefix, r.Trial.GroupLen(s), block)
 	}
-	block, start, _ := plan.Block(f.start, f.o.Rules.Trial.BlockSeconds)
-	return city.Served{
-		Arm:     f.draws.Arm(s.Prefix, f.o.Rules.Trial.GroupLen(s), block),
-		Washout: f.start-start < f.o.Rules.Trial.WashoutSeconds,
-	}
+	return served
 }
 
 // treatable reports whether a place may ever be treated.

@@ -70,10 +70,11 @@ func TestTownWithoutExperiment(t *testing.T) {
 }
 
 // TestTownOfSmallEffects: 1.5 x with three connections a window is found, kept, and seldom doubted. Of
-// 20 such cities 87 % of the helped are promoted after three days, with 0.05 second looks a promotion.
+// 20 such cities 92 % of the helped are promoted after three days, with 0.06 second looks a promotion (of the
+// first three 0.11).
 func TestTownOfSmallEffects(t *testing.T) {
 	var inForce, helped, promotions, retrials, vain int
-	for seed := uint64(1); seed <= 3; seed++ {
+	for seed := uint64(1); seed <= 6; seed++ {
 		o := town(seed, true)
 		o.Hours, o.World = 72, city.Three
 		w, err := walk(t.Context(), o, true, func(float64) {})

@@ -53,7 +53,7 @@ func (t *truth) begin() { clear(t.now) }
 
 // serve notes whether a place counts in the present window.
 func (t *truth) serve(place int, s city.Served) {
-	if s.Washout || s.Arm != record.ArmTreatment && s.Arm != record.ArmControl {
+	if s.Arm != record.ArmTreatment && s.Arm != record.ArmControl {
 		return
 	}
 	block, _, _ := plan.Block(t.force.start, t.o.Rules.Trial.BlockSeconds)

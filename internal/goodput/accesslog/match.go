@@ -39,7 +39,8 @@ type Matched struct {
 	Netns     record.NetnsID
 	Cookie    record.Cookie
 	Prefix    record.Prefix
-	Window    int64 // of the crossing; of the end below the threshold. Unix seconds
+	AtUs      int64 // of the crossing; of the end below the threshold. Unix time
+	Window    int64 // that holds it, Unix seconds
 	Assigned  record.Arm
 	Applied   record.Applied
 	Carryover bool
@@ -228,7 +229,7 @@ func (m *Matcher) assign(l *life, b *Matched, next int64) Reason {
 	if s.assigned == record.ArmUnknown || s.applied == record.AppliedUnknown {
 		return ArmUnknown
 	}
-	b.Window, b.Assigned, b.Applied, b.Carryover = m.window(at), s.assigned, s.applied, s.carryover
+	b.AtUs, b.Window, b.Assigned, b.Applied, b.Carryover = at, m.window(at), s.assigned, s.applied, s.carryover
 	b.Buffered = s.minRttUs > 0 && s.minRttUs != math.MaxUint32 && b.TransferUs() < int64(s.minRttUs)
 	return None
 }

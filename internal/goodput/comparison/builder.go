@@ -130,7 +130,7 @@ func (b *Builder) place(start int64, p record.Prefix, arm record.Arm) (place, bo
 	block := start / b.cfg.BlockSeconds
 	begin := block * b.cfg.BlockSeconds
 	s, by, ok := b.spans.whole(p, begin, begin+b.cfg.BlockSeconds)
-	if !ok || b.washout(start) {
+	if !ok {
 		return place{}, false
 	}
 	n := s.group
@@ -163,9 +163,6 @@ func (c Config) groupLen(state policy.State, role record.Arm) int {
 	}
 	return c.GroupPromoted
 }
-
-// washout reports whether a window lies at the start of a block.
-func (b *Builder) washout(start int64) bool { return start%b.cfg.BlockSeconds < b.cfg.WashoutSeconds }
 
 // side returns the arm that stands for before or after a change; the window of the change is
 // on neither.

@@ -36,11 +36,11 @@ func (s *pathState) add(w *record.Window) {
 // history is of about that length.
 const beforeSeconds = 3 * 3600
 
-// follow books a row in its network's course. The first windows of a block are left out in every
-// arm, hold-out and none too, as the wash-out leaves them out of T and C: connections count in
-// their first block alone, so those of its first windows are younger than the others.
+// follow books a row in its network's course. The wash-out is left out in every arm, hold-out and none too: connections count in
+// their first block alone, so those of its start are younger than the others. The kernel has done so; of other rows the clock tells.
 func (b *Builder) follow(w *record.Window) {
-	if w.Eligible == 0 || w.Carryover || b.washout(w.Start) || w.Start >= b.cfg.To {
+	washed := w.Washout || w.RateMeans == 0 && w.Start%b.cfg.BlockSeconds < b.cfg.WashoutSeconds
+	if w.Eligible == 0 || w.Carryover || washed || w.Start >= b.cfg.To {
 		return
 	}
 	c := b.means[w.Prefix]

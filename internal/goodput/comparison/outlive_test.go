@@ -44,6 +44,7 @@ const (
 	slowRate     = 250_000.0
 	sessionLife  = 2400.0 // s
 	sessionPause = 60.0
+	edgeWashout  = 60 // s
 	bootUnix     = morning - 86_400
 	minBytes     = 100_000
 )
@@ -58,7 +59,7 @@ type flow struct {
 	left    float64 // bytes; a session's are endless
 	session bool
 	end     float64 // of a session
-	until   float64 // end of the block in which the response in progress crossed, 0 not crossed
+	until   float64 // end of the block, while the response in progress has crossed; 0 not crossed
 }
 
 type edge struct {
@@ -87,10 +88,10 @@ func newEdge(seed uint64, w traffic, effect float64, nets, slow int, heldOut []n
 	rules.Guards.MinBusyShare = 0      // seen once a window, a session is mostly idle
 	rules.Guards.MaxRwndShare, rules.MaxNewPerRound = 1, slow
 	e.engine = policy.New(rules, e.draws)
-	e.agg = window.New(window.Config{WindowSeconds: testWindow, BlockSeconds: testBlock, WashoutSeconds: testWindow, MinBytes: minBytes,
+	e.agg = window.New(window.Config{WindowSeconds: testWindow, BlockSeconds: testBlock, WashoutSeconds: edgeWashout, MinBytes: minBytes,
 		MaxPrefixes: 1000, ArmAt: e.armAt})
 	e.ledger = ledger.New(ledger.Config{WindowSeconds: testWindow, BlockSeconds: testBlock, MaxConns: 100_000, ArmAt: e.armAt, Emit: e.agg.Add})
-	e.builder = New(Config{WindowSeconds: testWindow, BlockSeconds: testBlock, WashoutSeconds: testWindow, GroupTrial: 2, GroupPromoted: 8,
+	e.builder = New(Config{WindowSeconds: testWindow, BlockSeconds: testBlock, WashoutSeconds: edgeWashout, GroupTrial: 2, GroupPromoted: 8,
 		From: morning, To: morning + 30*86_400, ArmOf: e.draws.Arm})
 	for i := range nets {
 		e.nets = append(e.nets, record.Prefix(0xcb000000|uint32(i)<<8|24))
@@ -137,7 +138,8 @@ func (e *edge) cross(f *flow, at float64) {
 	m := &f.mark
 	m.Crossings++
 	m.CrossedNs = bootNs(at)
-	f.until = (math.Floor(at/testBlock) + 1) * testBlock
+	block := math.Floor(at/testBlock) * testBlock
+	f.until = block + testBlock
 	arm, _ := e.armAt(f.prefix, int64(at))
 	if m.Assigned = arm; arm == record.ArmHoldout {
 		m.Assigned = record.ArmNone // not in the kernel's map
@@ -150,7 +152,7 @@ func (e *edge) cross(f *flow, at float64) {
 	case record.ArmControl:
 		m.Applied = record.AppliedControl
 	}
-	f.count(true)
+	f.count(at >= block+edgeWashout)
 }
 
 func (e *edge) border(f *flow) {
@@ -158,6 +160,7 @@ func (e *edge) border(f *flow) {
 	if arm, _ := e.armAt(f.prefix, int64(f.now)); arm != record.ArmTreatment {
 		f.back()
 	}
+	f.until += testBlock
 }
 
 func (f *flow) over() {
@@ -224,7 +227,7 @@ func (e *edge) run(f *flow, until, noise float64) (ended bool) {
 		case f.until == 0:
 			e.begin(f, noise)
 			f.left -= minBytes
-		case f.now >= f.until && f.mark.Flags&abi.MarkCounting != 0:
+		case f.now >= f.until:
 			e.border(f)
 		default: // a response goes on in pieces
 			piece := min(f.left, 1e6)

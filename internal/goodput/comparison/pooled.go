@@ -16,8 +16,8 @@ type Placed struct {
 }
 
 // Drawn returns the arm drawn for a window, whatever was applied in it. ok is false if it
-// does not count: not in the experiment, wash-out, a block in which the network came, left
-// or changed its state, or no salt.
+// does not count: not in the experiment, a block in which the network came, left
+// or changed its state, or no salt. What of it began in the wash-out is for the caller to leave out.
 func (b *Builder) Drawn(start int64, p record.Prefix) (at Placed, ok bool) {
 	if b.cfg.ArmOf == nil || b.skip[start] {
 		return at, false

@@ -95,12 +95,13 @@ func TestWindowScales(t *testing.T) {
 		file                         string
 		poll, block, washout, expiry time.Duration
 	}{
-		{"window: 2m", 4 * time.Second, 12 * time.Minute, 2 * time.Minute, 6 * time.Minute},
-		{"window: 10m", 20 * time.Second, time.Hour, 10 * time.Minute, 30 * time.Minute},
-		{"window: 5s", 125 * time.Millisecond, 30 * time.Second, 5 * time.Second, 15 * time.Second},
-		{"window: 1s", 100 * time.Millisecond, 6 * time.Second, time.Second, 3 * time.Second},
-		{"window: 2m\npoll: 10s\nexperiment: {block: 30m}", 10 * time.Second, 30 * time.Minute, 2 * time.Minute, 6 * time.Minute},
-		{"experiment: {block: 1h}", 10 * time.Second, time.Hour, 5 * time.Minute, 15 * time.Minute},
+		{"window: 2m", 4 * time.Second, 12 * time.Minute, time.Minute, 6 * time.Minute},
+		{"window: 10m", 20 * time.Second, time.Hour, time.Minute, 30 * time.Minute},
+		{"window: 5s", 125 * time.Millisecond, 30 * time.Second, 3 * time.Second, 15 * time.Second},
+		{"window: 1s", 100 * time.Millisecond, 6 * time.Second, 0, 3 * time.Second},
+		{"window: 2m\npoll: 10s\nexperiment: {block: 30m}", 10 * time.Second, 30 * time.Minute, time.Minute, 6 * time.Minute},
+		{"experiment: {block: 1h}", 10 * time.Second, time.Hour, time.Minute, 15 * time.Minute},
+		{"experiment: {block: 10m, washout: 5m}", 10 * time.Second, 10 * time.Minute, 5 * time.Minute, 15 * time.Minute},
 	} {
 		got, err := Parse([]byte(c.file))
 		if err != nil {
@@ -122,7 +123,7 @@ func TestScaledDefaultsAreValid(t *testing.T) {
 	for s := 1; s <= 3600; s++ {
 		c := Default()
 		c.Window = time.Duration(s) * time.Second
-		c.scale(func(path string) bool { return path == "window" })
+		c.follow(func(path string) bool { return path == "window" })
 		if err := c.faults().Err(); err != nil {
 			t.Errorf("window %ds: %v", s, err)
 		}
@@ -188,7 +189,7 @@ func TestRules(t *testing.T) {
 	want.WindowSeconds, want.LookbackSeconds, want.MaxAgeSeconds = 120, 12*60, 12*3600
 	want.SelectDuty, want.MaxNewPerRound, want.MaxSelected, want.MaxTracked = 0.7, 4, 40, 9000
 	w := &want.Trial
-	w.BlockSeconds, w.WashoutSeconds = 12*60, 120
+	w.BlockSeconds, w.WashoutSeconds = 12*60, 60
 	w.BudgetSeconds, w.EvidenceSeconds, w.CooldownSeconds, w.MaxCooldownSeconds = 144*60, 576*60, 576*60, 8*576*60
 	want.Guards.Allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	want.Guards.Never = []policy.Listed{{Net: netip.MustParsePrefix("198.18.0.0/15")}, {Net: netip.MustParsePrefix("203.0.113.0/24")}}

@@ -13,7 +13,7 @@ import (
 // Difference is a key that is not at its default, with both values as a file would write them.
 type Difference struct {
 	Key, Value, Default string
-	Scaled              bool // it follows from the window
+	Scaled              bool // it follows from the window, the wash-out from the block
 }
 
 // Differences lists the keys that are not their defaults, in the file's order.
@@ -21,6 +21,7 @@ func (c Config) Differences() (out []Difference, err error) {
 	scaled := Default()
 	scaled.Window = c.Window
 	scaled.scale(func(path string) bool { return path == "window" })
+	scaled.Experiment.Washout = washoutOf(c.Experiment.Block)
 	keys, mine, err := c.Shown().values()
 	_, defaults, err2 := Default().values()
 	_, follows, err3 := scaled.values()

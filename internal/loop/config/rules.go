@@ -70,10 +70,13 @@ func (c *Config) derive() {
 }
 
 // follow sets the defaults that follow from other keys, of what the file does not set: durations from the
-// window, the selection from the experiment and the treatment, the cap and the control blocks from the selection. So an experiment
+// window, the selection from the experiment and the treatment, the cap and the control blocks from the selection, the wash-out from the block. So an experiment
 // that is off, a treatment other than BBR and the selection by level are each one line of a file.
 func (c *Config) follow(set func(path string) bool) {
 	c.scale(set)
+	if !set("experiment.washout") {
+		c.Experiment.Washout = washoutOf(c.Experiment.Block)
+	}
 	p := &c.Policy
 	if !set("policy.select") && (c.Experiment.Mode != ExperimentOn || c.Treatment.Cong != CongAuto && !policy.GainsKnown(c.Treatment.Cong)) {
 		p.Select = policy.SelectSlowest
@@ -84,6 +87,12 @@ func (c *Config) follow(set func(path string) bool) {
 	if !set("experiment.control_every") && p.Select == policy.SelectAll {
 		c.Experiment.ControlEvery = controlEveryOfAll
 	}
+}
+
+// washoutOf is the default for blocks of this length: a minute, which drains queues and does not follow the window,
+// and at most a tenth of what it takes from.
+func washoutOf(block time.Duration) time.Duration {
+	return min(time.Minute, (block / 10).Truncate(time.Second))
 }
 
 // controlEveryOfAll, blocks: in one of so many the whole PoP goes without the treatment, three times a day with blocks of 30 min.

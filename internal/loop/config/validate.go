@@ -85,10 +85,10 @@ func (c Config) checkTime(fs *strict.Faults) {
 		fs.Add("experiment.block", FormatDuration(e.Block), "not a multiple of the window of "+FormatDuration(w), "use "+FormatDuration(roundUp(e.Block, w)))
 	}
 	switch {
-	case e.Washout%w != 0:
-		fs.Add("experiment.washout", FormatDuration(e.Washout), "not a multiple of the window of "+FormatDuration(w), "use "+FormatDuration(roundUp(e.Washout, w)))
+	case e.Washout < 0 || e.Washout%time.Second != 0:
+		fs.Add("experiment.washout", FormatDuration(e.Washout), "not whole seconds from 0", "the default is "+FormatDuration(washoutOf(e.Block)))
 	case e.Washout >= e.Block:
-		fs.Add("experiment.washout", FormatDuration(e.Washout), "leaves nothing of a block of "+FormatDuration(e.Block), "the default is one window, "+FormatDuration(w))
+		fs.Add("experiment.washout", FormatDuration(e.Washout), "leaves nothing of a block of "+FormatDuration(e.Block), "the default is "+FormatDuration(washoutOf(e.Block)))
 	}
 	if x := c.Treatment.Expiry; x < w || x > day {
 		fs.Add("treatment.expiry", FormatDuration(x), "not from one window to 24h", "the default is three windows, "+FormatDuration(3*w))

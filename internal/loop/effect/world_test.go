@@ -36,7 +36,7 @@ func (c path) with(effect, perWindow float64, group int) path {
 	return c
 }
 
-const windows = 6 // in a block, the first of which is wash-out
+const windows = 6 // in a block, the first of which does not count: more than a wash-out takes
 
 // walk lives through hours and calls seen for each connection that counts.
 func (c path) walk(r *stat.Rand, hours int, seen func(block int, arm record.Arm, ln float64)) {

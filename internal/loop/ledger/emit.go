@@ -102,7 +102,7 @@ func (l *Ledger) unixNs(bootNs uint64) int64 {
 }
 
 // Which block does a response count in? The one in which it crossed the threshold, whatever its
-// arm, from the crossing until that block ends. The kernel counts so for each connection it
+// arm, from the crossing until that block ends; none if it crossed in the block's wash-out (record.Conn.Washed). The kernel counts so for each connection it
 // follows (bpf/count.h), and stops within a round trip of the block's end. So what a record has counted is of the
 // window's own block, and a connection whose last crossing lies in another block has nothing
 // that counts here: its record is a carry-over. (In a block before its first crossing it is

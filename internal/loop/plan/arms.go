@@ -198,6 +198,7 @@ type Program struct {
 	// BlockNs is the length of a block, and BorderNs (boot time) the end of the present one: what
 	// crossed counts until its own block's end, in networks without an entry too.
 	BlockNs, BorderNs uint64
+	WashoutMs         uint32         // start of each block; what crosses in it counts nowhere
 	Early             bool           // treat from the first byte on, not from the crossing
 	Entries           []ProgramEntry // by prefix
 }
@@ -229,7 +230,7 @@ func (p *Plan) Program(nowUnixNs, nowBootNs, ttlNs int64) Program {
 		Plan:      uint64(p.Serial),
 	}
 	prog := Program{Plan: p.Serial, MinBytes: p.MinBytes, BlockNs: uint64(max(p.BlockSeconds, 0)) * second, BorderNs: value.SwitchNs,
-		Early: p.Treatment == FromFirstByte, Entries: make([]ProgramEntry, 0, len(p.Entries))}
+		WashoutMs: uint32(min(max(p.WashoutSeconds, 0), 86400)) * 1000, Early: p.Treatment == FromFirstByte, Entries: make([]ProgramEntry, 0, len(p.Entries))}
 	if p.CapRule == CapRuleLate {
 		value.Scout = Scouts
 	}

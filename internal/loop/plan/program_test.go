@@ -18,7 +18,7 @@ func TestProgramIsArmAt(t *testing.T) {
 		bootNs := rapid.Int64Range(0, 1<<55).Draw(t, "boot")
 		ttlNs := rapid.Int64Range(0, 7*86400*second).Draw(t, "ttl")
 		prog := p.Program(unixNs, bootNs, ttlNs)
-		if prog.BlockNs != uint64(p.BlockSeconds)*second || len(prog.Entries) > 0 && prog.BorderNs != prog.Entries[0].Policy.SwitchNs {
+		if prog.BlockNs != uint64(p.BlockSeconds)*second || prog.WashoutMs != uint32(p.WashoutSeconds)*1000 || len(prog.Entries) > 0 && prog.BorderNs != prog.Entries[0].Policy.SwitchNs {
 			t.Fatalf("blocks of %d ns, border at %d", prog.BlockNs, prog.BorderNs)
 		}
 		if len(prog.Entries) != len(p.Entries) || prog.Plan != p.Serial || prog.MinBytes != p.MinBytes {

@@ -42,8 +42,7 @@ func (c city) rows(w int, start int64, treated map[record.Prefix]bool) (rows []r
 				base.RateBytesPerS[q] *= 4
 			}
 		default:
-			base.Arm, base.Washout = record.ArmControl, w%cityBlock == 0
-			base.Control = !base.Washout
+			base.Arm = record.ArmControl
 		}
 		rows = append(rows, base)
 		if rng.IntN(8) == 0 { // a second namespace with another default, or a connection switched earlier

@@ -46,7 +46,7 @@ func (o *triedOracle) blocks(p record.Prefix) (list []block) {
 	sums := map[int64]*block{}
 	for _, start := range slices.Sorted(maps.Keys(o.during[p])) {
 		s, number := o.during[p][start], start/t.BlockSeconds
-		if number*t.BlockSeconds < now.From || start%t.BlockSeconds < t.WashoutSeconds {
+		if number*t.BlockSeconds < now.From {
 			continue
 		}
 		length := map[State]int{StateTrial: t.GroupTrial, StatePromoted: t.GroupPromoted, StateSettled: t.GroupSettled, StateAlways: t.GroupPromoted}[s.State]

@@ -213,8 +213,7 @@ func (c city) steady(p record.Prefix, w int, start int64, rate float64, treated 
 		r.Arm, r.Control, r.Cong = record.ArmTreatment, false, "bbr"
 		r.RateBytesPerS[record.Q50] *= 10
 	default:
-		r.Arm, r.Washout = record.ArmControl, w%cityBlock == 0
-		r.Control = !r.Washout
+		r.Arm = record.ArmControl
 	}
 	return r
 }

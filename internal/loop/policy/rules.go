@@ -56,7 +56,7 @@ type Rules struct {
 type Trial struct {
 	On             bool  `yaml:"on" json:"on"`                           // off: level alone decides, in and out
 	BlockSeconds   int64 `yaml:"block_seconds" json:"block_seconds"`     // all treatment or all control
-	WashoutSeconds int64 `yaml:"washout_seconds" json:"washout_seconds"` // the start of a block, which never counts
+	WashoutSeconds int64 `yaml:"washout_seconds" json:"washout_seconds"` // the start of a block: what crosses in it never counts
 	GroupTrial     int   `yaml:"group_trial" json:"group_trial"`         // blocks in a group on trial; one is control
 	GroupPromoted  int   `yaml:"group_promoted" json:"group_promoted"`   // the same once promoted
 	GroupSettled   int   `yaml:"group_settled" json:"group_settled"`     // the same once that has shown the benefit again
@@ -137,7 +137,7 @@ func DefaultTrial() Trial {
 	return Trial{
 		On:             true,
 		BlockSeconds:   30 * 60, // s: long enough for several windows, short enough for a verdict within hours
-		WashoutSeconds: 5 * 60,  // s: one window; queues and responses of the other arm drain
+		WashoutSeconds: 60,      // s: queues of the other arm drain in seconds, and its responses end or leave at the border
 		GroupTrial:     2,       // blocks: evidence is fastest at equal shares
 		GroupPromoted:  8,       // blocks: level and effect stay known for an eighth of the gain
 		GroupSettled:   24,      // blocks: two pairs a day; a treated block that is slow is looked at meanwhile

@@ -131,8 +131,7 @@ func planned(w record.Window, plan []Selected, r Trial, draws Draws, under treat
 		if s.Uncontrolled {
 			w.Arm = record.ArmTreatment
 		}
-		w.Washout = w.Start%r.BlockSeconds < r.WashoutSeconds
-		w.Control = w.Arm == record.ArmControl && !w.Washout
+		w.Control = w.Arm == record.ArmControl
 		if w.Arm == record.ArmTreatment {
 			w = under.apply(w)
 		}

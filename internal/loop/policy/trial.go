@@ -73,7 +73,7 @@ func (e *Engine) file(t *track, rows []*record.Window) {
 	}
 	r := e.rules.Trial
 	number := e.blockOf(rows[0].Start)
-	if start := number * r.BlockSeconds; start < t.chosen.From || rows[0].Start < start+r.WashoutSeconds {
+	if number*r.BlockSeconds < t.chosen.From {
 		return
 	}
 	groupLen := cmp.Or(t.chosen.Group, r.GroupLen(t.chosen))

@@ -24,7 +24,7 @@ const (
 type Config struct {
 	WindowSeconds  int64
 	BlockSeconds   int64
-	WashoutSeconds int64  // the start of a block, which does not count: the previous block's queues and rates go
+	WashoutSeconds int64  // the start of a block: what crosses in it does not count, while the previous block's queues go
 	MinBytes       uint64 // acknowledged in the window to be eligible
 	MaxPrefixes    int    // over all open windows
 
@@ -100,6 +100,10 @@ func New(c Config) *Aggregator {
 }
 
 // Add counts one record in its own window; it does not keep c.
+//
+// Eligible is one that this host accepted, with enough bytes in this window for the path to show, and a rate set by the
+// path, not the application. Where eBPF follows connections only a response that crossed the
+// threshold in this block, past its wash-out, has one.
 func (a *Aggregator) Add(c *record.Conn) {
 	a.st.Records++
 	if !a.counts(c) {
@@ -114,8 +118,9 @@ func (a *Aggregator) Add(c *record.Conn) {
 		a.st.Crowded++
 		return
 	}
-	p.samples.count(p, r.add(c, a.cfg.MinBytes, p.samples.mask))
-	if eligible(c, a.cfg.MinBytes) {
+	isBig := c.WinBytesAcked >= a.cfg.MinBytes && !a.washed(c)
+	p.samples.count(p, r.add(c, isBig, p.samples.mask))
+	if isEligible := isBig && c.Passive && c.RateSource != record.RateNone; isEligible {
 		a.st.Eligible++
 		r.addEligible(c)
 		p.samples.add(p, r, c)
@@ -135,13 +140,6 @@ func (a *Aggregator) counts(c *record.Conn) bool {
 		return true
 	}
 	return false
-}
-
-// eligible: accepted, enough bytes in this window for the path to show, and a rate set by the
-// path, not the application. Where eBPF follows connections only a response that crossed the
-// threshold in this block has one.
-func eligible(c *record.Conn, minBytes uint64) bool {
-	return c.Passive && c.WinBytesAcked >= minBytes && c.RateSource != record.RateNone
 }
 
 func (a *Aggregator) paneOf(start int64) *pane {

@@ -16,7 +16,7 @@ type row struct {
 	plain     bool // what counts ran on its namespace's default
 	capped    bool
 
-	control, washout bool // set when the window ends
+	control bool // set when the window ends
 
 	big                            bool   // a connection reached the threshold: sums are over those only, by client
 	eligible, rateMeans, lateConns uint32 // records; all other numbers stand for what was thinned out too
@@ -34,12 +34,11 @@ type sums struct {
 
 // add counts any connection of the row, and returns how many more clients that makes. Its shares
 // are pooled (sum over sum, so that a connection weighs by what it moved) over the connections that
-// reached the threshold, and over all as long as none has.
-func (r *row) add(c *record.Conn, minBytes uint64, mask uint8) (more int) {
+// reached the threshold past a wash-out, and over all as long as none has.
+func (r *row) add(c *record.Conn, isBig bool, mask uint8) (more int) {
 	n := c.Times()
 	r.conns += n
 	r.bytes += n * c.WinBytesAcked
-	isBig := c.WinBytesAcked >= minBytes
 	if isBig && !r.big {
 		more, r.big, r.clients = -len(r.clients), true, nil
 	}
@@ -63,13 +62,13 @@ func (s *sums) join(o *sums) {
 	s.elapsedUs, s.limited, s.rateSamples = s.elapsedUs+o.elapsedUs, s.limited+o.limited, s.rateSamples+o.rateSamples
 }
 
-// joinRows joins the rows of a prefix that a row's columns cannot distinguish: in wash-out
-// and treatment blocks it does not matter which connections are plain.
+// joinRows joins the rows of a prefix that a row's columns cannot distinguish: in
+// treatment blocks it does not matter which connections are plain.
 func (a *Aggregator) joinRows(p *pane) {
 	for prefix, first := range p.rows {
 		now := a.armNow(p.start, prefix)
 		for r := first; r != nil; r = r.next {
-			a.place(r, p.start, now)
+			r.place(now)
 		}
 		for r := first; r != nil; r = r.next {
 			for at := &r.next; *at != nil; {
@@ -121,7 +120,7 @@ func (r *row) addEligible(c *record.Conn) {
 // finish computes the row's figures.
 func (x *scratch) finish(p *pane, prefix record.Prefix, r *row) record.Window {
 	w := record.Window{
-		Start: p.start, Prefix: prefix, Arm: r.arm, Cong: r.cong, Control: r.control, Carryover: r.carryover, Washout: r.washout, Capped: r.capped,
+		Start: p.start, Prefix: prefix, Arm: r.arm, Cong: r.cong, Control: r.control, Carryover: r.carryover, Capped: r.capped,
 		Conns: uint32(min(r.conns, math.MaxUint32)), Bytes: r.bytes,
 		EligibleSentBytes: r.eligibleSent, EligibleRetransBytes: r.eligibleRetrans, Episodes: r.episodes,
 	}
@@ -168,14 +167,18 @@ func (x *scratch) shares(w *record.Window, r *row) {
 
 // place sets where a row stands in the experiment.
 //
-// A prefix in a plan carries what the previous block left in its queues, so the first
-// WashoutSeconds of its blocks do not count; hold-out, A/A and unplanned prefixes have no
-// blocks. A connection of arm none can belong to a prefix that is treated now (accepted before
+// A connection of arm none can belong to a prefix that is treated now (accepted before
 // the agent's start, or before the plan): beside treated neighbours it does not measure an
 // untreated level.
-func (a *Aggregator) place(r *row, start int64, now record.Arm) {
-	r.washout = (planned(r.arm) || planned(now)) && start%a.cfg.BlockSeconds < a.cfg.WashoutSeconds
-	r.control = r.arm != record.ArmTreatment && now != record.ArmTreatment && r.plain && !r.carryover && !r.washout
+func (r *row) place(now record.Arm) {
+	r.control = r.arm != record.ArmTreatment && now != record.ArmTreatment && r.plain && !r.carryover
+}
+
+// washed reports whether a record is of a block's wash-out: a prefix in a plan carries what the previous block left in its
+// queues. The kernel leaves that out in every network; without it hold-out and unplanned prefixes have no blocks.
+func (a *Aggregator) washed(c *record.Conn) bool {
+	return c.Washed(a.cfg.BlockSeconds, a.cfg.WashoutSeconds) &&
+		(c.RateSource != record.RateLast || c.Assigned.Drawn() || a.armNow(c.Window, c.Prefix).Drawn())
 }
 
 // armNow returns the prefix's arm at the window's start; none without a plan.

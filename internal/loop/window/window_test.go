@@ -147,6 +147,9 @@ func setCounted(c *record.Conn, k, v string) bool {
 		fmt.Sscan(v, &c.WinEpisodes)
 	case "capped":
 		c.Capped = true
+	case "crossed": // Unix seconds
+		fmt.Sscan(v, &c.CrossedNs)
+		c.CrossedNs *= 1e9
 	default:
 		return false
 	}
@@ -194,6 +197,7 @@ func drawConn(t *rapid.T, i int) *record.Conn {
 		WinCountedBytesSent: u(200000, "counted"), WinCountedBytesRetrans: u(20000, "counted again"), WinBusyUs: u(1e6, "busy"), WinElapsedUs: u(1e6, "elapsed"), WinRwndLimitedUs: u(5e5, "rwnd"), WinRateSamples: uint32(u(9, "n")),
 		RateBytesPerS: float64(u(1000, "rate")), RateSource: record.RateSource(u(2, "source")),
 		WinCountedBytesAcked: u(3, "counted acked") * 50_000, WinCountedBusyUs: u(3, "counted busy") * 1e5, Capped: u(4, "capped") == 0,
+		CrossedNs:   int64(u(1, "crossed") * u(2000, "at") * 1e9),
 		WinEpisodes: uint32(u(3, "episodes")), WinLateSamples: uint32(u(6, "late")), LateBytesPerS: float64(u(1000, "late rate")),
 	}
 	c.Info.MinRttUs, c.Info.RttUs = uint32(u(100, "minrtt")), uint32(u(100, "srtt"))
@@ -229,18 +233,19 @@ func slowRow(conns []*record.Conn, minBytes uint64) (w record.Window) {
 	var elig, big []*record.Conn
 	for _, c := range conns {
 		w.Bytes += c.WinBytesAcked
-		if c.WinBytesAcked >= minBytes {
+		if c.WinBytesAcked >= minBytes && !slowWashed(c) {
 			big = append(big, c)
-			if c.Passive && c.RateSource != record.RateNone {
+			if c.Passive && c.RateSource != record.RateNone && !slowWashed(c) {
 				elig = append(elig, c)
 			}
 		}
 	}
 	w.Conns, w.Eligible = uint32(len(conns)), uint32(len(elig))
-	if len(big) == 0 {
+	someBig := len(big) > 0
+	if !someBig {
 		big = conns
 	}
-	slowShares(&w, big, len(elig)+len(big) > 0 && big[0].WinBytesAcked >= minBytes)
+	slowShares(&w, big, someBig)
 	var rates, goodputs []float64
 	var late []*record.Conn
 	for _, c := range elig {
@@ -273,6 +278,15 @@ func slowRow(conns []*record.Conn, minBytes uint64) (w record.Window) {
 	return w
 }
 
+// slowWashed is of aggregatorOf's blocks, without a plan.
+func slowWashed(c *record.Conn) bool {
+	inPlan := c.Assigned == record.ArmTreatment || c.Assigned == record.ArmControl || c.Assigned == record.ArmAA
+	if c.RateSource == record.RateLast {
+		return inPlan && c.Window == 0
+	}
+	return c.CrossedNs > 0 && c.CrossedNs%1800e9 < 300e9
+}
+
 // slowLog is the mean of the logarithms and their variance.
 func slowLog(values []float64) (mean, variance float64) {
 	var sum, squares float64
@@ -295,10 +309,9 @@ func TestAgainstSlowRow(t *testing.T) {
 			a.Add(c)
 			if c.ClientFacing && c.Assigned != record.ArmUnknown && c.Prefix.Valid() {
 				control := c.Assigned != record.ArmTreatment && c.DefaultCong && c.SwitchedNs == 0 && !c.Carryover
-				control = control && !(c.Assigned == record.ArmControl && c.Window == 0) // wash-out
 				k := fmt.Sprint(c.Window, c.Prefix, c.Assigned, c.Cong, c.Carryover, control, c.Capped)
 				groups[k] = append(groups[k], c)
-				if id := fmt.Sprint(c.Window, c.Prefix); c.Passive && c.WinBytesAcked >= 100000 && c.RateSource != record.RateNone {
+				if id := fmt.Sprint(c.Window, c.Prefix); c.Passive && c.WinBytesAcked >= 100000 && c.RateSource != record.RateNone && !slowWashed(c) {
 					has[id] = true
 				}
 			}

@@ -69,8 +69,8 @@ func New(seed uint64, n int, windowSeconds int64, world World) *City {
 
 // Served is what happens to a prefix in a window.
 type Served struct {
-	Arm     record.Arm
-	Washout bool // the first window of a block of arm T or C
+	Arm    record.Arm
+	Washed float64 // share of what crosses in the window that lies in a block's wash-out: the kernel does not count it
 }
 
 // Window returns the rows of the next window, by place. The next call reuses its rows.
@@ -93,7 +93,7 @@ func (c *City) Window(start int64, served func(place int) Served, rows []record.
 		odd := newDraws(c.seed^mixed(uint64(start)), nuisanceStream+uint64(i))
 		off := c.drift[i] + c.jump[i] // from the level that it usually has at this hour
 		level := math.Log(p.BytesPerS*(1-p.Kind.Swing*(1+wave)/2)) + off
-		n := d.poisson(c.world.load(p.Conns*(1+loadSwing*wave), off))
+		n := d.poisson(c.world.load(p.Conns*(1+loadSwing*wave), off) * (1 - arms[i].Washed))
 		gain, push := c.world.gain(p, wave, off), crowd(i)
 		rates = rates[:0]
 		for range n {
@@ -125,9 +125,8 @@ func (c *City) driftOn() {
 func (p *Place) row(start int64, s Served, rates []float64) record.Window {
 	n := uint32(len(rates))
 	w := record.Window{
-		Start: start, Prefix: p.Prefix, Arm: s.Arm, Cong: "cubic", Washout: s.Washout,
-		Control: s.Arm != record.ArmTreatment && !s.Washout,
-		Conns:   2 * n, Eligible: n, RateMeans: n, Bytes: uint64(n) * bytesOfConn,
+		Start: start, Prefix: p.Prefix, Arm: s.Arm, Cong: "cubic", Control: s.Arm != record.ArmTreatment,
+		Conns: 2 * n, Eligible: n, RateMeans: n, Bytes: uint64(n) * bytesOfConn,
 		MinRTTUs: p.MinRTTUs, SRTTUs: (1 + p.Queue) * p.MinRTTUs,
 		RetransShare: p.Retrans, RwndShare: 0.05, BusyShare: 0.9,
 		EligibleSentBytes: uint64(n) * bytesOfConn,

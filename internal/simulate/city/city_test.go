@@ -127,7 +127,7 @@ func TestRows(t *testing.T) {
 	seen := map[int][]float64{}
 	plain.Seen = func(place int, x Conn) { seen[place] = append(seen[place], x.Now) }
 	a := plain.Window(midnight, untreated, nil)
-	b := moved.Window(midnight, func(i int) Served { return Served{Arm: record.ArmTreatment, Washout: true} }, nil)
+	b := moved.Window(midnight, func(i int) Served { return Served{Arm: record.ArmTreatment} }, nil)
 	if len(a) != len(seen) || len(a) != len(b) {
 		t.Fatalf("%d and %d rows of %d prefixes", len(a), len(b), len(seen))
 	}
@@ -142,7 +142,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s", cmp.Diff(want, x))
 		}
 		want := x
-		want.Arm, want.Cong, want.Control, want.Washout = record.ArmTreatment, "bbr", false, true
+		want.Arm, want.Cong, want.Control = record.ArmTreatment, "bbr", false
 		for q := range want.RateBytesPerS {
 			want.RateBytesPerS[q] *= p.Factor
 		}

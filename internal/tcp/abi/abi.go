@@ -51,7 +51,7 @@ type Control struct {
 	BorderNs   uint64
 	SleptNs    uint64
 	Early      uint32 // 1: treat from the first byte on
-	_          uint32
+	WashoutMs  uint32 // start of a block; what crosses in it counts nowhere
 }
 
 // Policy is the value of maps "policy_a" and "policy_b"; the key is a record.Prefix.

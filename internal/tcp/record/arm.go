@@ -48,6 +48,9 @@ const (
 var appliedNames = [...]string{"none", "T", "C", "none-expired", "none-stopped", "none-starved", "none-app",
 	"none-denied", "none-pending", "none-failed", "none-mptcp", "unknown"}
 
+// Drawn reports whether an arm is drawn anew for each block.
+func (a Arm) Drawn() bool { return a == ArmTreatment || a == ArmControl || a == ArmAA }
+
 func (a Applied) String() string { return NameOf(appliedNames[:], int(a), "applied") }
 
 // MarshalText prints what was applied by name.

@@ -96,7 +96,7 @@ type Conn struct {
 	WinBusyUs        uint64
 	WinRwndLimitedUs uint64
 	WinSndbufUs      uint64
-	// Of them, what counts in the experiment: responses from their crossing until their block's end
+	// Of them, what counts in the experiment: responses from their crossing, past a block's wash-out, until their block's end
 	// (eBPF only; bpf/count.h has the rule). Rate samples are of nothing else.
 	WinCountedBytesAcked   uint64
 	WinCountedBytesSent    uint64
@@ -128,6 +128,18 @@ type Conn struct {
 
 // MaxWeight bounds how many connections one record may stand for, whatever its sender says.
 const MaxWeight = 1024
+
+// Washed reports whether what the record has measured began in the wash-out, the first washoutS seconds of a block of blockS: by
+// the connection's last crossing, or where nothing followed it by the record's window.
+func (c *Conn) Washed(blockS, washoutS int64) bool {
+	at := c.CrossedNs / 1e9
+	if c.RateSource == RateLast {
+		at = c.Window
+	} else if at <= 0 { // never, or before 1970
+		return false
+	}
+	return blockS > 0 && at%blockS < washoutS
+}
 
 // Times is how many connections the record stands for: its Weight, rounded, 1 to MaxWeight. Whole, so that
 // sums stay exact and do not depend on the order of their terms.

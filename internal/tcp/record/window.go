@@ -32,10 +32,10 @@ type Window struct {
 	Cong   string
 
 	// Control: these connections measure the level under the default congestion control: an
-	// untreated prefix or a control block, the default cong, no carry-over, not in the wash-out.
+	// untreated prefix or a control block, the default cong, no carry-over.
 	Control   bool
 	Carryover bool // connections that last crossed in another block, in whichever arm: in no estimate
-	Washout   bool // the first window of a block: in no estimate
+	Washout   bool // of earlier versions' rows, the first window of a block: in no estimate
 	Capped    bool // what counts ran under a pacing cap (SO_MAX_PACING_RATE), or its application's own where one was due
 
 	Conns     uint32 // client-facing connections seen; of thinned records as many as they stand for

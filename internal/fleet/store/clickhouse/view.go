@@ -15,8 +15,8 @@ import (
 // has it, but that rounds otherwise), weights of thinned records, and no client above its share
 // (loop/window/client.go has the equation). It is arrays throughout, which 18.16 has too.
 //
-// What it cannot have, since the plan lies in the controller's store: washout, and control where a
-// network is in its wash-out or treated now. Nor has it a row's cap of 4,096 samples. It takes the
+// What it cannot have, since the plan lies in the controller's store: who is eligible in the wash-out, and control where a
+// network is treated now. Nor has it a row's cap of 4,096 samples. It takes the
 // default of treatment.min_bytes, and networks without an eligible connection have rows, too. Means
 // and variances of logarithms agree to 12 digits: ClickHouse's log is not Go's.
 

@@ -24,7 +24,7 @@ type CongctlControl struct {
 	BorderNs   uint64
 	SleptNs    uint64
 	Early      uint32
-	Pad        uint32
+	WashoutMs  uint32
 }
 
 type CongctlLpmKey struct {

@@ -38,6 +38,7 @@ func (c *control) flip(active uint32, prog *plan.Program) {
 	atomic.StoreUint64(&c.v.MinBytes, prog.MinBytes)
 	atomic.StoreUint64(&c.v.BlockNs, prog.BlockNs)
 	atomic.StoreUint64(&c.v.BorderNs, prog.BorderNs)
+	atomic.StoreUint32(&c.v.WashoutMs, prog.WashoutMs)
 	early := uint32(0)
 	if prog.Early {
 		early = 1

@@ -202,6 +202,32 @@ func TestBorders(t *testing.T) {
 	<-done
 }
 
+// TestWashout: a response that crosses in a block's wash-out has its arm and its treatment, and counts nowhere; the next one, past
+// it, counts, on the same connection too. It is so in every network, with an entry in the plan or without.
+func TestWashout(t *testing.T) {
+	r := newRig(t)
+	p, _ := record.PrefixOf(clientT)
+	set := func(into time.Duration) { // a block of an hour, so long ago
+		_, err := r.Set(plan.Program{Plan: 7, MinBytes: 100_000, BlockNs: uint64(time.Hour), BorderNs: bootNs() + uint64(time.Hour-into), WashoutMs: 60_000,
+			Entries: []plan.ProgramEntry{{Prefix: p, Policy: policyFor(record.ArmTreatment)}}})
+		check(t, err)
+	}
+	for from, assigned := range map[netip.Addr]record.Arm{clientT: record.ArmTreatment, clientC: record.ArmNone} {
+		k := r.talk(from)
+		for i, into := range []time.Duration{time.Second, 30 * time.Second, 61 * time.Second, 59 * time.Minute} {
+			set(into)
+			k.ask()
+			k.send(large)
+			k.ask() // the response is over
+			m, now := k.state()
+			counted := m.Counted(m.CountedAcked, now.Bytes_acked)
+			if m.Crossings != uint32(i+1) || m.Assigned != assigned || (m.RateN > 0) != (i > 1) || (counted > 0) != (i > 1) {
+				t.Errorf("%s, %s into a block: %d crossings, arm %s, %d bytes and %d samples count", from, into, m.Crossings, m.Assigned, counted, m.RateN)
+			}
+		}
+	}
+}
+
 // A sender that waits in mid-response, with all acknowledged, has not ended it.
 func TestSlowSenderStays(t *testing.T) {
 	r := newRig(t)

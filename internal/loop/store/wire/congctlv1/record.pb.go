@@ -474,7 +474,7 @@ type Conn struct {
 	WinSndbufUs       uint64                 `protobuf:"varint,37,opt,name=win_sndbuf_us,json=winSndbufUs,proto3" json:"win_sndbuf_us,omitempty"`
 	WinRateSamples    uint32                 `protobuf:"varint,38,opt,name=win_rate_samples,json=winRateSamples,proto3" json:"win_rate_samples,omitempty"`          // non-application-limited
 	WinLimitedSamples uint32                 `protobuf:"varint,39,opt,name=win_limited_samples,json=winLimitedSamples,proto3" json:"win_limited_samples,omitempty"` // application-limited
-	// Of these, what counts in the experiment: responses from their crossing until their block's end.
+	// Of these, what counts in the experiment: responses from their crossing, past a block's wash-out, until their block's end.
 	WinCountedBytesAcked   uint64  `protobuf:"varint,40,opt,name=win_counted_bytes_acked,json=winCountedBytesAcked,proto3" json:"win_counted_bytes_acked,omitempty"`
 	WinCountedBytesSent    uint64  `protobuf:"varint,41,opt,name=win_counted_bytes_sent,json=winCountedBytesSent,proto3" json:"win_counted_bytes_sent,omitempty"`
 	WinCountedBytesRetrans uint64  `protobuf:"varint,42,opt,name=win_counted_bytes_retrans,json=winCountedBytesRetrans,proto3" json:"win_counted_bytes_retrans,omitempty"`
