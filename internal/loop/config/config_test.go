@@ -145,6 +145,7 @@ func TestSelectionFollows(t *testing.T) {
 		"policy: {cap: false}":                                                 "benefit false",
 		"policy: {select: all}":                                                "all false",
 		"treatment: {cong: vegas}\npolicy: {select: all}":                      "all false",
+		"treatment: {cong: vegas}\npolicy: {select: benefit}":                  "benefit true",
 		"policy: {select: benefit}":                                            "benefit true",
 		"policy: {select: slowest-fifth, cap: true}":                           "slowest-fifth true",
 		"treatment: {cong: vegas}\npolicy: {cap: true}":                        "slowest-fifth true",

@@ -60,6 +60,17 @@ var (
 	}
 )
 
+// ofOthers is of a treatment that the lab has not measured: where losses hold CUBIC it may gain half or lose a third, and where a queue or
+// nothing does, little.
+var ofOthers = priors{
+	ClassSingle:  {0, 0.4, 0.41, 0.05},
+	ClassMixed:   {0, 0.4, 0.41, 0.05},
+	ClassBursts:  {0, 0.2, 0.2, 0.05},
+	ClassPolicer: {0, 0.2, 0.2, 0.05},
+	ClassQueue:   {0, 0.2, 0.2, 0.05},
+	ClassClean:   {0, 0.06, 0.06, 0.01},
+}
+
 // unlike is how much less is known of a treatment that is like a measured one.
 const unlike = 3
 
@@ -79,11 +90,13 @@ func priorsOf(treatment string, version int) priors {
 		}
 		return like
 	}
-	return nil
+	return ofOthers
 }
 
-// GainsKnown reports whether there are priors of a treatment.
-func GainsKnown(treatment string) bool { return priorsOf(treatment, 0) != nil }
+// GainsKnown reports whether the lab has measured a treatment, or one that is like it.
+func GainsKnown(treatment string) bool {
+	return treatment == "cubic_lt" || strings.HasPrefix(treatment, "bbr")
+}
 
 const (
 	netSpread    = 0.25 // of the variance between prefixes of a class: that between its networks

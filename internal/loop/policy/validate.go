@@ -47,8 +47,6 @@ func (r Rules) Validate() error {
 	f.want(r.Select == SelectSlowest || r.Trial.On, "select", r.Select, "needs an experiment: write experiment.mode on, or "+SelectSlowest)
 	f.want(r.Select != SelectAll || len(r.HoldoutPrefixes)+len(r.AAPrefixes) == 0, "select", r.Select,
 		"treats all networks: write what must stay untreated into treatment.never, and leave policy.holdout_prefixes and policy.aa_prefixes empty")
-	f.want(r.Select != SelectBenefit || GainsKnown(r.Treatment), "select", r.Select,
-		fmt.Sprintf("knows what bbr and cubic_lt gain; with treatment.cong %s write %s", r.Treatment, SelectSlowest))
 	f.want(!r.Cap || r.Trial.On, "cap", r.Cap, "needs an experiment: write experiment.mode on, or false")
 	f.want(!r.Cap || r.Treatment != "", "treatment", r.Treatment, "write the congestion control of the treatment, such as bbr")
 	f.want(r.TreatmentVersion >= 0, "treatment_version", r.TreatmentVersion, "write 0, unknown, or the kernel's version of BBR")
