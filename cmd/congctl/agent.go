@@ -175,11 +175,15 @@ func (u *fleetAgent) follow(ctx context.Context) error {
 			}
 			stream, end := context.WithCancel(ctx)
 			u.again.Store(&end)
-			err := u.client.Follow(stream, link.Have{Boot: u.boot, Version: version, Plan: record.PlanID(s.Plan), Hash: u.hash, Keys: u.keyIDs(), Stop: u.halt, Tier: u.probe.Tier.String(), BBR: bbrVersion()}, func(o link.Order) {
+			bbr := bbrVersion()
+			err := u.client.Follow(stream, link.Have{Boot: u.boot, Version: version, Plan: record.PlanID(s.Plan), Hash: u.hash, Keys: u.keyIDs(), Stop: u.halt, Tier: u.probe.Tier.String(), BBR: bbr}, func(o link.Order) {
 				away = 0
 				u.contact.order()
 				u.agent.ClearAlarm("controller")
 				u.obey(ctx, o)
+				if bbr == 0 && bbrVersion() != 0 { // its module came: say so
+					end()
+				}
 			})
 			u.contact.connected.Store(false)
 			reloaded := stream.Err() != nil

@@ -376,19 +376,19 @@ func (p *PoP) untreated() bool {
 	return observers > 0
 }
 
-// bbrVersion returns the version of BBR that more than half of the hosts have, of those that a window has; 0 if no version has
-// that many. One host that says another, be it a canary of a new kernel or a liar, changes nothing for the rest.
-func (p *PoP) bbrVersion(hosts map[string]bool) int {
+// bbrVersion returns the version of BBR that more than half of the connected hosts have; 0 if no version has that many. One host
+// that says another, be it a canary of a new kernel or a liar, changes nothing for the rest.
+func (p *PoP) bbrVersion() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	have := map[int]int{}
-	for name := range hosts {
+	for name := range p.streams {
 		if h := p.roll.State.Hosts[name]; h != nil {
 			have[h.BBR]++
 		}
 	}
 	for version, n := range have {
-		if 2*n > len(hosts) {
+		if 2*n > len(p.streams) {
 			return version
 		}
 	}

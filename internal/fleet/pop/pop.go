@@ -345,7 +345,7 @@ func (p *PoP) gather(start int64, ends []End) (w agent.ClosedWindow, err error) 
 	if starved < len(counts) {
 		w.Starved = ""
 	}
-	w.Untreated, w.BBRVersion = p.untreated(), p.bbrVersion(counts)
+	w.Untreated, w.BBRVersion = p.untreated(), p.bbrVersion()
 	slices.Sort(w.DefaultCongs)
 	w.DefaultCongs = slices.Compact(w.DefaultCongs)
 	w.Rows, err = p.rows(start, counts)

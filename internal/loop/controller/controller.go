@@ -71,6 +71,7 @@ type Controller struct {
 	frozen   bool
 	killed   bool
 	limits   plan.Limits // of what an operator pushes
+	heard    heard
 }
 
 // New makes a controller from what its store remembers. now is only for time stamps;
@@ -85,7 +86,7 @@ func New(ctx context.Context, o Options, s Store, log *slog.Logger, now func() t
 	if c.opt, err = o.remembered(ctx, s); err != nil {
 		return nil, err
 	}
-	err = c.noteTreatment(ctx, c.opt.Rules)
+	err = c.noteTreatment(ctx, c.opt, false)
 	if err == nil {
 		c.engine, err = Replay(ctx, s, c.opt.engine(c.salt), now())
 	}

@@ -82,6 +82,10 @@ func (c *Controller) SetRules(ctx context.Context, rules policy.Rules) error {
 	defer c.mu.Unlock()
 	opt := c.opt
 	opt.Rules = rules
+	opt, err := opt.remembered(ctx, c.store)
+	if err != nil {
+		return err
+	}
 	engine, err := Replay(ctx, c.store, opt.engine(c.salt), c.now())
 	if err != nil {
 		return err

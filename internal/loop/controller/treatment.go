@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/congctl/congctl/internal/loop/policy"
 )
 
 // What was learnt of one treatment says nothing of another, and a kernel may have another BBR under the same name. So the store
@@ -18,6 +16,16 @@ const (
 	kindTreatment = "treatment-changed"
 )
 
+const bbrVersion = "bbr version "
+
+// evidenceOf is what the store calls the treatment: with BBR's version, if that is known.
+func (o Options) evidenceOf() string {
+	if v := o.Rules.TreatmentVersion; o.Rules.Treatment == "bbr" && (o.TreatmentKnown || v > 0) {
+		return bbrVersion + strconv.Itoa(max(v, 1))
+	}
+	return o.Rules.Treatment
+}
+
 // remembered takes BBR's version from the store where this kernel does not say it: its module is not loaded yet, or the hosts
 // of a fleet have kernels of their own, and have said it before.
 func (o Options) remembered(ctx context.Context, s Settings) (Options, error) {
@@ -28,19 +36,15 @@ func (o Options) remembered(ctx context.Context, s Settings) (Options, error) {
 	return o, err
 }
 
-const bbrVersion = "bbr version "
-
-// noteTreatment keeps which treatment the evidence is of from now on.
-func (c *Controller) noteTreatment(ctx context.Context, r policy.Rules) error {
-	is := r.Treatment
-	if r.TreatmentVersion > 1 {
-		is = fmt.Sprintf("%s version %d", is, r.TreatmentVersion)
-	}
+// noteTreatment keeps what the evidence is of from now on. A store without a version is of a fleet whose hosts had not said it
+// (first is that they do), or of an earlier congctl, which wrote none for version 1: its evidence is kept.
+func (c *Controller) noteTreatment(ctx context.Context, o Options, first bool) error {
+	is := o.evidenceOf()
 	was, have, err := c.store.Setting(ctx, settingTreatment)
 	if err != nil || string(was) == is {
 		return err
 	}
-	if !have {
+	if !have || string(was) == "bbr" && (first || is == bbrVersion+"1") {
 		return c.store.SetSetting(ctx, settingTreatment, []byte(is))
 	}
 	from, err := c.afterLastRound(ctx)
@@ -51,19 +55,29 @@ func (c *Controller) noteTreatment(ctx context.Context, r policy.Rules) error {
 		map[string][]byte{settingTreatment: []byte(is), settingEvidence: strconv.AppendInt(nil, from, 10)})
 }
 
-// hear takes the version of BBR that a fleet's hosts have; 0 is unknown.
+// heard is a version of BBR that a fleet's hosts have, other than the one whose effects are learnt, and for how many windows in a row.
+type heard struct{ version, windows int }
+
+// hearWindows in a row must say so, a quarter of an hour: hosts come back one by one after a controller's start, and evidence that
+// is dropped has to be learnt anew for hours.
+const hearWindows = 3
+
+// hear takes the version of BBR that most of a fleet's hosts have; 0 is unknown.
 func (c *Controller) hear(ctx context.Context, version int) error {
-	if version == 1 {
-		version = 0 // as in Rules
-	} else if version == 0 {
-		return nil
-	}
 	opt := c.opt
-	if opt.Rules.Treatment != "bbr" || version == opt.Rules.TreatmentVersion {
+	if version == 0 || opt.Rules.Treatment != "bbr" || version == opt.Rules.TreatmentVersion {
+		c.heard = heard{}
 		return nil
 	}
+	if c.heard.version != version {
+		c.heard = heard{version: version}
+	}
+	if c.heard.windows++; c.heard.windows < hearWindows {
+		return nil
+	}
+	first := opt.Rules.TreatmentVersion == 0
 	opt.Rules.TreatmentVersion = version
-	if err := c.noteTreatment(ctx, opt.Rules); err != nil {
+	if err := c.noteTreatment(ctx, opt, first); err != nil {
 		return err
 	}
 	engine, err := Replay(ctx, c.store, opt.engine(c.salt), c.now())

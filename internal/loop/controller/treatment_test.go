@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/congctl/congctl/internal/loop/policy"
 )
@@ -38,9 +40,11 @@ func TestOtherTreatment(t *testing.T) {
 	}
 }
 
-// TestVersionOfFleet: a controller takes BBR's version from what its hosts say, once where it changes, and remembers it.
+// TestVersionOfFleet: a controller takes BBR's version from what its hosts say in three windows in a row, once where it changes,
+// and remembers it. The first that it hears is of what it has learnt so far.
 func TestVersionOfFleet(t *testing.T) {
-	b := newBenchBy(t, fresh(), &machine{}, t0, policy.DefaultRules().ByLevel())
+	rules := policy.DefaultRules().ByLevel()
+	b := newBenchBy(t, fresh(), &machine{}, t0, rules)
 	round := func(version int) (known int) {
 		t.Helper()
 		w := window(b.now)
@@ -49,7 +53,7 @@ func TestVersionOfFleet(t *testing.T) {
 		if err := b.Round(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
-		return slices.IndexFunc(b.engine.Rows(), func(r policy.Row) bool { return r.Known > 1 })
+		return b.engine.Rows()[0].Known
 	}
 	changes := func() (n int) {
 		for _, e := range b.s.events {
@@ -59,18 +63,39 @@ func TestVersionOfFleet(t *testing.T) {
 		}
 		return n
 	}
-	for _, c := range []struct {
-		says, has, changes int
-		anew               bool
-	}{{0, 0, 0, false}, {1, 0, 0, false}, {1, 0, 0, false}, {3, 3, 1, true}, {3, 3, 1, false}, {0, 3, 1, false}, {1, 0, 2, true}, {3, 3, 3, true}} {
-		older := round(c.says) >= 0
-		if v, n := b.engine.Rules().TreatmentVersion, changes(); v != c.has || n != c.changes || c.anew && older {
-			t.Errorf("%+v: version %d, %d changes, measurements of before: %t", c, v, n, older)
+	for i, c := range []struct{ says, has, changes, known int }{
+		{0, 0, 0, 1}, {3, 0, 0, 2}, {3, 0, 0, 3}, {3, 3, 0, 4}, // first heard
+		{1, 3, 0, 5}, {1, 3, 0, 6}, {0, 3, 0, 7}, {1, 3, 0, 8}, {3, 3, 0, 9}, // never three in a row
+		{1, 3, 0, 10}, {1, 3, 0, 11}, {1, 1, 1, 1}, {1, 1, 1, 2}, // another one: the window that says so is the first of it
+		{3, 1, 1, 3}, {3, 1, 1, 4}, {3, 3, 2, 1}, {0, 3, 2, 2},
+	} {
+		known := round(c.says)
+		if v, n := b.engine.Rules().TreatmentVersion, changes(); v != c.has || n != c.changes || known != c.known {
+			t.Errorf("window %d, %+v: version %d, %d changes, %d windows known", i, c, v, n, known)
 		}
 	}
-	round(3)
-	again := newBenchBy(t, b.s, &machine{}, b.now, policy.DefaultRules().ByLevel())
-	if v := again.engine.Rules().TreatmentVersion; v != 3 || len(again.engine.Rows()) == 0 || changes() != 3 {
-		t.Errorf("after a restart: version %d, %d networks known, %d changes", v, len(again.engine.Rows()), changes())
+	again := newBenchBy(t, b.s, &machine{}, b.now, rules)
+	if v, rows := again.engine.Rules().TreatmentVersion, again.engine.Rows(); v != 3 || len(rows) == 0 || rows[0].Known != 2 || changes() != 2 {
+		t.Errorf("after a restart: version %d, %d networks known, %d changes", v, len(rows), changes())
+	}
+	if err := again.SetRules(t.Context(), rules); err != nil || again.engine.Rules().TreatmentVersion != 3 {
+		t.Errorf("after a reload: version %d, %v", again.engine.Rules().TreatmentVersion, err)
+	}
+	v, err := Stored(t.Context(), b.s, Options{PoP: "pop", Rules: rules, Treatment: "bbr", MinBytes: 100_000}, "", func() time.Time { return time.Unix(b.now, 0) })
+	if err != nil || v.(*View).engine.Rules().TreatmentVersion != 3 {
+		t.Errorf("of the store alone: %+v, %v", v, err)
+	}
+}
+
+// TestVersionIsWritten: a host that knows its version writes it over an earlier congctl's store, whose evidence stays.
+func TestVersionIsWritten(t *testing.T) {
+	rules := policy.DefaultRules().ByLevel()
+	b := newBenchBy(t, fresh(), &machine{}, t0, rules)
+	b.rounds(2)
+	o := b.opt
+	o.TreatmentKnown = true
+	c, err := New(t.Context(), o, b.s, slog.New(slog.DiscardHandler), func() time.Time { return time.Unix(b.now, 0) })
+	if err != nil || len(c.engine.Rows()) == 0 || string(b.s.settings[settingTreatment]) != "bbr version 1" {
+		t.Errorf("%v; the store says %q", err, b.s.settings[settingTreatment])
 	}
 }

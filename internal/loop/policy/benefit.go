@@ -30,7 +30,7 @@ import (
 // Source: Gelman and others, Bayesian Data Analysis (2013), 5.4; Pearl, Probabilistic Reasoning
 // in Intelligent Systems (1988), 4.2, for the messages.
 
-// prior is what the lab measured on the paths of a class.
+// prior is what the lab measured on the paths of a class, or a guess.
 type prior struct {
 	mean, unsure, spread float64 // of ln gain: mean, its uncertainty, spread between paths
 	resent               float64 // share retransmitted under it, less that under CUBIC
@@ -40,7 +40,7 @@ type priors map[Class]prior
 
 // Priors by treatment: of BBR version 1 on 115 paths of the lab, a switch at 100 kB, responses of 0.15 to 3 MB (docs/policy.md,
 // "Signature"), means shrunk and spreads those that noise leaves; of cubic_lt from the first byte on the 77 paths of
-// scenarios/pop/paths.yml, one seed, with the classes that these paths had in BBR's table.
+// scenarios/pop/paths.yml, with the classes that these paths had in BBR's table.
 var (
 	ofBBR = priors{
 		ClassSingle:  {0.73, 0.07, 0.41, 0.08},
@@ -75,7 +75,7 @@ var ofOthers = priors{
 const unlike = 3
 
 // priorsOf returns what is known of a treatment before it is tried: of other versions of BBR what BBR's does, less surely; of others
-// nothing.
+// a guess.
 func priorsOf(treatment string, version int) priors {
 	switch {
 	case treatment == "bbr" && version <= 1:

@@ -145,6 +145,9 @@ func (e *Engine) promiseText(c candidate) string {
 func (e *Engine) likeText(t *track, class Class) string {
 	all := e.pooled.classes[class]
 	if all.trials == 0 {
+		if t := e.rules.Treatment; !GainsKnown(t) {
+			return "the lab has not measured " + t
+		}
 		return labText(class)
 	}
 	text := "networks like it gained " + all.text()
