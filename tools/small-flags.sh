@@ -4,7 +4,7 @@
 # it is what makes a commit four times faster.
 small=(-tags small -gcflags=all=-l)
 for package in runtime/... internal/... sync/... time sort slices maps cmp bytes math/... encoding/binary net/netip crypto/internal/fips140/{nistec/...,bigmod,edwards25519/...,mlkem,sha3,aes/...} modernc.org/... \
-	github.com/congctl/congctl/internal/{tcp/...,linux/...,loop/ledger,loop/window,loop/policy,loop/kernel/cpu}; do
+	github.com/congctl/congctl/internal/{tcp/...,linux/...,loop/ledger,loop/window,loop/kernel/cpu}; do
 	small+=("-gcflags=$package=")
 done
 # Functions begin at 16 bytes, as on arm64, and not at amd64's 32: 230 kB.
