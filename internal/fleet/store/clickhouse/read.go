@@ -29,7 +29,7 @@ func (s *Store) Counted(ctx context.Context, pop string, window int64, fn func(h
 // counted are the columns that rows of windows are made of, and those that tell a repeat. What is
 // missing here TestSameWindowRows finds.
 var counted = strings.Fields(`host boot_id sequence in_batch netns cookie window prefix remote
-	client passive client_facing cong default_cong assigned applied carryover capped weight
+	client passive client_facing cong default_cong assigned applied carryover capped weight crossed_ns
 	win_bytes_acked win_bytes_sent win_bytes_retrans win_elapsed_us win_busy_us win_rwnd_limited_us
 	win_counted_bytes_acked win_counted_bytes_sent win_counted_bytes_retrans win_counted_busy_us
 	win_rate_samples win_limited_samples win_episodes win_late_samples

@@ -202,11 +202,12 @@ func clientConn(rng *rand.Rand) record.Conn {
 	c.Assigned, c.Applied = record.Arm(rng.IntN(3)), record.Applied(rng.IntN(3))
 	c.Cong, c.RateSource = []string{"cubic", "bbr"}[rng.IntN(2)], record.RateMean
 	c.WinBytesAcked, c.RateBytesPerS = 100_000+rng.Uint64N(1e7), rng.Float64()*1e7
+	c.CrossedNs = windowStart*1e9 + rng.Int64N(120e9) // half of them in the wash-out
 	return c
 }
 
 func aggregate(conns []record.Conn) []record.Window {
-	a := window.New(window.Config{WindowSeconds: 300, BlockSeconds: 1800, MinBytes: 100_000, MaxPrefixes: 1000})
+	a := window.New(window.Config{WindowSeconds: 300, BlockSeconds: 1800, WashoutSeconds: 60, MinBytes: 100_000, MaxPrefixes: 1000})
 	for i := range conns {
 		a.Add(&conns[i])
 	}
