@@ -49,9 +49,8 @@ func New(c Config) *Aggregator { return &Aggregator{cfg: c, rows: map[Key]*open{
 
 // Response adds a matched response.
 func (a *Aggregator) Response(m *accesslog.Matched, tenant string) {
-	at := m.AtUs / 1e6
 	k := Key{Window: m.Window, Prefix: m.Prefix, Arm: m.Assigned, Carryover: m.Carryover, Tenant: tenant,
-		Washout: a.cfg.BlockSeconds > 0 && at%a.cfg.BlockSeconds < a.cfg.WashoutSeconds}
+		Washout: record.InWashout(m.AtUs/1e6, a.cfg.BlockSeconds, a.cfg.WashoutSeconds)}
 	if !m.Big {
 		k.Kind = Small
 	}

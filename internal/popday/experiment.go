@@ -157,7 +157,7 @@ func (b *blocks) take(seed int, r *Run, e Experiment) {
 		start := began / e.WindowS * e.WindowS
 		prefix := r.Facts.Networks[x.Network].Prefix
 		p, ok := r.Loop.Pairs.Drawn(start, prefix)
-		if !ok || e.washes(began) || !x.whole() || !r.Loop.Heads[start] {
+		if !ok || record.InWashout(began, e.BlockS, e.WashoutS) || !x.whole() || !r.Loop.Heads[start] {
 			continue
 		}
 		kind := goodput.Small

@@ -62,7 +62,7 @@ func (c *comparer) longHarm(in *Input, p, o, seed, n int) *LongHarm {
 	}
 	var samples []effect.Sample
 	for i, u := range c.largeOf(seed, n) {
-		if began := r.Facts.BeganUnixS + int64(u.at[p].StartUs/1e6); treated(began/e.WindowS*e.WindowS) && !e.washes(began) {
+		if began := r.Facts.BeganUnixS + int64(u.at[p].StartUs/1e6); treated(began/e.WindowS*e.WindowS) && !record.InWashout(began, e.BlockS, e.WashoutS) {
 			samples = append(samples, both(0, int64(i), u.at[p].goodput(), u.at[o].goodput())...)
 		}
 	}

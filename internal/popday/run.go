@@ -88,9 +88,6 @@ type Experiment struct {
 	MinBytes uint64  `json:"min_bytes"`  // acknowledged before a connection is switched
 }
 
-// washes reports whether what begins at a time, Unix seconds, is left out: it lies in the wash-out of a block.
-func (e Experiment) washes(unix int64) bool { return e.BlockS > 0 && unix%e.BlockS < e.WashoutS }
-
 // Input is everything to compare.
 type Input struct {
 	Day        *pop.Day

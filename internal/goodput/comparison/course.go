@@ -39,7 +39,7 @@ const beforeSeconds = 3 * 3600
 // follow books a row in its network's course. The wash-out is left out in every arm, hold-out and none too: connections count in
 // their first block alone, so those of its start are younger than the others. The kernel has done so; of other rows the clock tells.
 func (b *Builder) follow(w *record.Window) {
-	washed := w.Washout || w.RateMeans == 0 && w.Start%b.cfg.BlockSeconds < b.cfg.WashoutSeconds
+	washed := w.Washout || w.RateMeans == 0 && record.InWashout(w.Start, b.cfg.BlockSeconds, b.cfg.WashoutSeconds)
 	if w.Eligible == 0 || w.Carryover || washed || w.Start >= b.cfg.To {
 		return
 	}

@@ -86,6 +86,11 @@ func (c *Controller) SetRules(ctx context.Context, rules policy.Rules) error {
 	if err != nil {
 		return err
 	}
+	return c.relearn(ctx, opt)
+}
+
+// relearn makes the state of the store under other options; on an error the old ones stay.
+func (c *Controller) relearn(ctx context.Context, opt Options) error {
 	engine, err := Replay(ctx, c.store, opt.engine(c.salt), c.now())
 	if err != nil {
 		return err

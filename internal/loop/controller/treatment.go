@@ -80,12 +80,7 @@ func (c *Controller) hear(ctx context.Context, version int) error {
 	if err := c.noteTreatment(ctx, opt, first); err != nil {
 		return err
 	}
-	engine, err := Replay(ctx, c.store, opt.engine(c.salt), c.now())
-	if err != nil {
-		return err
-	}
-	c.engine, c.opt = engine, opt
-	return nil
+	return c.relearn(ctx, opt)
 }
 
 // afterLastRound is a time by the windows' clock: the start after a reboot into another kernel is when a clock is wrong.

@@ -138,8 +138,11 @@ func (c *Conn) Washed(blockS, washoutS int64) bool {
 	} else if at <= 0 { // never, or before 1970
 		return false
 	}
-	return blockS > 0 && at%blockS < washoutS
+	return InWashout(at, blockS, washoutS)
 }
+
+// InWashout reports whether a time, Unix seconds, lies in the first washoutS seconds of a block of blockS.
+func InWashout(unix, blockS, washoutS int64) bool { return blockS > 0 && unix%blockS < washoutS }
 
 // Times is how many connections the record stands for: its Weight, rounded, 1 to MaxWeight. Whole, so that
 // sums stay exact and do not depend on the order of their terms.

@@ -15,9 +15,9 @@ import (
 // has it, but that rounds otherwise), weights of thinned records, and no client above its share
 // (loop/window/client.go has the equation). It is arrays throughout, which 18.16 has too.
 //
-// What it cannot have, since the plan lies in the controller's store: which records are of the wash-out, so that they count in shares here, and control where a
-// network is treated now. Nor has it a row's cap of 4,096 samples. It takes the
-// default of treatment.min_bytes, and networks without an eligible connection have rows, too. Means
+// What it cannot have, since the plan lies in the controller's store: which records are of the wash-out,
+// so that they count in shares here, and control where a network is treated now. Nor has it a row's cap of
+// 4,096 samples. It takes the default of treatment.min_bytes, and networks without an eligible connection have rows, too. Means
 // and variances of logarithms agree to 12 digits: ClickHouse's log is not Go's.
 
 // viewEligible is treatment.min_bytes by default.
