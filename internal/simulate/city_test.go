@@ -12,10 +12,11 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// town is a city that a test can afford: a fifth of the size, half the time.
+// town is a city that a test can afford: a fifth of the size, half the time. Its networks are selected by level, in blocks of half an hour:
+// docs/effect.md has the figures of that.
 func town(seed uint64, experiment bool) CityOptions {
 	o := CityOptions{Seed: seed, Prefixes: 400, Hours: 36, Rules: policy.DefaultRules().ByLevel(), Holdout: 50, AA: 50}
-	o.Rules.Trial.On = experiment
+	o.Rules.Trial.On, o.Rules.Trial.BlockSeconds = experiment, 1800
 	return o
 }
 

@@ -47,6 +47,7 @@ func TestTruthOfAnyGroup(t *testing.T) {
 	const p, zero = record.Prefix(0xcb000000 | 24), 64 * 1000 * 1800
 	for _, n := range []int{2, 24, 63, 64, 100, 1000} {
 		r := policy.DefaultTrial()
+		r.BlockSeconds = 1800
 		b := comparison.New(comparison.Config{WindowSeconds: 300, BlockSeconds: 1800, WashoutSeconds: 300, GroupTrial: n, To: math.MaxInt64})
 		b.Round(0, []policy.Selected{{Prefix: p, State: policy.StateTrial}})
 		first := int64(zero/1800+n-1) / int64(n) * int64(n)

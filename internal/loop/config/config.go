@@ -73,7 +73,7 @@ const CongAuto = "auto"
 // Experiment is the switchback.
 type Experiment struct {
 	Mode                string        `yaml:"mode"` // "on" or "off"
-	Block               time.Duration `yaml:"block" scale:"yes"`
+	Block               time.Duration `yaml:"block"`
 	Washout             time.Duration `yaml:"washout"`               // start of a block
 	ControlEvery        int           `yaml:"control_every"`         // blocks; one of them is control
 	ControlEverySettled int           `yaml:"control_every_settled"` // the same of settled networks
@@ -138,7 +138,7 @@ func Default() Config {
 		RingBytes:   4 << 20,
 		MaxPrefixes: 200_000,
 		Treatment:   Treatment{Cong: "bbr", MinBytes: 100_000, Expiry: 15 * time.Minute, Control: ControlOn},
-		Experiment:  Experiment{Mode: ExperimentOn, Block: 30 * time.Minute, Washout: washoutOf(30 * time.Minute), ControlEvery: 8, ControlEverySettled: 24, Holdout: 0.02, AA: 0.01},
+		Experiment:  Experiment{Mode: ExperimentOn, Block: defaultBlock, Washout: washoutOf(defaultBlock), ControlEvery: 8, ControlEverySettled: 24, Holdout: 0.02, AA: 0.01},
 		Policy:      policy.DefaultRules(),
 		Plan:        Plan{Max: 500, NewPerRound: 25, MaxChange: 0.20},
 		Starved:     Starved{StealShare: 0.10, RunQueuePerCPU: 3},

@@ -95,8 +95,10 @@ func TestWindowScales(t *testing.T) {
 		file                         string
 		poll, block, washout, expiry time.Duration
 	}{
-		{"window: 2m", 4 * time.Second, 12 * time.Minute, time.Minute, 6 * time.Minute},
-		{"window: 10m", 20 * time.Second, time.Hour, time.Minute, 30 * time.Minute},
+		{"window: 2m", 4 * time.Second, 10 * time.Minute, time.Minute, 6 * time.Minute},
+		{"window: 4m", 8 * time.Second, 12 * time.Minute, time.Minute, 12 * time.Minute},
+		{"window: 10m", 20 * time.Second, 20 * time.Minute, time.Minute, 30 * time.Minute},
+		{"window: 1m", 2 * time.Second, 6 * time.Minute, 36 * time.Second, 3 * time.Minute},
 		{"window: 5s", 125 * time.Millisecond, 30 * time.Second, 3 * time.Second, 15 * time.Second},
 		{"window: 1s", 100 * time.Millisecond, 6 * time.Second, 0, 3 * time.Second},
 		{"window: 2m\npoll: 10s\nexperiment: {block: 30m}", 10 * time.Second, 30 * time.Minute, time.Minute, 6 * time.Minute},
@@ -190,7 +192,7 @@ func TestRules(t *testing.T) {
 	want.WindowSeconds, want.LookbackSeconds, want.MaxAgeSeconds = 120, 12*60, 12*3600
 	want.SelectDuty, want.MaxNewPerRound, want.MaxSelected, want.MaxTracked = 0.7, 4, 40, 9000
 	w := &want.Trial
-	w.BlockSeconds, w.WashoutSeconds = 12*60, 60
+	w.BlockSeconds, w.WashoutSeconds = 10*60, 60
 	w.BudgetSeconds, w.EvidenceSeconds, w.CooldownSeconds, w.MaxCooldownSeconds = 144*60, 576*60, 576*60, 8*576*60
 	want.Guards.Allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	want.Guards.Never = []policy.Listed{{Net: netip.MustParsePrefix("198.18.0.0/15")}, {Net: netip.MustParsePrefix("203.0.113.0/24")}}
@@ -356,10 +358,10 @@ func TestParseSince(t *testing.T) {
 // window looks back further and keeps as much by itself.
 func TestKeepsWhatThePolicyRemembers(t *testing.T) {
 	for file, want := range map[string]string{
-		"store: {keep_windows: 36h30m}":                                        "",
-		"store: {keep_windows: 36h}":                                           `store.keep_windows: "36h": not from 36h30m to 3650d`,
+		"store: {keep_windows: 36h}":                                           "",
+		"store: {keep_windows: 35h}":                                           `store.keep_windows: "35h": not from 36h to 3650d`,
 		"store: {keep_events: 36h, keep_plans: 36h}":                           "",
-		"policy: {trial: {evidence: 7d}}":                                      `store.keep_windows: "7d": not from 180h30m to 3650d`,
+		"policy: {trial: {evidence: 7d}}":                                      `store.keep_windows: "7d": not from 172h10m to 3650d`,
 		"policy: {trial: {evidence: 7d}}\nstore: {keep_windows: 8d}":           "",
 		"experiment: {control_every_settled: 8}\nstore: {keep_decisions: 36h}": "",
 		"window: 1h": "",

@@ -21,7 +21,7 @@ func (c Config) Differences() (out []Difference, err error) {
 	scaled := Default()
 	scaled.Window = c.Window
 	scaled.scale(func(path string) bool { return path == "window" })
-	scaled.Experiment.Washout = washoutOf(c.Experiment.Block)
+	scaled.Experiment.Block, scaled.Experiment.Washout = blockOf(c.Window), washoutOf(c.Experiment.Block)
 	keys, mine, err := c.Shown().values()
 	_, defaults, err2 := Default().values()
 	_, follows, err3 := scaled.values()

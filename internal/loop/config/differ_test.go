@@ -22,7 +22,7 @@ func TestDifferences(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s (%s) %v", d.Key, d.Value, d.Default, d.Scaled))
 	}
 	text := strings.Join(got, "\n")
-	for _, want := range []string{"window 2m (5m) false\n", "poll 12s (10s) false\n", "experiment.block 6m (30m) false\n", "experiment.washout 36s (1m) true\n",
+	for _, want := range []string{"window 2m (5m) false\n", "poll 12s (10s) false\n", "experiment.block 6m (10m) false\n", "experiment.washout 36s (1m) true\n",
 		"treatment.expiry 6m (15m) true\n", "treatment.never [203.0.113.0/24, 198.51.100.0/24 probes] ([]) false"} {
 		if !strings.Contains(text+"\n", want) {
 			t.Errorf("lacks %q in\n%s", want, text)

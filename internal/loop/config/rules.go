@@ -74,6 +74,9 @@ func (c *Config) derive() {
 // that is off, a treatment other than BBR and the selection by level are each one line of a file.
 func (c *Config) follow(set func(path string) bool) {
 	c.scale(set)
+	if !set("experiment.block") {
+		c.Experiment.Block = blockOf(c.Window)
+	}
 	if !set("experiment.washout") {
 		c.Experiment.Washout = washoutOf(c.Experiment.Block)
 	}
@@ -87,6 +90,18 @@ func (c *Config) follow(set func(path string) bool) {
 	if !set("experiment.control_every") && p.Select == policy.SelectAll {
 		c.Experiment.ControlEvery = controlEveryOfAll
 	}
+}
+
+// defaultBlock is ten times the wash-out.
+const defaultBlock = 10 * time.Minute
+
+// blockOf is the default for windows of this length: like the wash-out it does not follow the window, but it is of whole windows, two
+// at least and, where windows are so short that only a test has them, six at most.
+func blockOf(window time.Duration) time.Duration {
+	if window <= 0 {
+		return defaultBlock
+	}
+	return min(6*window, max(2*window, roundUp(defaultBlock, window)))
 }
 
 // washoutOf is the default for blocks of this length: a minute, which drains queues and does not follow the window,

@@ -80,7 +80,7 @@ func (c Config) checkTime(fs *strict.Faults) {
 	}
 	switch {
 	case e.Block < 2*w || e.Block > maxBlock:
-		fs.Add("experiment.block", FormatDuration(e.Block), "not from two windows to 24h", "the default is six windows, "+FormatDuration(6*w))
+		fs.Add("experiment.block", FormatDuration(e.Block), "not from two windows to 24h", "the default is "+FormatDuration(blockOf(w)))
 	case e.Block%w != 0:
 		fs.Add("experiment.block", FormatDuration(e.Block), "not a multiple of the window of "+FormatDuration(w), "use "+FormatDuration(roundUp(e.Block, w)))
 	}

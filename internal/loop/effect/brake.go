@@ -40,7 +40,7 @@ import (
 const (
 	// brakePerYear is the chance of a false brake in a year, brakeStarts how many blocks a year has,
 	// brakeQuestions what is asked in each.
-	brakePerYear, brakeStarts, brakeQuestions = 0.05, 365 * 48, 2
+	brakePerYear, brakeStarts, brakeQuestions = 0.05, 365 * 144, 2
 
 	// fullStake bounds what one pair can say: of a trial a factor of 1.75 for harm, 0.25 against.
 	// fullBlock is how many connections in a block it takes: the means of smaller ones are noise.
@@ -60,7 +60,7 @@ const (
 // plain half.
 var betSizes = [...]float64{2, 6}
 
-// neededToBrake is ln of the M that pulls the brake: 700,800.
+// neededToBrake is ln of the M that pulls the brake: 2,102,400.
 var neededToBrake = math.Log(brakeQuestions * brakeStarts / brakePerYear)
 
 // Harm is what pairs of many networks say about harm on the whole.

@@ -113,11 +113,11 @@ func (t *track) signature(now uint32, r Rules) *Signature {
 		MinRTTUs: math.Round(float64(sum.rttUs) / n), SRTTUs: math.Round(float64(sum.srttUs) / n), RetransShare: math.Round(1e6*float64(sum.again/sum.sent)) / 1e6})
 }
 
-// steady returns the class that a prefix has had in steadyShare of its last MinKnown known windows,
+// steady returns the class that a prefix has had in steadyShare of its last Known windows,
 // and in how many of them it had its present one; "" if there is none, as where a path is good and bad
 // by turns.
 func (t *track) steady(r Rules) (class Class, in int) {
-	last := t.history[max(len(t.history)-r.MinKnown, 0):]
+	last := t.history[max(len(t.history)-r.Known(), 0):]
 	if len(last) == 0 || last[len(last)-1].class == 0 {
 		return "", 0
 	}
@@ -127,13 +127,13 @@ func (t *track) steady(r Rules) (class Class, in int) {
 			in++
 		}
 	}
-	if len(last) < r.MinKnown || float64(in) < steadyShare*float64(r.MinKnown) {
+	if n := r.Known(); len(last) < n || float64(in) < steadyShare*float64(n) {
 		return "", in
 	}
 	return Classes[now-1], in
 }
 
-// steadyShare of the windows: a bad half hour of an hour is no property of the path.
+// steadyShare of the windows: one bad window is no property of the path.
 const steadyShare = 2.0 / 3
 
 // number is a class in a history's entry; 0 is not known.

@@ -13,7 +13,7 @@ import (
 // Selection by benefit, Rules.Select: which prefixes are tried, and when a trial is given up.
 // P is the probability that the utility of benefit.go exceeds worthTrying.
 //
-//	in:  known >= MinKnown, a steady class, flap <= SelectFlap, no guard, and
+//	in:  known >= Known, a steady class, flap <= SelectFlap, no guard, and
 //	     P >= exploitFrom, most traffic times utility first, or
 //	     P >= exploreFrom, if a draw of the posterior exceeds worthTrying, on exploreShare of the traffic at most;
 //	     the traffic on trial times 1 - P, summed up, is wasteShare of all at most
@@ -183,7 +183,7 @@ func (e *Engine) unpromising(t *track) string {
 			return "Not tried: what slows it is " + signatureText(nil, e.rules) + "."
 		}
 		return fmt.Sprintf("Not tried: it is %s now, but was in %d of the last %d known windows; at least %d are needed.",
-			s.Class, in, e.rules.MinKnown, int(math.Ceil(steadyShare*float64(e.rules.MinKnown))))
+			s.Class, in, e.rules.Known(), int(math.Ceil(steadyShare*float64(e.rules.Known()))))
 	}
 	b, _ := e.expects(t, e.networkOf(t))
 	if p := b.exceeds(worthTrying); p < exploitFrom {

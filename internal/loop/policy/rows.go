@@ -38,12 +38,12 @@ type Row struct {
 // WindowsToDecide returns how many known windows the first network still lacks before
 // anything can be decided about it; 0: a decision is possible.
 func (e *Engine) WindowsToDecide() int {
-	lacks := e.rules.MinKnown
+	lacks := e.rules.Known()
 	if e.rules.Select == SelectAll {
 		return 0
 	}
 	for _, t := range e.tracks {
-		if lacks = min(lacks, e.rules.MinKnown-len(t.history)); lacks <= 0 {
+		if lacks = min(lacks, e.rules.Known()-len(t.history)); lacks <= 0 {
 			return 0
 		}
 	}

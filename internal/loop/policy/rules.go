@@ -22,7 +22,7 @@ type Rules struct {
 	// History.
 	HistoryWindows int   `yaml:"history_windows" json:"history_windows"` // known windows kept for a prefix
 	MaxAgeSeconds  int64 `yaml:"max_age_seconds" json:"max_age_seconds"` // nothing older counts; a prefix silent for longer is forgotten
-	MinKnown       int   `yaml:"min_known" json:"min_known"`             // known windows below which nothing is decided, neither in nor out
+	MinKnown       int   `yaml:"min_known" json:"min_known"`             // known windows below which nothing is decided, neither in nor out; by benefit at most knownByBenefit
 
 	// Selection and exit. The shares of duty and flap are of SelectSlowest.
 	Select         string  `yaml:"select" json:"select"`                       // SelectSlowest, SelectBenefit or SelectAll
@@ -132,11 +132,11 @@ func defaultGuards() Guards {
 	}
 }
 
-// DefaultTrial returns the numbers for windows of 300 s and blocks of 30 min.
+// DefaultTrial returns the numbers for windows of 300 s and blocks of 10 min.
 func DefaultTrial() Trial {
 	return Trial{
 		On:             true,
-		BlockSeconds:   30 * 60, // s: long enough for several windows, short enough for a verdict within hours
+		BlockSeconds:   10 * 60, // s: ten times the wash-out, which shorter ones would waste on it; docs/effect.md has the days with long downloads
 		WashoutSeconds: 60,      // s: queues of the other arm drain in seconds, and its responses end or leave at the border
 		GroupTrial:     2,       // blocks: evidence is fastest at equal shares
 		GroupPromoted:  8,       // blocks: level and effect stay known for an eighth of the gain
@@ -160,6 +160,18 @@ func (r Rules) ByLevel() Rules {
 func (r Rules) WithoutExperiment() Rules {
 	r.Trial.On = false
 	return r.ByLevel()
+}
+
+// knownByBenefit windows, a quarter of an hour: what its class promises a network is tried, not believed. By level more are needed, since a
+// duty cycle over fewer hangs on one block.
+const knownByBenefit = 3
+
+// Known returns the known windows below which nothing is decided.
+func (r Rules) Known() int {
+	if r.Select == SelectBenefit {
+		return min(knownByBenefit, r.MinKnown)
+	}
+	return r.MinKnown
 }
 
 // lookback and maxAge are in windows.

@@ -42,6 +42,9 @@ func quiet(start int64, p record.Prefix, n uint32, rate float64) record.Window {
 		LogRateMean: logOf(rate), LogRateVar: 0.4356, EligibleSentBytes: uint64(n) * 1_000_000, EligibleRetransBytes: uint64(n) * 7_812}
 }
 
+// halfHour is a script's block, seconds: long enough to be told from a window at sight.
+const halfHour = 1800
+
 // play is one script's engine, its rows and its clock.
 type play struct {
 	t      *testing.T
@@ -61,7 +64,7 @@ func byLevel(r Rules) *Engine {
 
 // TestScripts plays simulated hours that a person can check by hand.
 //
-//	rules     lines "field value", from the defaults without an experiment, by level and without a cap; a new engine
+//	rules     lines "field value", from the defaults without an experiment, by level, without a cap and with blocks of half an hour; a new engine
 //	window    lines "letter NxRATE key=value...": N eligible connections at RATE kB/s in
 //	          each window from here on (0x0: rows without an eligible one)
 //	round     runs them; times= rounds, skip= windows missed before, start= an absolute
@@ -115,6 +118,7 @@ func TestScripts(t *testing.T) {
 
 func (p *play) setRules(d *datadriven.TestData) string {
 	p.rules = DefaultRules().WithoutExperiment()
+	p.rules.Trial.BlockSeconds = halfHour
 	for _, line := range strings.Split(d.Input, "\n") {
 		name, value, _ := strings.Cut(line, " ")
 		doc := value

@@ -93,7 +93,7 @@ func (e *Engine) judgeAll(d *Decision) (free []candidate) {
 
 // candidate reports whether level and history would select t, with its guards.
 func (e *Engine) candidate(t *track) (c candidate, ok bool) {
-	if _, listed := e.isAlways(t.prefix); listed || t.chosen != nil || len(t.history) < e.rules.MinKnown || e.isCooling(t.prefix, e.start(e.now)+e.rules.WindowSeconds) {
+	if _, listed := e.isAlways(t.prefix); listed || t.chosen != nil || len(t.history) < e.rules.Known() || e.isCooling(t.prefix, e.start(e.now)+e.rules.WindowSeconds) {
 		return c, false
 	}
 	c, ok = e.wanted(t, e.networkOf(t))

@@ -107,7 +107,7 @@ func TestPolicerIsAClass(t *testing.T) {
 
 // TestSignatureLooksBack: a busy prefix is judged by its last half hour, a small one by up to six
 // hours, each half hour taken whole; nothing older counts, and a class that holds in fewer than two
-// thirds of the last hour is not steady.
+// thirds of the last quarter of an hour is not steady.
 func TestSignatureLooksBack(t *testing.T) {
 	r := DefaultRules()
 	play := func(n uint32, again func(window int) float64, windows int) *track {
@@ -140,11 +140,11 @@ func TestSignatureLooksBack(t *testing.T) {
 		t.Errorf("after six silent hours: %+v", s)
 	}
 	steady := play(30, func(int) float64 { return 0.02 }, 40)
-	if class, in := steady.steady(r); class != ClassSingle || in != 12 {
+	if class, in := steady.steady(r); class != ClassSingle || in != 3 {
 		t.Errorf("steady: %q in %d", class, in)
 	}
-	byTurns := play(30, func(w int) float64 { return 0.04 * float64(w/6%2) }, 42)
-	if class, in := byTurns.steady(r); class != "" || in != 6 {
+	byTurns := play(30, func(w int) float64 { return 0.04 * float64(w/6%2) }, 37)
+	if class, in := byTurns.steady(r); class != "" || in != 1 {
 		t.Errorf("good and bad by turns: %q in %d", class, in)
 	}
 }

@@ -136,7 +136,7 @@ func (x Explanation) historyText(b *strings.Builder) {
 	r := x.Thresholds
 	fmt.Fprintf(b, "\nHistory (the last %d known windows of %s, none older than %s)\n",
 		r.HistoryWindows, durationText(r.WindowSeconds), durationText(r.MaxAgeSeconds))
-	fmt.Fprintf(b, "  known windows  %d (a decision needs %d)\n", x.Known, r.MinKnown)
+	fmt.Fprintf(b, "  known windows  %d (a decision needs %d)\n", x.Known, r.Known())
 	duty := fmt.Sprintf("selected from %.2f, released below %.2f", r.SelectDuty, r.ReleaseDuty)
 	if r.Select == SelectBenefit {
 		duty = "decides nothing"

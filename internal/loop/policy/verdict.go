@@ -21,8 +21,8 @@ func (e *Engine) verdict(t *track, s standing) []string {
 	switch {
 	case r.Select == SelectAll:
 		return e.verdictAll(t)
-	case s.known < r.MinKnown:
-		return []string{fmt.Sprintf("Not treated: %s; a decision needs at least %d.", answer.Count(s.known, "known window"), r.MinKnown)}
+	case s.known < r.Known():
+		return []string{fmt.Sprintf("Not treated: %s; a decision needs at least %d.", answer.Count(s.known, "known window"), r.Known())}
 	case r.Select == SelectBenefit:
 		return e.verdictPromise(t)
 	case s.duty() < r.SelectDuty:
