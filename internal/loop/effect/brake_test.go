@@ -33,7 +33,7 @@ func TestHarmByHand(t *testing.T) {
 		t.Error("27,000 pulls the brake")
 	}
 	pull, why := HarmOf(halved(6, 5, netOf), 0).Brake()
-	if want := "treatment is x 0.50 over 6 prefixes of 6 sites and 30 pairs (evidence of harm 6.6e+06, needed 7e+05)"; !pull || why != want {
+	if want := "treatment is x 0.50 over 6 prefixes of 6 sites and 30 pairs (evidence of harm 6.6e+06, needed 2.1e+06)"; !pull || why != want {
 		t.Errorf("%v, %q; want %q", pull, why, want)
 	}
 	for _, few := range [][]Pair{nil, halved(100, 2, netOf)} { // two pairs each: their own evidence comes first
@@ -69,7 +69,7 @@ func TestMostOfTheSites(t *testing.T) {
 func TestSiteCountsOnce(t *testing.T) {
 	one48 := func(i int) record.Prefix { return record.Prefix(0x2001_0db8_ffff_0000|uint64(i)<<8) | 56 }
 	one20 := func(i int) record.Prefix { return record.Prefix(0xcb00_7000|uint64(i)<<8) | 24 }
-	third := math.Log(2*365*48/0.05) / 3
+	third := math.Log(2*365*144/0.05) / 3
 	if h := HarmOf(halved(256, 24, one48), 0); h.Sites != 1 || math.Abs(h.LogM-third) > 1e-9 {
 		t.Errorf("a /48: %+v, want %v", h, third)
 	}
