@@ -27,8 +27,8 @@ func newPlanExport(g *global) *cobra.Command {
 control themselves: QUIC stacks, a socket option of their own. Without an argument
 it takes the latest plan.
 
-Networks in control in this half-hour block are left out, as the kernel does, and so
-are hold-out and A/A: the export is true until the block ends. Export again then. An
+Networks in control in this block are left out, as the kernel does, and so are
+hold-out and A/A: the export is true until the block ends. Export again then. An
 expired plan is refused (exit code 4), unless --at names a time in its life.`,
 		Example: "  congctl plan export --format nginx-geo > /etc/nginx/congctl.geo\n  congctl plan export --format haproxy-map\n  congctl plan export 17 --format json --at 2026-11-20T12:00:00Z",
 		RunE: func(cmd *cobra.Command, args []string) error {

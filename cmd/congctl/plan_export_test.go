@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/congctl/congctl/internal/loop/plan"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// TestPlanExport asks the store at 12:00:20: the networks are those whose arm is the treatment now, until the kill switch.
+// TestPlanExport asks the store half an hour later, when one of the two networks is in control: the networks are those whose arm is the
+// treatment then, until the kill switch.
 func TestPlanExport(t *testing.T) {
 	s := newStage(t, docsDB(t))
 	ask := func(code int, words ...string) string {
@@ -25,17 +27,18 @@ func TestPlanExport(t *testing.T) {
 	}
 	p, _, err := plan.Parse([]byte(ask(exitOK, "show")))
 	check(t, err)
+	then := docsNow.Add(30 * time.Minute)
 	var want, all []string
 	for _, e := range p.Entries {
-		if arm, _ := p.ArmAt(e.Prefix, docsNow.Unix()); arm == record.ArmTreatment {
+		if arm, _ := p.ArmAt(e.Prefix, then.Unix()); arm == record.ArmTreatment {
 			want = append(want, e.Prefix.String())
 		}
 		all = append(all, e.Prefix.String())
 	}
 	if len(want) == 0 || len(want) == len(all) {
-		t.Fatalf("the plan shows nothing: it treats %q of %q now", want, all)
+		t.Fatalf("the plan shows nothing: it treats %q of %q then", want, all)
 	}
-	if got := listed(ask(exitOK, "export", "--format", "cidr")); !slices.Equal(got, want) {
+	if got := listed(ask(exitOK, "export", "--format", "cidr", "--at", then.Format(time.RFC3339))); !slices.Equal(got, want) {
 		t.Errorf("exported %q, want %q", got, want)
 	}
 	if got := listed(ask(exitOK, "export", "--format", "cidr", "--every-block")); !slices.Equal(got, all) {

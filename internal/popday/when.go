@@ -10,7 +10,7 @@ import (
 const (
 	// mostOfGain of the final one counts as there.
 	mostOfGain = 0.80
-	// gainBlocks make a 10th percentile steady enough: an hour of windows of two minutes.
+	// gainBlocks make a 10th percentile steady enough: 50 min, with blocks of ten.
 	gainBlocks = 5
 	// defaultWindowS is congctl's window: hours of the policy are told at it.
 	defaultWindowS = 300

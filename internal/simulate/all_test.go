@@ -14,7 +14,7 @@ func TestTownOfAll(t *testing.T) {
 	o.Rules.Select, o.Rules.Trial.GroupPromoted = policy.SelectAll, 16
 	r := run(t, o)
 	e := r.Estimates.Overall
-	if e == nil || r.Estimates.Pairs < 8 || r.Estimates.Pairs > 9 || r.Braked != "" {
+	if e == nil || r.Estimates.Pairs < 25 || r.Estimates.Pairs > 27 || r.Braked != "" {
 		t.Fatalf("%+v, brake %q", r.Estimates, r.Braked)
 	}
 	t.Logf("%d pairs: x %.3f, truth x %.3f", r.Estimates.Pairs, e.Ratio, e.Truth)

@@ -93,7 +93,7 @@ type Rules struct {
 //   - MaxHosts 2,000: twice the largest PoP that is tested; a state of 1 MB.
 //
 // A canary has no time to soak. What fails at once (refused, read back wrong) shows in its answer.
-// What harms clients shows in blocks of 30 min, for the brake, while plans change every 5 min:
+// What harms clients shows in blocks of 10 min, for the brake, while plans change every 5 min:
 // a soak long enough to see harm would let no plan settle.
 func DefaultRules() Rules {
 	return Rules{Share: 0.25, Limit: 60 * time.Second, Retry: 5 * time.Second, MaxHosts: 2000}

@@ -83,7 +83,7 @@ func newEdge(seed uint64, w traffic, effect float64, nets, slow int, heldOut []n
 	e := &edge{rnd: rand.New(rand.NewPCG(seed, 14)), traffic: w, effect: effect, slow: slow, chosen: map[record.Prefix]policy.Selected{}}
 	e.draws = plan.NewDraws(append([]byte("an edge by seed "), byte(seed)), 0, 0)
 	rules := policy.DefaultRules().ByLevel()
-	rules.HoldoutPrefixes = heldOut
+	rules.HoldoutPrefixes, rules.Trial.BlockSeconds = heldOut, testBlock
 	rules.Trial.BudgetSeconds = 86_400 // a day of trial has more pairs than one that ends after six hours
 	rules.Guards.MinBusyShare = 0      // seen once a window, a session is mostly idle
 	rules.Guards.MaxRwndShare, rules.MaxNewPerRound = 1, slow

@@ -358,12 +358,13 @@ func TestParseSince(t *testing.T) {
 // window looks back further and keeps as much by itself.
 func TestKeepsWhatThePolicyRemembers(t *testing.T) {
 	for file, want := range map[string]string{
-		"store: {keep_windows: 36h}":                                           "",
-		"store: {keep_windows: 35h}":                                           `store.keep_windows: "35h": not from 36h to 3650d`,
-		"store: {keep_events: 36h, keep_plans: 36h}":                           "",
-		"policy: {trial: {evidence: 7d}}":                                      `store.keep_windows: "7d": not from 172h10m to 3650d`,
-		"policy: {trial: {evidence: 7d}}\nstore: {keep_windows: 8d}":           "",
-		"experiment: {control_every_settled: 8}\nstore: {keep_decisions: 36h}": "",
+		"store: {keep_windows: 36h}":                                                       "",
+		"store: {keep_windows: 35h}":                                                       `store.keep_windows: "35h": not from 36h to 3650d`,
+		"store: {keep_events: 36h, keep_plans: 36h}":                                       "",
+		"policy: {trial: {evidence: 7d}}":                                                  `store.keep_windows: "7d": not from 172h10m to 3650d`,
+		"policy: {trial: {evidence: 7d}}\nstore: {keep_windows: 8d}":                       "",
+		"experiment: {block: 30m}\nstore: {keep_windows: 36h}":                             `store.keep_windows: "36h": not from 36h30m to 3650d`,
+		"experiment: {block: 30m, control_every_settled: 8}\nstore: {keep_decisions: 36h}": "",
 		"window: 1h": "",
 	} {
 		_, err := Parse([]byte(file))

@@ -110,7 +110,7 @@ func washoutOf(block time.Duration) time.Duration {
 	return min(time.Minute, (block / 10).Truncate(time.Second))
 }
 
-// controlEveryOfAll, blocks: in one of so many the whole PoP goes without the treatment, three times a day with blocks of 30 min.
+// controlEveryOfAll, blocks: in one of so many the whole PoP goes without the treatment, nine times a day with blocks of 10 min.
 const controlEveryOfAll = 16
 
 // SettledEvery returns how many blocks of a settled network have one control block: as the file says,

@@ -226,7 +226,7 @@ func (c Config) checkPlan(fs *strict.Faults) {
 }
 
 const (
-	minKeep = 36 * time.Hour // by default the policy looks back as long, and half an hour more
+	minKeep = 36 * time.Hour // more than the policy looks back by default, which is 30 h
 	maxKeep = 3650 * day
 )
 

@@ -15,14 +15,15 @@ import (
 // of at most 1/A, and from any of n starts with at most n/A (as in brake.go). It may have faded
 // at any time, so the start that shows it best counts. b is the lower bound of the pairs before that
 // start, which holds whatever luck promoted the prefix, and at least leastBenefit: a large benefit is
-// missed after one pair or two, a small one after four.
+// missed after one pair or two, a small one after six.
 
 const (
 	// leastBenefit, ln of rate: what a prefix is kept for. Effects above its half, x 1.22, stay.
 	leastBenefit = 0.405 // ln 1.5
-	// neededToDoubt is E. A promoted prefix has six pairs a day; on average one in twenty goes back
-	// on trial in three days though nothing faded (docs/effect.md).
-	neededToDoubt = 50
+	// neededToDoubt is E. A promoted prefix has 18 pairs a day; on average one in twenty-five goes back
+	// on trial in three days though nothing faded (docs/effect.md). 150 would be three times what six pairs a day
+	// needed, and miss half of the losses of 1.5 x in six pairs.
+	neededToDoubt = 120
 )
 
 // Faded reports whether the last of the pairs, which are in time order, show no benefit any more, and why.

@@ -7,7 +7,7 @@ import (
 )
 
 // The hold-out: prefixes that are never treated against those that may be, both slow enough to
-// be chosen. Pairs compare half hours, so they cannot see what a treatment does over weeks, or
+// be chosen. Pairs compare blocks of minutes, so they cannot see what a treatment does over weeks, or
 // to the hours around it; the hold-out does, and needs many prefixes, since they differ by more
 // than any effect. Unit: the prefix. Welch's t (Biometrika 34, 1947):
 //

@@ -25,8 +25,9 @@ const (
 	leastDrop = 0.25
 	// suspicious, standard errors. With 2, every second network with a lasting benefit is suspected
 	// each day, since levels swing and drift, and half of the gain of fewer control blocks is lost
-	// twice over; with 3.5, one in thirty is, and most lost benefits of 2 x show in the first block.
-	suspicious = 3.5
+	// twice over; with 3.5, one in thirty was in blocks of 30 min, of which there are three times as many now, and most lost
+	// benefits of 2 x showed in the first block.
+	suspicious = 3.7
 	// evident, standard deviations of a treated block: a benefit as large as that is missed when it is lost. Of
 	// smaller ones a single block says little, and they keep the control blocks that tell.
 	evident = 2.5

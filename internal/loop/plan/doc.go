@@ -1,5 +1,5 @@
 // Package plan is the steering plan of one PoP: which client prefixes get which congestion
-// control, for how long, why, and in which half-hours not (the arms of the experiment). It writes
+// control, for how long, why, and in which blocks not (the arms of the experiment). It writes
 // and reads the text file of docs/format/plan.md, validates, compares, hashes and signs it, and
 // computes the kernel program's values from it, and what other
 // programs read ([Plan.Export]).

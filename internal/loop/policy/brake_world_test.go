@@ -21,7 +21,7 @@ type fleetWorld struct {
 	slow    int     // networks
 	drift   float64 // standard deviation of ln rate, of an hour's memory
 	elastic float64 // connections go with the level to this power
-	shock   float64 // standard deviation of what all networks share in a half hour
+	shock   float64 // standard deviation of what all networks share in a block
 	uneven  float64 // standard deviation of ln traffic
 	often   float64 // connections of a slow network in a window, geometric mean
 	churn   bool    // each network is there for four hours of six

@@ -163,7 +163,7 @@ func TestCapFollowsDown(t *testing.T) {
 }
 
 // TestCapBehindPolicer: a bucket lets bursts through, and single samples of 1.4 to 1.7 of the rate. The late rate is a median,
-// and the cap knows nothing of those. In 100 days it may be lifted by chance some times, for the time that it takes to learn it anew.
+// and the cap knows nothing of those. In one window of 200 at most it is lifted by chance, which 20 days are too few to tell, for the time that it takes to learn it anew.
 func TestCapBehindPolicer(t *testing.T) {
 	none, all := 0, 0
 	for seed := range uint64(100) {

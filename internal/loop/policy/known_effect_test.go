@@ -115,7 +115,7 @@ func TestKnownEffects(t *testing.T) {
 }
 
 // TestLoadMovesWithLevel: nothing happens to networks in the state of the promoted, but they have
-// more connections in the half hours in which they are slow. What the engine says of them, and of
+// more connections in the blocks in which they are slow. What the engine says of them, and of
 // all together, is still 1.
 func TestLoadMovesWithLevel(t *testing.T) {
 	const networks, drift = 60, 0.6

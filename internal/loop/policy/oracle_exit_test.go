@@ -79,7 +79,7 @@ func (o *triedOracle) watch(p record.Prefix, n effect.Noise, round int64) (suspe
 	factor := math.Max(1, (20+squares)/(19+k))
 	for _, b := range last {
 		drop := mean - b.MeanLog
-		suspected = drop >= 0.25 && drop >= 3.5*math.Sqrt(factor*(variance(b)+each/k))
+		suspected = drop >= 0.25 && drop >= 3.7*math.Sqrt(factor*(variance(b)+each/k))
 	}
 	return suspected, math.Sqrt(factor * each)
 }

@@ -19,9 +19,9 @@ import (
 //	     the traffic on trial times 1 - P, summed up, is wasteShare of all at most
 //	out: of a trial when the probability to exceed worthKeeping is below hopeless
 //
-// Level plays no part: a fast network that loses packets one by one is held back too. But a path that is
-// good and bad by turns is left alone, as in the other selection: its class, of half hours, can be
-// steady while its level is not. All that ends
+// Level plays no part: a fast network that loses packets one by one is held back too. A path that is
+// good and bad by turns is left alone once its flap rate shows it, as in the other selection; until then its class can be
+// steady for Known windows, and it may be tried. All that ends
 // a trial or a promotion by what it shows is the same as in the other selection. The draw is keyed by
 // prefix and time (Thompson, Biometrika 25, 1933), so that a replay draws alike.
 

@@ -140,7 +140,7 @@ func DefaultTrial() Trial {
 		WashoutSeconds: 60,      // s: queues of the other arm drain in seconds, and its responses end or leave at the border
 		GroupTrial:     2,       // blocks: evidence is fastest at equal shares
 		GroupPromoted:  8,       // blocks: level and effect stay known for an eighth of the gain
-		GroupSettled:   24,      // blocks: two pairs a day; a treated block that is slow is looked at meanwhile
+		GroupSettled:   24,      // blocks: six pairs a day; a treated block that is slow is looked at meanwhile
 
 		FalseShare:         0.05,          // one false promotion in twenty, on average
 		BudgetSeconds:      6 * 3600,      // s: 3 h of treatment; 3, 6, 12 h promote 88, 89, 91 % of the helped in simulation

@@ -162,7 +162,7 @@ func describe(in *popday.Input, text []byte, src Source) (err error) {
 		return err
 	}
 	in.Experiment = popday.Experiment{WindowS: rules.WindowSeconds, BlockS: rules.Trial.BlockSeconds, WashoutS: rules.Trial.WashoutSeconds,
-		MinKnown: rules.Known(), LowRTTUs: rules.Guards.LowRTTUs, MinBytes: cfg.Treatment.MinBytes}
+		MinKnown: rules.MinKnown, LowRTTUs: rules.Guards.LowRTTUs, MinBytes: cfg.Treatment.MinBytes}
 	list, err := cfg.Differences()
 	for _, d := range list {
 		if !ofTheLab[d.Key] {
