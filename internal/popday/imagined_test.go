@@ -25,7 +25,7 @@ func imaginedDay(t testing.TB) *pop.Day {
 // imagined returns the input of runs of each policy and seed.
 func imagined(t testing.TB, luck uint64, truth popdaytest.Truth, seeds []uint64, policies ...string) *popday.Input {
 	t.Helper()
-	in := &popday.Input{Day: imaginedDay(t), Experiment: popday.Experiment{WindowS: 120, BlockS: 600, WashoutS: 120, MinKnown: 12, LowRTTUs: 5000, MinBytes: popday.LargeBytes}}
+	in := &popday.Input{Day: imaginedDay(t), Experiment: popday.Experiment{WindowS: 120, BlockS: 720, WashoutS: 120, MinKnown: 12, LowRTTUs: 5000, MinBytes: popday.LargeBytes}}
 	for _, seed := range seeds {
 		for i, name := range policies {
 			made := popdaytest.Imagine(in.Day, seed, 1000*luck+10*seed+uint64(i), name, truth)
@@ -51,7 +51,7 @@ func runOf(t testing.TB, made *popdaytest.Run) popday.Run {
 func loopOf(t testing.TB, made *popdaytest.Run) *popday.Loop {
 	t.Helper()
 	l := &popday.Loop{Heads: map[int64]bool{}, Refuse: map[record.Prefix]string{}, Pairs: comparison.New(comparison.Config{
-		WindowSeconds: 120, BlockSeconds: 600, WashoutSeconds: 120, GroupTrial: 2, GroupPromoted: 8, To: 1 << 40, ArmOf: plan.NewDraws(popdaytest.Salt, 0, 0).Arm})}
+		WindowSeconds: 120, BlockSeconds: 720, WashoutSeconds: 120, GroupTrial: 2, GroupPromoted: 8, To: 1 << 40, ArmOf: plan.NewDraws(popdaytest.Salt, 0, 0).Arm})}
 	for _, r := range made.Rounds {
 		var m policy.Memory
 		if err := json.Unmarshal(r.SelectionJSON, &m); err != nil {

@@ -49,8 +49,8 @@ expect:
 const (
 	// Began is the day's start, Unix seconds, which is the start of a block.
 	Began = 1767225600
-	// blockS and windowS are those of windows of two minutes.
-	blockS, windowS = 600, 120
+	// blockS and windowS are those of the configuration that its reports are of.
+	blockS, windowS = 720, 120
 	// groupTrial blocks, one of them control.
 	groupTrial = 2
 	noise      = 0.35 // sd of ln goodput between responses
