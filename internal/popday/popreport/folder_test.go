@@ -80,7 +80,9 @@ func folder(t testing.TB, seeds []uint64, policies ...string) (dir string, src S
 	return dir, Source{
 		Open:    func(_ context.Context, path string) (LoopStore, error) { return memory{stores[path]}, nil },
 		Shipped: func(name string) ([]byte, bool) { return []byte(popdaytest.Day), name == "imagined" },
-		Config:  func(*pop.Day, string) (config.Config, error) { return config.Parse([]byte("window: 2m\npoll: 12s\nexperiment: {block: 12m}\n")) },
+		Config: func(*pop.Day, string) (config.Config, error) {
+			return config.Parse([]byte("window: 2m\npoll: 12s\nexperiment: {block: 12m}\n"))
+		},
 	}
 }
 
