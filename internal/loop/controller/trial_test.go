@@ -80,7 +80,7 @@ const noon = int64(1_795_176_000)
 
 func TestPlanFollowsTheTrial(t *testing.T) {
 	r := policy.DefaultRules().ByLevel()
-	r.Trial.BlockSeconds = 1800
+	r.Trial.BlockSeconds = 1800 // six windows, which the counts of windows below are multiples of
 	hold, _ := record.PrefixOf(netip.MustParseAddr("198.18.3.1"))
 	aa, _ := record.PrefixOf(netip.MustParseAddr("198.18.4.1"))
 	r.HoldoutPrefixes, r.AAPrefixes = []netip.Prefix{hold.Netip()}, []netip.Prefix{aa.Netip()}
@@ -179,7 +179,7 @@ func TestBrakeStopsUntilResume(t *testing.T) {
 // TestBrakeWithAFullStore: what cannot be kept is done all the same.
 func TestBrakeWithAFullStore(t *testing.T) {
 	r := policy.DefaultRules().ByLevel()
-	r.Trial.BlockSeconds = 1800
+	r.Trial.BlockSeconds = 1800 // so that a block ends where the store is full
 	r.Trial.BudgetSeconds = 12 * 3600
 	harm := [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}
 	b := newBenchBy(t, fresh(), &machine{}, noon, r)
