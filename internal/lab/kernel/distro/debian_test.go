@@ -177,7 +177,11 @@ func exits(t *testing.T, r *Running, code int, script string) string {
 }
 
 // state is what must be as before when all is undone.
-type state struct{ files, sysctls, queues []string }
+type state struct {
+	files, sysctls, queues []string
+	// memory is what the kernel computes from its free pages, which differ by a few from boot to boot.
+	boot, memory []string
+}
 
 func stateOf(t *testing.T, r *Running) state {
 	t.Helper()
@@ -188,13 +192,16 @@ func stateOf(t *testing.T, r *Running) state {
 		}
 		return strings.Split(strings.TrimSpace(res.Stdout), "\n")
 	}
+	const computed = "^net.ipv4.(tcp_mem|tcp_rmem|tcp_wmem|udp_mem)"
 	const roots = "/etc /usr/lib/sysctl.d /usr/lib/modules-load.d /usr/lib/modprobe.d /usr/lib/systemd/network /usr/lib/systemd/system /usr/lib/udev/rules.d"
 	return state{
 		files: append(
 			lines("find "+roots+" -xdev -printf '%p %M %U:%G %l\\n' | sort"),
 			lines("find "+roots+" -xdev -type f -print0 | sort -z | xargs -0 sha256sum")...),
 		// The key is drawn at each boot.
-		sysctls: lines("sysctl -a -r '^net\\.' 2>/dev/null | grep -v '^net.core.netdev_rss_key '"),
+		sysctls: lines("sysctl -a -r '^net\\.' 2>/dev/null | grep -v '^net.core.netdev_rss_key ' | grep -Ev '" + computed + "'"),
+		boot:    lines("cat /proc/sys/kernel/random/boot_id"),
+		memory:  lines("sysctl -a -r '" + computed + "' 2>/dev/null"),
 		// In the order of names: the kernel lists cards as their drivers found them, which differs from boot to boot.
 		queues: lines("tc qdisc show | sort"),
 	}
