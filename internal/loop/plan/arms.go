@@ -20,6 +20,14 @@ import (
 //	control = draw("block" | family | network | group) mod group length
 //	draw(m) = first 8 bytes, big-endian, of HMAC-SHA256(salt, m)   (RFC 2104, FIPS 180-4)
 //
+// Drawn by PoP (format 3), all prefixes share one draw, and in one block of each group-promoted none of them is treated:
+//
+//	control of all = draw("block" | 0 | 0 | floor(block / group-promoted)) mod group-promoted
+//	control        = draw("block" | 0 | 0 | floor(block / group length)) mod group length, or that of all
+//
+// In groups as long as group-promoted, or longer, the block of all is the only control block. What shares a line is then treated
+// together: where one network of a line is treated and another is not, the treatment's gain may be the other's loss.
+//
 // Encoding of m: the domain in ASCII; family 1 byte, 4 or 6; network 16 bytes,
 // IPv4 as ::ffff:a.b.c.0, both 0 for all networks as one; group 8 bytes big-endian, two's complement. Domains
 // "holdout" and "aa" end after the network and are taken mod 1000; "explore" has the
@@ -84,7 +92,13 @@ func (p *Plan) GroupLen(e Entry) int {
 }
 
 // draws returns those of the plan's experiment.
-func (p *Plan) draws() *Draws { return NewDraws(p.Salt, p.HoldoutPermille, p.AAPermille) }
+func (p *Plan) draws() *Draws {
+	d := NewDraws(p.Salt, p.HoldoutPermille, p.AAPermille)
+	if p.DrawBy == DrawByPoP {
+		d.ByPoP(p.GroupPromoted)
+	}
+	return d
+}
 
 func (p *Plan) arm(d *Draws, e Entry, block int64) record.Arm {
 	switch {
@@ -111,12 +125,20 @@ type Draws struct {
 	mac         hash.Hash
 	msg, sum    []byte
 	holdout, aa int // permille
+	pop         int // blocks in a group of the whole PoP; 0: each prefix has its own draws
 }
 
 // NewDraws returns the draws of a salt and the two shares, in permille of all prefixes.
 func NewDraws(salt []byte, holdoutPermille, aaPermille int) *Draws {
 	return &Draws{mac: hmac.New(sha256.New, salt), msg: make([]byte, 0, 32), sum: make([]byte, 0, sha256.Size),
 		holdout: holdoutPermille, aa: aaPermille}
+}
+
+// ByPoP lets all prefixes share one draw, with one control block for all of them in each group of so many blocks; 0: each prefix has
+// its own draws. It returns d.
+func (d *Draws) ByPoP(group int) *Draws {
+	d.pop = group
+	return d
 }
 
 // Role returns ArmHoldout or ArmAA for a prefix that is drawn for it, else ArmNone. The hold-out
@@ -132,11 +154,20 @@ func (d *Draws) Role(p record.Prefix) record.Arm {
 }
 
 // Arm returns a prefix's arm in a block: control in exactly one block of each group of groupLen,
-// treatment in the others; unknown if groupLen < 1.
+// treatment in the others; unknown if groupLen < 1. By PoP the control block of all is one more.
 func (d *Draws) Arm(p record.Prefix, groupLen int, block int64) record.Arm {
-	if groupLen < 1 {
+	switch {
+	case groupLen < 1:
 		return record.ArmUnknown
+	case d.pop == 0 || p == record.All:
+		return d.own(p, groupLen, block)
+	case groupLen >= d.pop || d.own(record.All, d.pop, block) == record.ArmControl:
+		return d.own(record.All, d.pop, block)
 	}
+	return d.own(record.All, groupLen, block)
+}
+
+func (d *Draws) own(p record.Prefix, groupLen int, block int64) record.Arm {
 	n := int64(groupLen)
 	group := floorDiv(block, n)
 	d.start(domainBlock, p)

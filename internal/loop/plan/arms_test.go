@@ -49,13 +49,32 @@ func TestArmVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if count[w[0]]++; w[0] == "pop" {
+			byPoP(t, salt, line)
+			continue
+		}
 		if got := vector(t, salt, mustPrefix(w[2]), w); got != line {
 			t.Errorf("line %d:\n want %s\n got  %s", i+1, line, got)
 		}
-		count[w[0]]++
 	}
-	if count["block"] < 500 || count["aa"] < 20 || count["holdout"] < 20 {
+	if count["block"] < 500 || count["pop"] < 200 || count["aa"] < 20 || count["holdout"] < 20 {
 		t.Errorf("vectors are missing: %v", count)
+	}
+}
+
+// byPoP holds a line against the arms of two prefixes.
+func byPoP(t *testing.T, salt []byte, line string) {
+	var hex, want string
+	var group, length int
+	var block int64
+	if _, err := fmt.Sscanf(line, "pop %s %d %d %d %s", &hex, &group, &length, &block, &want); err != nil {
+		t.Fatal(err)
+	}
+	d := NewDraws(salt, 0, 0).ByPoP(group)
+	for _, p := range []string{"198.51.100.0/24", "2001:db8::/56"} {
+		if got := d.Arm(mustPrefix(p), length, block).String(); got != want {
+			t.Errorf("%s: %s of %s", line, got, p)
+		}
 	}
 }
 

@@ -45,6 +45,7 @@ func genPlan() *rapid.Generator[*Plan] {
 			states = []string{StateTrial, StatePromoted, StateHoldout, StateAA}
 			if p.GroupSettled = rapid.SampledFrom([]int{0, 2, 24, 1024}).Draw(t, "settled"); p.GroupSettled > 0 {
 				states = append(states, StateSettled)
+				p.DrawBy = rapid.SampledFrom([]string{"", DrawByPoP}).Draw(t, "draw by")
 			}
 		}
 		for _, pfx := range rapid.SliceOfNDistinct(genPrefix(), 0, 12, rapid.ID[record.Prefix]).Draw(t, "prefixes") {

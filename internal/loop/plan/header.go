@@ -27,28 +27,34 @@ type field struct {
 	check func(p *Plan) error
 }
 
-// Format 2 has the line group-settled. A plan without such groups is of format 1, in which it is also
-// written: what was signed before there was another one keeps its bytes, its hash and its signature.
-var formats = []string{"1", "2"}
+// Format 2 has the line group-settled, format 3 the line draw-by, too. A plan that has no such line is written in the first format that
+// holds it: what was signed before there was another one keeps its bytes, its hash and its signature.
+var formats = []string{"1", "2", "3"}
 
 func (p *Plan) format() string {
-	if p.GroupSettled == 0 {
-		return formats[0]
+	switch {
+	case p.DrawBy != "":
+		return formats[2]
+	case p.GroupSettled != 0:
+		return formats[1]
 	}
-	return formats[1]
+	return formats[0]
 }
+
+// since is the first format of the lines that are not in all.
+var since = map[string]string{groupSettled: formats[1], drawBy: formats[2]}
 
 // header returns the lines after the first and before "entries".
 func (p *Plan) header() []field { return headerOf(p.format()) }
 
 func headerOf(format string) []field {
-	if format == formats[0] {
-		return slices.DeleteFunc(slices.Clone(header), func(f field) bool { return f.name == groupSettled })
-	}
-	return header
+	return slices.DeleteFunc(slices.Clone(header), func(f field) bool { return since[f.name] > format })
 }
 
-const groupSettled = "group-settled"
+const (
+	groupSettled = "group-settled"
+	drawBy       = "draw-by"
+)
 
 // header has the lines of all formats.
 var header = []field{
@@ -64,6 +70,7 @@ var header = []field{
 	number("group-trial", func(p *Plan) *int { return &p.GroupTrial }, 2, 1024),
 	number("group-promoted", func(p *Plan) *int { return &p.GroupPromoted }, 2, 1024),
 	number(groupSettled, func(p *Plan) *int { return &p.GroupSettled }, 2, 1024),
+	word(drawBy, func(p *Plan) *string { return &p.DrawBy }, checkDrawBy),
 	number("holdout-permille", func(p *Plan) *int { return &p.HoldoutPermille }, 0, 1000),
 	number("aa-permille", func(p *Plan) *int { return &p.AAPermille }, 0, 1000),
 	{"salt", writeSalt, readSalt, checkSalt},
@@ -136,6 +143,7 @@ func moment(name string, at func(*Plan) *int64, check func(p *Plan) error) field
 
 func checkPoP(s string) error        { return checkWord(s, maxPoPBytes) }
 func checkCong(s string) error       { return checkWord(s, maxCongBytes) }
+func checkDrawBy(s string) error     { return checkOneOf(s, DrawByPoP) }
 func checkExperiment(s string) error { return checkOneOf(s, ExperimentOff, ExperimentOn) }
 
 func checkExpires(p *Plan) error {

@@ -31,6 +31,9 @@ const (
 	StateUncontrolled = "uncontrolled" // listed by the operator, treated in every block
 )
 
+// DrawByPoP as Plan.DrawBy: all networks share one draw (arms.go).
+const DrawByPoP = "pop"
+
 // DefaultGroupTrial is a trial's group, blocks: evidence is fastest at equal shares.
 const DefaultGroupTrial = 2
 
@@ -71,9 +74,10 @@ type Plan struct {
 	BlockSeconds    int64         `json:"block_seconds"`
 	WashoutSeconds  int64         `json:"washout_seconds"`
 	Experiment      string        `json:"experiment"`
-	GroupTrial      int           `json:"group_trial"`    // blocks
-	GroupPromoted   int           `json:"group_promoted"` // blocks; with the experiment off: of all entries
-	GroupSettled    int           `json:"group_settled"`  // blocks; 0: the plan has no settled entries and is of format 1
+	GroupTrial      int           `json:"group_trial"`       // blocks
+	GroupPromoted   int           `json:"group_promoted"`    // blocks; with the experiment off: of all entries
+	GroupSettled    int           `json:"group_settled"`     // blocks; 0: the plan has no settled entries and is of format 1
+	DrawBy          string        `json:"draw_by,omitempty"` // DrawByPoP; "": each network has its own draws, and the plan is of an earlier format
 	HoldoutPermille int           `json:"holdout_permille"`
 	AAPermille      int           `json:"aa_permille"`
 	Salt            Salt          `json:"salt"`

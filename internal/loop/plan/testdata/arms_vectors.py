@@ -34,6 +34,7 @@ def draw(salt, message):
 
 print("# domain salt(hex) prefix ... : docs/format/plan.md, section Arms. Written by arms_vectors.py.")
 print("# block salt prefix group-length block -> message(hex) arm")
+print("# pop salt group-promoted group-length block -> arm of every prefix, drawn by PoP")
 print("# holdout|aa salt prefix -> message(hex) draw mod 1000")
 for salt in SALTS:
     for prefix in PREFIXES:
@@ -47,3 +48,16 @@ for salt in SALTS:
                 message = b"block" + network(prefix) + struct.pack(">q", group)
                 arm = "C" if draw(salt, message) % length == index else "T"
                 print("block", salt.hex(), prefix, length, block, message.hex(), arm)
+
+
+def control(salt, length, block):
+    group, index = divmod(block, length)
+    return draw(salt, b"block" + network("all") + struct.pack(">q", group)) % length == index
+
+
+for salt in SALTS:
+    for of_all in (16, 4):
+        for length in (2, 3, 16, 24):
+            for block in BLOCKS:
+                c = control(salt, of_all, block) or length < of_all and control(salt, length, block)
+                print("pop", salt.hex(), of_all, length, block, "C" if c else "T")
