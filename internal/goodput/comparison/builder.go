@@ -22,6 +22,8 @@ type Config struct {
 	// ChangeAt is when something else changed, Unix seconds: then before is compared with
 	// after. 0: no change.
 	ChangeAt int64
+	// Drawn is record.All where one draw decides for all networks; 0: each has its own.
+	Drawn record.Prefix
 	// ArmOf returns the arm of a network in a block, as the plan does; nil if no salt is known:
 	// arms are those of the rows.
 	ArmOf func(p record.Prefix, groupLen int, block int64) record.Arm

@@ -74,7 +74,8 @@ func (c cells) add(k cellKey, block int64, at, weight float64) {
 // weighted by 1/P(arm). P counts the blocks that have values: of a group that the period cuts, or
 // of which a network or a tenant saw a part, the control block is one of those, each with the
 // same chance.
-func (c cells) samples(keep func(metricOf) bool) []effect.Sample {
+func (b *Builder) samples(keep func(metricOf) bool) []effect.Sample {
+	c := b.cells
 	var keys []cellKey
 	treated := map[pairKey]map[int64]bool{}
 	for k, list := range c {
@@ -111,7 +112,7 @@ func (c cells) samples(keep func(metricOf) bool) []effect.Sample {
 		n := float64(len(treated[k.pair.ofDraw()]))
 		w := effect.Weight(k.arm, n/(n+1)) / chance
 		for _, v := range thinned(c[k], max(maxSamples/len(keys), 1), start/chance) {
-			out = append(out, effect.Sample{Prefix: k.pair.prefix, Drawn: k.pair.drawn, Group: k.pair.group, Block: v.block, Arm: k.arm, Value: v.at, Weight: v.weight * w})
+			out = append(out, effect.Sample{Prefix: k.pair.prefix, Drawn: cmp.Or(b.cfg.Drawn, k.pair.drawn), Group: k.pair.group, Block: v.block, Arm: k.arm, Value: v.at, Weight: v.weight * w})
 		}
 	}
 	return out

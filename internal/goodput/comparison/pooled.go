@@ -32,12 +32,12 @@ func (b *Builder) Drawn(start int64, p record.Prefix) (at Placed, ok bool) {
 
 // Samples returns those of one metric without tenants, weighted as a report pools them; A/A apart.
 func (b *Builder) Samples(m Metric) []effect.Sample {
-	return b.cells.samples(func(of metricOf) bool { return of == metricOf{metric: m} })
+	return b.samples(func(of metricOf) bool { return of == metricOf{metric: m} })
 }
 
 // ShamSamples returns the same for the A/A networks, which were drawn but not treated.
 func (b *Builder) ShamSamples(m Metric) []effect.Sample {
-	return b.cells.samples(func(of metricOf) bool { return of == metricOf{metric: m, aa: true} })
+	return b.samples(func(of metricOf) bool { return of == metricOf{metric: m, aa: true} })
 }
 
 // Courses returns those of the networks whose level is known before they were chosen,

@@ -63,7 +63,7 @@ func (b *Builder) Report(by Grouping, seed uint64) Report {
 // Pairs returns those of the experiment that have both arms, in order of time and network.
 func (b *Builder) Pairs() (list []effect.Pair) {
 	for k, s := range b.pairs {
-		p := effect.Pair{Prefix: k.prefix, Group: k.group, End: s.end, C: s.control}
+		p := effect.Pair{Prefix: k.prefix, Drawn: b.cfg.Drawn, Group: k.group, End: s.end, C: s.control}
 		for _, number := range slices.Sorted(maps.Keys(s.treated)) {
 			p.T = append(p.T, s.treated[number])
 		}
@@ -95,7 +95,7 @@ func (b *Builder) networks() int {
 // estimates returns each metric that has samples, for all and then by label.
 func (b *Builder) estimates(aa bool, by Grouping, seed uint64) (out []Estimate) {
 	for m := range metrics {
-		all := b.cells.samples(func(of metricOf) bool { return of.metric == m && of.aa == aa })
+		all := b.samples(func(of metricOf) bool { return of.metric == m && of.aa == aa })
 		if len(all) == 0 {
 			continue
 		}
@@ -107,7 +107,7 @@ func (b *Builder) estimates(aa bool, by Grouping, seed uint64) (out []Estimate) 
 		}
 		if by.Tenants && m != Rate {
 			for _, t := range b.tenantsOf(m, aa) {
-				own := b.cells.samples(func(of metricOf) bool { return of == metricOf{m, aa, t} })
+				own := b.samples(func(of metricOf) bool { return of == metricOf{m, aa, t} })
 				out = append(out, Estimate{m, t, true, effect.Pool(own, seed)})
 			}
 		}

@@ -15,7 +15,7 @@ import (
 //	m -+ s sqrt((1 + 1/(n r^2)) (ln(1 + n r^2) + 2 ln(1/a)))
 //
 // holds at all times at once, asymptotically. The weight of a pair is its traffic: the
-// connections of all its blocks, so that promoted prefixes count as much per connection as others.
+// connections of all its blocks, so that promoted prefixes count as much per connection as others. Pairs of one draw are one.
 // Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, "Time-uniform central limit theory
 // and asymptotic confidence sequences", Annals of Statistics 52 (2024), theorem 2.2.
 
@@ -40,13 +40,21 @@ type Fleet struct {
 func WholeFleet(pairs []Pair) (f Fleet) {
 	prefixes := map[record.Prefix]bool{}
 	var all terms
+	at := map[drawnAt]int{}
 	for _, p := range pairs {
-		if p.Usable() {
-			prefixes[p.Prefix] = true
-			all = append(all, term{p.LogRatio(), p.traffic()})
+		if !p.Usable() {
+			continue
 		}
+		prefixes[p.Prefix] = true
+		f.Pairs++
+		if i, known := at[p.drawnAt()]; known && p.Drawn != 0 {
+			all[i] = all[i].join(term{p.LogRatio(), p.traffic()})
+			continue
+		}
+		at[p.drawnAt()] = len(all)
+		all = append(all, term{p.LogRatio(), p.traffic()})
 	}
-	if f.Pairs, f.Prefixes = len(all), len(prefixes); f.Pairs == 0 {
+	if f.Prefixes = len(prefixes); f.Pairs == 0 {
 		return f
 	}
 	mean, sum, worth := all.mean()
@@ -58,8 +66,19 @@ func WholeFleet(pairs []Pair) (f Fleet) {
 	return f
 }
 
+// drawnAt names a draw that decided for all networks, in groups of one length that end at one time. Their pairs are one term: what
+// all networks did in that one control block would pass for as many findings as there are networks.
+type drawnAt struct {
+	drawn, end int64
+	trial      bool
+}
+
+func (p Pair) drawnAt() drawnAt { return drawnAt{int64(p.Drawn), p.End, len(p.T) == 1} }
+
 // term is one difference and its weight.
 type term struct{ d, w float64 }
+
+func (t term) join(o term) term { return term{(t.d*t.w + o.d*o.w) / (t.w + o.w), t.w + o.w} }
 
 type terms []term
 

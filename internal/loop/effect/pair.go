@@ -19,10 +19,11 @@ import (
 // busy ones, while a control block alone leans nowhere (docs/effect.md).
 type Pair struct {
 	Prefix record.Prefix
-	Group  int64   // number of the group, of its own length
-	End    int64   // Unix seconds of the group's end: the pair is known from then on
-	T      []Block // treatment blocks that saw a connection; by assignment, whatever was applied
-	C      Block   // the control block
+	Drawn  record.Prefix // record.All where one draw decided for all networks; 0: the network's own
+	Group  int64         // number of the group, of its own length
+	End    int64         // Unix seconds of the group's end: the pair is known from then on
+	T      []Block       // treatment blocks that saw a connection; by assignment, whatever was applied
+	C      Block         // the control block
 }
 
 // Usable reports whether both arms saw a connection: one alone compares nothing.

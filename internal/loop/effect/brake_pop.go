@@ -1,0 +1,74 @@
+package effect
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// The brake where one draw decides for all networks. Their bets of one group are one bet, the mean over sites, each with its stake as in
+// brake.go:
+//
+//	M = product over groups of (1 + w (mean of e - 1))
+//
+// Each e is 1 on average over that draw while the treatment does nothing, and so is their mean, whatever shock the networks share.
+// Trials have groups of two blocks, the others longer ones, and the control block of all is in both: so each kind has its own M, and
+// the mean of the two counts. The price is time: of harm by half to all a pair of two blocks says no more than a factor of 1.75, and 26 of
+// them, nine hours, pull the brake. Before that, each network has left by what it shows itself (loop/policy).
+
+// HarmTogether judges pairs of one draw, in any order.
+func HarmTogether(pairs []Pair) (h Harm) {
+	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return !p.Usable() })
+	slices.SortFunc(pairs, func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(b.End, a.End), record.CompareBool(len(a.T) == 1, len(b.T) == 1), cmp.Compare(a.Prefix, b.Prefix))
+	})
+	site := sites(pairs)
+	seen, where := map[record.Prefix]bool{}, map[record.Prefix]bool{}
+	var won [2][len(betSizes)]float64
+	moved, stakes := 0.0, 0.0
+	for i := 0; i < len(pairs); {
+		n := i + 1
+		for n < len(pairs) && pairs[n].drawnAt() == pairs[i].drawnAt() {
+			n++
+		}
+		group := pairs[i:n]
+		e, stake, ratio := betTogether(group, site)
+		kind := 0
+		if len(group[0].T) > 1 {
+			kind = 1
+		}
+		for m := range betSizes {
+			won[kind][m] += math.Log1p(fullStake * (e[m] - 1))
+		}
+		moved, stakes = moved+ratio, stakes+stake
+		for _, p := range group {
+			seen[p.Prefix], where[site[p.Prefix]] = true, true
+		}
+		logM := math.Log(mean(slices.Concat(won[0][:], won[1][:])))
+		if i = n; len(where) >= fewestSites && (h.Pairs == 0 || logM > h.LogM) {
+			h = Harm{Pairs: i, Prefixes: len(seen), Sites: len(where), LogRatio: moved / stakes, LogM: logM}
+		}
+	}
+	return h
+}
+
+// betTogether returns the mean bet of the pairs of one draw, by size, the sum of their stakes, and of stake times ln ratio.
+func betTogether(pairs []Pair, site map[record.Prefix]record.Prefix) (e [len(betSizes)]float64, stake, moved float64) {
+	networks := map[record.Prefix]int{}
+	for _, p := range pairs {
+		networks[site[p.Prefix]]++
+	}
+	for _, p := range pairs {
+		w := min(1, p.traffic()/float64(len(p.T)+1)/fullBlock) / float64(networks[site[p.Prefix]])
+		stake, moved = stake+w, moved+w*p.LogRatio()
+		for i, m := range betSizes {
+			e[i] += w * p.bet(m)
+		}
+	}
+	for i := range e {
+		e[i] /= stake
+	}
+	return e, stake, moved
+}
