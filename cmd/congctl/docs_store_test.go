@@ -54,7 +54,7 @@ type docsNetwork struct {
 func docsNetworks() []docsNetwork {
 	list := []docsNetwork{
 		{prefix: "203.0.113.0/24", kBPerS: 250, eligible: 9, rttMs: 85, gain: 2.6, again: 0.012},
-		{prefix: "2001:db8:0:ab00::/56", kBPerS: 310, eligible: 6, rttMs: 140, from: 30 * time.Minute, again: 0.005},
+		{prefix: "2001:db8:0:ab00::/56", kBPerS: 310, eligible: 6, rttMs: 140, gain: 1.08, from: 30 * time.Minute, again: 0.005},
 		{prefix: "198.51.100.0/24", kBPerS: 220, eligible: 8, rttMs: 60, rwndShare: 0.6, again: 0.012},
 		{prefix: "192.0.2.0/24", kBPerS: 340, eligible: 12, rttMs: 0.6, again: 0.012},
 		{prefix: "198.18.7.0/24", kBPerS: 360, good: 2600, eligible: 7, rttMs: 70, again: 0.012},

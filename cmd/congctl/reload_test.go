@@ -76,8 +76,8 @@ func TestReloadOfTheSelection(t *testing.T) {
 	check(t, os.WriteFile(conf, []byte(text), 0o600))
 	u := reloadable(t, conf)
 	for _, step := range []struct{ line, want string }{
-		{"policy: {select: slowest-fifth}\n", "by SIGHUP; policy.select is slowest-fifth (was benefit); policy.cap is false (was true)"},
-		{"", "by SIGHUP; policy.select is benefit (was slowest-fifth); policy.cap is true (was false)"},
+		{"policy: {select: slowest-fifth}\n", "by SIGHUP; experiment.control_every is 8 (was 16); policy.select is slowest-fifth (was benefit); policy.cap is false (was true)"},
+		{"", "by SIGHUP; experiment.control_every is 16 (was 8); policy.select is benefit (was slowest-fifth); policy.cap is true (was false)"},
 	} {
 		check(t, os.WriteFile(conf, []byte(text+step.line), 0o600))
 		check(t, u.reload(t.Context()))

@@ -107,7 +107,7 @@ type force struct {
 
 func newForce(o CityOptions, c *city.City) *force {
 	salt := binary.BigEndian.AppendUint64([]byte("the city"), o.Seed)
-	f := &force{o: o, draws: plan.NewDraws(salt, o.Holdout, o.AA), at: map[record.Prefix]int{},
+	f := &force{o: o, draws: plan.NewDraws(salt, o.Holdout, o.AA).ByPoP(o.Rules.PoPGroup()), at: map[record.Prefix]int{},
 		in: make([]*policy.Selected, len(c.Places))}
 	for i := range c.Places {
 		f.at[c.Places[i].Prefix] = i

@@ -98,7 +98,10 @@ func ConfigOf(cfg config.Config, salt []byte) comparison.Config {
 	}
 	if salt != nil {
 		holdout, aa := cfg.Experiment.Permille()
-		c.ArmOf = plan.NewDraws(salt, holdout, aa).Arm
+		if cfg.PoPGroup() > 0 {
+			c.Drawn = record.All
+		}
+		c.ArmOf = plan.NewDraws(salt, holdout, aa).ByPoP(cfg.PoPGroup()).Arm
 	}
 	return c
 }

@@ -138,7 +138,7 @@ func Default() Config {
 		RingBytes:   4 << 20,
 		MaxPrefixes: 200_000,
 		Treatment:   Treatment{Cong: "bbr", MinBytes: 100_000, Expiry: 15 * time.Minute, Control: ControlOn},
-		Experiment:  Experiment{Mode: ExperimentOn, Block: defaultBlock, Washout: washoutOf(defaultBlock), ControlEvery: 8, ControlEverySettled: 24, Holdout: 0.02, AA: 0.01},
+		Experiment:  Experiment{Mode: ExperimentOn, Block: defaultBlock, Washout: washoutOf(defaultBlock), ControlEvery: 16, ControlEverySettled: 24, Holdout: 0.02, AA: 0.01},
 		Policy:      policy.DefaultRules(),
 		Plan:        Plan{Max: 500, NewPerRound: 25, MaxChange: 0.20},
 		Starved:     Starved{StealShare: 0.10, RunQueuePerCPU: 3},

@@ -87,9 +87,19 @@ func (c *Config) follow(set func(path string) bool) {
 	if !set("policy.cap") {
 		p.Cap = p.Select == policy.SelectBenefit
 	}
-	if !set("experiment.control_every") && p.Select == policy.SelectAll {
-		c.Experiment.ControlEvery = controlEveryOfAll
+	if !set("experiment.control_every") {
+		c.Experiment.ControlEvery = c.controlEvery()
 	}
+}
+
+// controlEvery is the default: an eighth of the blocks by level, which those keep known; else a sixteenth, of the whole PoP, and two such
+// groups fit the time that evidence counts.
+func (c Config) controlEvery() int {
+	if c.Policy.Select == policy.SelectSlowest {
+		return policy.GroupByLevel
+	}
+	block := max(1, int64(c.Experiment.Block/time.Second))
+	return max(2, min(Default().Experiment.ControlEvery, int(c.Policy.Trial.EvidenceSeconds/block/2)))
 }
 
 // defaultBlock is ten times the wash-out.
@@ -110,8 +120,11 @@ func washoutOf(block time.Duration) time.Duration {
 	return min(time.Minute, (block / 10).Truncate(time.Second))
 }
 
-// controlEveryOfAll, blocks: in one of so many the whole PoP goes without the treatment, nine times a day with blocks of 10 min.
-const controlEveryOfAll = 16
+// PoPGroup is policy.Rules.PoPGroup by the file's keys.
+func (c Config) PoPGroup() int {
+	c.derive()
+	return c.Policy.PoPGroup()
+}
 
 // SettledEvery returns how many blocks of a settled network have one control block: as the file says,
 // but two such groups fit the time that evidence counts, and there are no more control blocks than

@@ -210,6 +210,9 @@ func (c *Controller) draft(now int64) *plan.Plan {
 		next.Experiment, next.GroupTrial, next.GroupSettled = plan.ExperimentOn, t.GroupTrial, t.GroupSettled
 		next.HoldoutPermille, next.AAPermille = c.opt.shares()
 	}
+	if c.opt.Rules.PoPGroup() > 0 {
+		next.DrawBy = plan.DrawByPoP
+	}
 	if c.opt.Rules.Cap {
 		next.CapRule = plan.CapRuleLate
 	}

@@ -39,7 +39,7 @@ func (o Options) shares() (holdout, aa int) {
 // engine makes an engine that knows no prefix.
 func (o Options) engine(salt []byte) *policy.Engine {
 	holdout, aa := o.shares()
-	e := policy.New(o.Rules, plan.NewDraws(salt, holdout, aa))
+	e := policy.New(o.Rules, plan.NewDraws(salt, holdout, aa).ByPoP(o.Rules.PoPGroup()))
 	e.Name(o.Networks)
 	return e
 }

@@ -1,10 +1,7 @@
 package policy
 
 import (
-	"cmp"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/congctl/congctl/internal/loop/effect"
@@ -43,20 +40,20 @@ type priors map[Class]prior
 // scenarios/pop/paths.yml, with the classes that these paths had in BBR's table.
 var (
 	ofBBR = priors{
-		ClassSingle:  {0.73, 0.07, 0.41, 0.08},
-		ClassMixed:   {0.13, 0.07, 0.20, 0.07},
-		ClassBursts:  {0.00, 0.06, 0.06, 0.06},
-		ClassPolicer: {0.00, 0.06, 0.06, 0.05}, // without a pacing cap
-		ClassQueue:   {0.02, 0.06, 0.06, 0.05},
-		ClassClean:   {0.01, 0.06, 0.06, 0.00},
+		ClassSingle:  {0.73, 0.15, 0.41, 0.08},
+		ClassMixed:   {0.13, 0.15, 0.25, 0.07},
+		ClassBursts:  {0.00, 0.12, 0.10, 0.06},
+		ClassPolicer: {0.00, 0.12, 0.10, 0.05}, // without a pacing cap
+		ClassQueue:   {0.02, 0.12, 0.10, 0.05},
+		ClassClean:   {0.01, 0.10, 0.08, 0.00},
 	}
 	ofCubicLT = priors{
-		ClassSingle:  {0.78, 0.12, 0.45, 0.007},
-		ClassMixed:   {0.25, 0.12, 0.40, 0.001},
-		ClassBursts:  {0.03, 0.06, 0.08, 0.002},
-		ClassPolicer: {0.00, 0.06, 0.06, 0.007},
-		ClassQueue:   {0.01, 0.06, 0.06, 0.004},
-		ClassClean:   {0.01, 0.06, 0.06, 0.001},
+		ClassSingle:  {0.78, 0.15, 0.45, 0.007},
+		ClassMixed:   {0.25, 0.15, 0.40, 0.001},
+		ClassBursts:  {0.03, 0.12, 0.10, 0.002},
+		ClassPolicer: {0.00, 0.12, 0.10, 0.007},
+		ClassQueue:   {0.01, 0.12, 0.10, 0.004},
+		ClassClean:   {0.01, 0.10, 0.08, 0.001},
 	}
 )
 
@@ -107,8 +104,7 @@ const (
 
 // Utilities, ln.
 var (
-	worthTrying  = math.Log(1.1)  // below it a trial is no use
-	worthKeeping = math.Log(1.05) // below it a trial ends; the gap leaves room for noise
+	worthTrying = math.Log(1.1) // below it a trial is no use
 )
 
 // observed is what a trial says of its prefix.
@@ -127,9 +123,10 @@ type belief struct {
 	gain     float64 // mean of ln gain
 	variance float64
 	resent   float64
+	robbed   float64 // the part of the gain that others lose: 1 - kappa
 }
 
-func (b belief) utility() float64 { return b.gain - price*b.resent }
+func (b belief) utility() float64 { return (1-b.robbed)*b.gain - price*b.resent }
 
 // exceeds is the probability that the utility is above a limit.
 func (b belief) exceeds(limit float64) float64 {
@@ -208,11 +205,12 @@ type pooling struct {
 	groups  map[group]learnt
 	classes map[Class]learnt
 	own     map[record.Prefix]observed
+	common  float64 // variance that all estimates share
 }
 
 // pool sums up trials, in the order of the list.
 func pool(lab priors, list []observed) pooling {
-	p := pooling{lab, map[group]learnt{}, map[Class]learnt{}, map[record.Prefix]observed{}}
+	p := pooling{lab, map[group]learnt{}, map[Class]learnt{}, map[record.Prefix]observed{}, 0}
 	var order []group
 	for _, o := range list {
 		k := groupOf(o.prefix, o.network, o.class)
@@ -238,25 +236,52 @@ func (p pooling) believe(prefix record.Prefix, network string, class Class) beli
 	return p.given(prefix, network, class, p.own[prefix])
 }
 
+// mean returns the posterior of phi, the mean of a network's prefixes of a class.
+func (p pooling) mean(prefix record.Prefix, network string, class Class) belief {
+	m := p.above(prefix, network, class)
+	return belief{class: class, gain: m.weighted / m.precision, variance: 1 / m.precision, resent: p.lab[class].resent}
+}
+
+// above is what all but a prefix's own spread says of it: phi of its network.
+func (p pooling) above(prefix record.Prefix, network string, class Class) message {
+	q := p.lab[class]
+	between := netSpread * q.spread * q.spread
+	if own, tried := p.own[prefix]; tried && own.class == class {
+		network = own.network
+	}
+	g := p.groups[groupOf(prefix, network, class)].message
+	others := p.classes[class].message.minus(g.blurred(between)).blurred(p.common)
+	return message{1 / (q.unsure * q.unsure), q.mean / (q.unsure * q.unsure)}.plus(others).blurred(between).beside(g.blurred(p.common))
+}
+
 // given is believe with another estimate in the place of the prefix's own.
 func (p pooling) given(prefix record.Prefix, network string, class Class, instead observed) belief {
 	q := p.lab[class]
 	within := q.spread * q.spread
-	between := netSpread * within
-	own, tried := p.own[prefix]
-	if tried = tried && own.class == class; tried {
-		network = own.network
-	}
-	g := p.groups[groupOf(prefix, network, class)].message
-	m := message{1 / (q.unsure * q.unsure), q.mean / (q.unsure * q.unsure)}.plus(p.classes[class].message).minus(g.blurred(between)).blurred(between).plus(g)
-	if tried {
-		m = m.minus(own.message().blurred(within))
-	}
-	m = m.blurred(within)
-	if tried {
-		m = m.plus(instead.message())
+	m := p.above(prefix, network, class)
+	if own, tried := p.own[prefix]; tried && own.class == class {
+		m = m.minus(own.message().blurred(within)).blurred(within).beside(instead.message())
+	} else {
+		m = m.blurred(within)
 	}
 	return belief{class: class, gain: m.weighted / m.precision, variance: 1 / m.precision, resent: q.resent}
+}
+
+// conflict in standard deviations from which on what is nearer is believed.
+const conflict = 2
+
+// beside joins what was measured nearer to m. Where that is further from m than both together explain, m says that much less: a prior of
+// narrow spread would otherwise blind a network, or a prefix, that is different for as long as it lives.
+func (m message) beside(near message) message {
+	if near.precision <= 0 {
+		return m.plus(near)
+	}
+	off, variance := near.weighted/near.precision-m.weighted/m.precision, 1/near.precision
+	if off*off > conflict*conflict*(1/m.precision+variance) {
+		wide := 1 / (off*off - variance)
+		m = message{wide, wide * m.weighted / m.precision}
+	}
+	return m.plus(near)
 }
 
 // learn sums up all trials that run, ended lately, or led to a promotion.
@@ -273,13 +298,15 @@ func (e *Engine) learn() {
 			list = append(list, observed{t.prefix, t.chosen.Network, t.chosen.Class, v.LogRatio, v.Var})
 		}
 	}
-	ended := slices.SortedFunc(maps.Values(e.cooling), func(a, b Cooling) int { return cmp.Compare(a.Prefix, b.Prefix) })
-	for _, c := range ended {
+	for _, c := range e.coolingByPrefix() {
 		if c.Class != "" && c.Var > 0 {
 			list = append(list, observed{c.Prefix, c.Network, c.Class, c.LogRatio, c.Var + endedVar})
 		}
 	}
 	e.pooled = pool(priorsOf(e.rules.Treatment, e.rules.TreatmentVersion), list)
+	if e.rules.PoPGroup() > 0 {
+		e.pooled.common = e.turns.common()
+	}
 }
 
 // teaches reports whether what a prefix shows says something of others: it is treated, and has a class.
@@ -297,7 +324,7 @@ func (e *Engine) expects(t *track, network string) (b belief, ok bool) {
 		return b, false
 	}
 	b = e.pooled.believe(t.prefix, network, class)
-	if t.trial == nil {
+	if b.robbed = e.turns.taken(); t.trial == nil {
 		return b, true
 	}
 	rate, goodput := e.having(t, b, t.trial.evidence), e.having(t, b, t.trial.goodput)
@@ -305,7 +332,7 @@ func (e *Engine) expects(t *track, network string) (b belief, ok bool) {
 		b = goodput
 		b.goodput = true
 	}
-	b.resent = resent(b.resent, t.trial.pairs)
+	b.resent, b.robbed = resent(b.resent, t.trial.pairs), e.turns.taken()
 	return b, true
 }
 
@@ -324,7 +351,7 @@ func (e *Engine) having(t *track, b belief, v effect.Evidence) belief {
 
 // seeing is the belief after a trial that is not pooled.
 func (b belief) seeing(o observed) belief {
-	m := message{1 / b.variance, b.gain / b.variance}.plus(o.message())
+	m := message{1 / b.variance, b.gain / b.variance}.beside(o.message())
 	b.gain, b.variance = m.weighted/m.precision, 1/m.precision
 	return b
 }

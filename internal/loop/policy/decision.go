@@ -47,6 +47,7 @@ type Decision struct {
 	Tracked   int        // prefixes in memory
 	Selection []Selected // after the round, by prefix
 	Cooling   []Cooling  // after the round, by prefix: tried before, and not to be tried before its time
+	Turns     Turns      // after the round, with one draw for all
 	Stopped   bool       // nothing was treated, with the experiment: nothing was decided
 	Brake     string     // not empty: pull the kill switch, for this reason
 	Events    []Event
@@ -124,11 +125,12 @@ const maxRefusals = 500
 type Memory struct {
 	Selected []Selected `json:"selected"`
 	Cooling  []Cooling  `json:"cooling"`
+	Turns    Turns      `json:"turns,omitzero"`
 	Stopped  bool       `json:"stopped,omitempty"` // nothing was treated: nothing was decided and no event was told
 }
 
 // Memory returns what to store of a decision.
-func (d Decision) Memory() Memory { return Memory{d.Selection, d.Cooling, d.Stopped} }
+func (d Decision) Memory() Memory { return Memory{d.Selection, d.Cooling, d.Turns, d.Stopped} }
 
 // plainMemory has no methods: encoding/json writes its fields.
 type plainMemory Memory
@@ -136,7 +138,7 @@ type plainMemory Memory
 // MarshalJSON writes an object; without anything else, a list of the selected, which is the
 // form of older stores.
 func (m Memory) MarshalJSON() ([]byte, error) {
-	if len(m.Cooling) == 0 && !m.Stopped {
+	if len(m.Cooling) == 0 && m.Turns == (Turns{}) && !m.Stopped {
 		return json.Marshal(m.Selected)
 	}
 	return json.Marshal(plainMemory(m))

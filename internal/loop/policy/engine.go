@@ -35,6 +35,7 @@ type Engine struct {
 
 	pooled   pooling  // what trials say, with selection by benefit
 	networks Networks // nil: none has a name
+	turns    Turns    // with one draw for all
 }
 
 // round is what a window was for all prefixes.
@@ -103,6 +104,7 @@ func (e *Engine) Replay(in Input, m Memory) {
 		return
 	}
 	e.recallCooling(m.Cooling)
+	e.turns = m.Turns
 	keep := make(map[record.Prefix]*Selected, len(m.Selected))
 	for i := range m.Selected {
 		s := e.converted(m.Selected[i], d.RoundStart)
@@ -220,6 +222,7 @@ func (e *Engine) setBack(number uint32) {
 	e.rounds = slices.DeleteFunc(e.rounds, func(r round) bool { return r.window >= number })
 	e.gone = slices.DeleteFunc(e.gone, func(p effect.Pair) bool { return p.End > e.start(number) })
 	e.weighed = math.MinInt64
+	e.turns.Until = min(e.turns.Until, e.start(number))
 }
 
 func (e *Engine) take(in Input, d *Decision) {
@@ -248,7 +251,7 @@ func (e *Engine) finish(d Decision) Decision {
 		}
 	}
 	d.Selected = len(d.Selection)
-	d.Cooling = e.coolingList(d.RoundStart)
+	d.Cooling, d.Turns = e.coolingList(d.RoundStart), e.turns
 	if d.Note == "" {
 		d.Note = e.note(d)
 	}

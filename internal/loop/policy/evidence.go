@@ -23,6 +23,7 @@ import (
 type verdict struct {
 	kind   EventKind
 	reason string
+	keeps  bool // of a retrial: the evidence stays
 }
 
 // weigh renews the evidence of all prefixes if a block has ended since the last time.
@@ -31,6 +32,7 @@ func (e *Engine) weigh(round int64) {
 		return
 	}
 	e.weighed = e.blockOf(round)
+	e.turnOf(e.blockOf(round) * e.rules.Trial.BlockSeconds)
 	var judged []*track
 	var all []effect.Pair
 	for _, t := range e.tracks {
@@ -53,6 +55,14 @@ func (e *Engine) weigh(round int64) {
 	e.promotions(judged, record.ArmAA, round)
 }
 
+// drawn is whose draw decides for all networks; 0: each has its own.
+func (e *Engine) drawn() record.Prefix {
+	if e.rules.PoPGroup() > 0 {
+		return record.All
+	}
+	return 0
+}
+
 // pairs returns those of whole groups, oldest first. Of groups that are longer than any of the present rules' those
 // count whose blocks are all within what a replay sees.
 func (e *Engine) pairs(t *track, round int64) []effect.Pair {
@@ -70,7 +80,7 @@ func (e *Engine) pairs(t *track, round int64) []effect.Pair {
 			}
 			n++
 		}
-		p := effect.Pair{Prefix: t.prefix, Group: group, End: (group + 1) * int64(groupLen) * r.BlockSeconds}
+		p := effect.Pair{Prefix: t.prefix, Drawn: e.drawn(), Group: group, End: (group + 1) * int64(groupLen) * r.BlockSeconds}
 		for _, b := range list[:n] {
 			if b.arm == record.ArmControl {
 				p.C = b.Block
@@ -103,28 +113,28 @@ func (e *Engine) exit(t *track, round int64) verdict {
 		return verdict{}
 	}
 	if o := l.shown(); o.LogEHarm() >= needed {
-		return verdict{EventDemoted, "harm: " + worseText(o)}
+		return verdict{kind: EventDemoted, reason: "harm: " + worseText(o)}
 	}
 	if harm, why := effect.FastHarm(e.costPairs(t), e.noise, e.loss); harm {
-		return verdict{EventDemoted, "cost: " + why}
+		return verdict{kind: EventDemoted, reason: "cost: " + why}
 	}
-	if why, yes := e.futile(t); yes {
-		return verdict{EventRetired, why}
+	if v := e.share(t); v.kind != "" {
+		return v
 	}
 	if !t.chosen.State.Proven() {
 		return verdict{}
 	}
 	if why := fmt.Sprintf("no pair in the last %s to show a benefit", durationText(e.rules.Trial.EvidenceSeconds)); len(l.pairs) == 0 {
 		switch {
-		case t.chosen.State != StateSettled:
-			return verdict{EventRetired, why}
+		case t.chosen.State != StateSettled && !e.believed(t):
+			return verdict{kind: EventRetired, reason: why}
 		case round-t.chosen.Since >= e.rules.Trial.EvidenceSeconds && !l.regrouped(e.blockOf(round-e.rules.Trial.EvidenceSeconds), e.rules.Trial.GroupLen(t.chosen)):
-			// two control blocks that saw nothing: a small network's bad luck
-			return verdict{EventRetrial, why}
+			// two control blocks that saw nothing, a small network's bad luck, or draws of another kind in the hours before
+			return verdict{kind: EventRetrial, reason: why}
 		}
 	}
 	if faded, why := effect.Faded(l.pairs, e.noise); faded {
-		return verdict{EventRetrial, why}
+		return verdict{kind: EventRetrial, reason: why}
 	}
 	return e.watch(t, round)
 }
@@ -145,6 +155,9 @@ func (e *Engine) costPairs(t *track) []effect.Pair {
 // without evidence: otherwise the luckiest of many would be judged as if there had been
 // few.
 func (e *Engine) promotions(judged []*track, role record.Arm, round int64) {
+	if e.rules.Select == SelectBenefit && role == record.ArmNone {
+		return // share decides
+	}
 	var list []*track
 	var logE []float64
 	for _, t := range judged {
@@ -157,7 +170,7 @@ func (e *Engine) promotions(judged []*track, role record.Arm, round int64) {
 	}
 	for i, yes := range effect.EBH(logE, e.rules.Trial.FalseShare)[:len(list)] {
 		if l := list[i].trial; yes && l.verdict.kind == "" {
-			l.verdict = verdict{EventPromoted, effectText(l.evidence)}
+			l.verdict = verdict{kind: EventPromoted, reason: effectText(l.evidence)}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -36,7 +35,9 @@ func (e *Engine) advance(t *track, d *Decision) {
 		s.State, s.Reason = StateSettled, v.reason
 		e.move(t, s, v, d)
 	case EventRetrial:
-		s.State, s.From, s.Reason = StateTrial, e.nextBlock(d.RoundStart), "again: "+v.reason
+		if s.State, s.Reason = StateTrial, "again: "+v.reason; !v.keeps {
+			s.From = e.nextBlock(d.RoundStart)
+		}
 		e.move(t, s, v, d)
 	case EventDemoted, EventRetired:
 		e.retire(t, v, d)
@@ -69,10 +70,10 @@ func (e *Engine) retire(t *track, v verdict, d *Decision) {
 // expire retires a trial whose time is up. Those that would change the plan more than its
 // readers accept wait for the next round.
 func (e *Engine) expire(t *track, d *Decision) {
-	if t.chosen.State != StateTrial || d.RoundStart < e.budgetEnd(t) || d.Released >= max(e.rules.MaxNewPerRound, 1) {
+	if t.chosen.State != StateTrial || e.believed(t) || d.RoundStart < e.budgetEnd(t) || d.Released >= max(e.rules.MaxNewPerRound, 1) {
 		return
 	}
-	e.retire(t, verdict{EventRetired, fmt.Sprintf("no benefit shown in %s on trial: %s",
+	e.retire(t, verdict{kind: EventRetired, reason: fmt.Sprintf("no benefit shown in %s on trial: %s",
 		durationText(d.RoundStart-t.chosen.Since), effectText(t.trial.evidence))}, d)
 }
 
@@ -230,7 +231,14 @@ func (e *Engine) keepRow(t *track, round int64) {
 // coolingList drops rows that have expired, and returns the others by prefix; nil if there are none.
 func (e *Engine) coolingList(round int64) []Cooling {
 	maps.DeleteFunc(e.cooling, func(_ record.Prefix, c Cooling) bool { return round >= c.Until+e.rules.Trial.wait(c.Row) })
-	return slices.SortedFunc(maps.Values(e.cooling), func(a, b Cooling) int { return cmp.Compare(a.Prefix, b.Prefix) })
+	return e.coolingByPrefix()
+}
+
+func (e *Engine) coolingByPrefix() (list []Cooling) {
+	for _, p := range slices.Sorted(maps.Keys(e.cooling)) {
+		list = append(list, e.cooling[p])
+	}
+	return list
 }
 
 func (e *Engine) recallCooling(list []Cooling) {

@@ -175,6 +175,9 @@ func (e *Engine) store(all []sighting) (dropped int) {
 		t.put(s.slot, e.rules.lookback())
 		t.pass(seen(s.rows), e.now, e.rules)
 		e.file(t, s.rows)
+		if e.rules.PoPGroup() > 0 {
+			t.noteBlock(s.rows, e.blockOf(s.rows[0].Start))
+		}
 		e.pace(t, s.rows)
 	}
 	if len(fresh) > 0 {

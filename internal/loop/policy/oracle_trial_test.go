@@ -402,7 +402,7 @@ func TestTriedOracle(t *testing.T) {
 			if got, want := toldText(d.Events), sortedText(told); got != want {
 				rt.Fatalf("window %d: told\n%s\nwant\n%s", w, got, want)
 			}
-			if got, want := memoryText(d.Memory()), memoryText(Memory{slices.Collect(maps.Values(o.plan)), slices.Collect(maps.Values(o.cooling)), in.Stopped}); got != want {
+			if got, want := memoryText(d.Memory()), memoryText(Memory{slices.Collect(maps.Values(o.plan)), slices.Collect(maps.Values(o.cooling)), d.Turns, in.Stopped}); got != want {
 				rt.Fatalf("window %d:\n%s\nwant\n%s", w, got, want)
 			}
 			for _, line := range told {

@@ -139,7 +139,7 @@ func DefaultTrial() Trial {
 		BlockSeconds:   10 * 60, // s: ten times the wash-out, which shorter ones would waste on it; docs/effect.md has the days with long downloads
 		WashoutSeconds: 60,      // s: queues of the other arm drain in seconds, and its responses end or leave at the border
 		GroupTrial:     2,       // blocks: evidence is fastest at equal shares
-		GroupPromoted:  8,       // blocks: level and effect stay known for an eighth of the gain
+		GroupPromoted:  16,      // blocks: control blocks of the whole PoP, nine a day, for a sixteenth of the gain
 		GroupSettled:   24,      // blocks: six pairs a day; a treated block that is slow is looked at meanwhile
 
 		FalseShare:         0.05,          // one false promotion in twenty, on average
@@ -150,9 +150,13 @@ func DefaultTrial() Trial {
 	}
 }
 
+// GroupByLevel is Trial.GroupPromoted by level, blocks: each network has its own control blocks, which its level is known by too, for an
+// eighth of the gain.
+const GroupByLevel = 8
+
 // ByLevel returns the rules by which the level decides who is tried, without a pacing cap.
 func (r Rules) ByLevel() Rules {
-	r.Select, r.Cap = SelectSlowest, false
+	r.Select, r.Cap, r.Trial.GroupPromoted = SelectSlowest, false, GroupByLevel
 	return r
 }
 
@@ -172,6 +176,14 @@ func (r Rules) Known() int {
 		return min(knownByBenefit, r.MinKnown)
 	}
 	return r.MinKnown
+}
+
+// PoPGroup returns in how many blocks one is control for the whole PoP, all networks sharing one draw; 0: each has its own.
+func (r Rules) PoPGroup() int {
+	if r.Trial.On && r.Select == SelectBenefit {
+		return r.Trial.GroupPromoted
+	}
+	return 0
 }
 
 // lookback and maxAge are in windows.

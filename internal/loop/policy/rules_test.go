@@ -187,9 +187,9 @@ func TestEvidenceIsBounded(t *testing.T) {
 
 // TestWhoStays: under a lowered cap trials leave first and listed prefixes last.
 func TestWhoStays(t *testing.T) {
-	var list []candidate
+	var list []*candidate
 	for _, s := range []State{StateTrial, StateAlways, StatePromoted} {
-		list = append(list, candidate{t: &track{plain: plain{prefix: letter(t, "a")}, chosen: &Selected{State: s}}})
+		list = append(list, &candidate{t: &track{plain: plain{prefix: letter(t, "a")}, chosen: &Selected{State: s}}})
 	}
 	slices.SortFunc(list, compareStaying)
 	for i, want := range []State{StateAlways, StatePromoted, StateTrial} {

@@ -59,7 +59,7 @@ func (e *Engine) decide(d *Decision) {
 		if e.rules.Trial.On && float64(trying[site]) >= e.siteShare*float64(e.rules.MaxSelected) {
 			continue // waits until others of its site have been tried
 		}
-		if !e.affords(&purse, &c) {
+		if !e.affords(&purse, c) {
 			continue // waits until others have shown what they gain
 		}
 		trying[site]++
@@ -68,21 +68,21 @@ func (e *Engine) decide(d *Decision) {
 }
 
 // judgeAll returns the prefixes that may be selected, best reason first, and notes the refused ones.
-func (e *Engine) judgeAll(d *Decision) (free []candidate) {
+func (e *Engine) judgeAll(d *Decision) (free []*candidate) {
 	if e.in.TreatmentIsDefault {
 		return nil
 	}
-	var refused []candidate
+	var refused []*candidate
 	for _, t := range e.tracks {
 		c, ok := e.candidate(t)
 		switch {
 		case !ok:
 			t.refused = ""
 		case c.guard != "":
-			refused = append(refused, c)
+			refused = append(refused, &c)
 		case !c.blind:
 			t.refused = ""
-			free = append(free, c)
+			free = append(free, &c)
 		}
 	}
 	e.byPreference(free)
@@ -110,7 +110,7 @@ func (e *Engine) candidate(t *track) (c candidate, ok bool) {
 		guard = GuardStarved
 	}
 	if guard != "" || blind {
-		c, ok = plain, alone && (e.rules.Select != SelectBenefit || plain.b.exceeds(worthTrying) >= exploitFrom)
+		c, ok = plain, alone && (e.rules.Select != SelectBenefit || plain.likely())
 		// What was told of refusals must replay without names. Those that only a draw could try are no
 		// refusals: most networks that nothing slows are among them.
 	}
@@ -130,17 +130,17 @@ func (e *Engine) wanted(t *track, network string) (c candidate, ok bool) {
 	return c, c.s.duty() >= e.rules.SelectDuty && c.s.flap() <= e.rules.SelectFlap
 }
 
-func compareCandidates(a, b candidate) int {
+func compareCandidates(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(b.s.duty(), a.s.duty()), cmp.Compare(a.t.last, b.t.last), cmp.Compare(a.t.prefix, b.t.prefix))
 }
 
 // compareStaying orders listed prefixes first, then those whose treatment is shown to help.
-func compareStaying(a, b candidate) int {
+func compareStaying(a, b *candidate) int {
 	return cmp.Or(record.CompareBool(b.t.chosen.State == StateAlways, a.t.chosen.State == StateAlways),
 		record.CompareBool(b.t.chosen.State.Proven(), a.t.chosen.State.Proven()), compareCandidates(a, b))
 }
 
-func (e *Engine) choose(c candidate, d *Decision) {
+func (e *Engine) choose(c *candidate, d *Decision) {
 	s := &Selected{Prefix: c.t.prefix, Since: d.RoundStart, Duty: c.s.duty(), Flap: c.s.flap(), PerfBytesPerS: c.t.last,
 		Reason: fmt.Sprintf("%s, flap rate %.2f, %s", e.slowText(c.s), c.s.flap(), rateText(c.t.last))}
 	if e.rules.Select == SelectBenefit {
@@ -153,7 +153,7 @@ func (e *Engine) choose(c candidate, d *Decision) {
 }
 
 // refuse reports guards that hold a prefix back, once for each set of guards.
-func (e *Engine) refuse(refused []candidate, d *Decision) {
+func (e *Engine) refuse(refused []*candidate, d *Decision) {
 	d.Refused = len(refused)
 	told := 0
 	for _, c := range refused {
@@ -282,10 +282,10 @@ func (e *Engine) measuresAlways() bool { return e.rules.Trial.On && !e.rules.Unc
 // crop drops the weakest reasons beyond MaxSelected: a cap that was lowered, or a list
 // that has become longer, makes more than there may be.
 func (e *Engine) crop(d *Decision) {
-	var stay []candidate
+	var stay []*candidate
 	for _, t := range e.tracks {
 		if t.chosen != nil {
-			stay = append(stay, candidate{t: t, s: t.standing()})
+			stay = append(stay, &candidate{t: t, s: t.standing()})
 		}
 	}
 	if len(stay) <= e.rules.MaxSelected {

@@ -24,13 +24,13 @@ func (e *Engine) watch(t *track, round int64) verdict {
 	}
 	isSettled := t.chosen.State == StateSettled
 	if yes, why := w.Suspicious(last); last.N > 0 && yes && (isSettled || w.Shows(t.trial.evidence.LogRatio)) {
-		return verdict{EventRetrial, why}
+		return verdict{kind: EventRetrial, reason: why}
 	}
 	if isSettled && len(t.trial.pairs) > 0 && !w.Shows(2*t.trial.evidence.LogRatio) {
-		return verdict{EventRetrial, "its pairs no longer show half of a benefit that would be missed: " + effectText(t.trial.evidence)}
+		return verdict{kind: EventRetrial, reason: "its pairs no longer show half of a benefit that would be missed: " + effectText(t.trial.evidence)}
 	}
-	if !isSettled && w.Shows(t.trial.evidence.Low) {
-		return verdict{EventSettled, effectText(t.trial.evidence)}
+	if !isSettled && e.rules.PoPGroup() == 0 && w.Shows(t.trial.evidence.Low) {
+		return verdict{kind: EventSettled, reason: effectText(t.trial.evidence)}
 	}
 	return verdict{}
 }

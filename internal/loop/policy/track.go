@@ -29,6 +29,8 @@ type plain struct {
 	lastN  uint32  // connections behind last, own and borrowed; 0: last was never known
 	seen   uint32  // number of the last window with a row
 
+	was, now blockLevel // with one draw for all only: the last two blocks
+
 	hitAt [len(remembering)]uint32 // 1 + number of the last known window in which the guard hit; 0: none
 }
 

@@ -39,7 +39,7 @@ func (e *Engine) verdictPromise(t *track) []string {
 		return []string{why}
 	}
 	c, _ := e.promising(t, e.networkOf(t))
-	return []string{"Worth a trial: " + e.promiseText(c) + ".", e.delay(t)}
+	return []string{"Worth a trial: " + e.promiseText(&c) + ".", e.delay(t)}
 }
 
 // delay says why a prefix that is wanted is not selected.
@@ -64,11 +64,7 @@ func (e *Engine) obstacle(t *track) string {
 	case wait != "":
 		return wait
 	}
-	room := fmt.Sprintf("Waits for room: at most %d new prefixes in a round and %d in all", e.rules.MaxNewPerRound, e.rules.MaxSelected)
-	if e.rules.Select == SelectBenefit {
-		room += fmt.Sprintf(", and trials in vain on %s of the traffic", percent(wasteShare, 1))
-	}
-	return room + "."
+	return fmt.Sprintf("Waits for room: at most %d new prefixes in a round and %d in all.", e.rules.MaxNewPerRound, e.rules.MaxSelected)
 }
 
 func (e *Engine) verdictSelected(t *track, s standing) []string {
@@ -124,7 +120,7 @@ func (e *Engine) verdictTried(t *track) []string {
 	case s.State.Proven():
 		n := r.GroupLen(s)
 		return []string{fmt.Sprintf("%s since %s: %s.", map[bool]string{true: "Settled", false: "Promoted"}[s.State == StateSettled], timeText(s.Since), s.Reason),
-			fmt.Sprintf("Treated in %d of %d blocks.", n-1, n), e.prospect(t)}
+			fmt.Sprintf("Treated in %d of %d blocks%s.", n-1, n, e.inTheOther()), e.prospect(t)}
 	}
 	return []string{fmt.Sprintf("On trial since %s: %s.", timeText(s.Since), s.Reason),
 		fmt.Sprintf("Treated in %d of %d blocks.", r.GroupTrial-1, r.GroupTrial), e.prospect(t)}
@@ -140,6 +136,8 @@ func (e *Engine) prospect(t *track) string {
 		return "Will go back on trial: " + v.reason + "."
 	case v.kind != "":
 		return "Will leave: " + v.reason + "."
+	case e.believed(t) && t.chosen.State != StateAlways:
+		return e.belief(t)
 	case t.chosen.State.Proven():
 		return "Stays " + string(t.chosen.State) + ": " + effectText(t.trial.evidence) + "."
 	}

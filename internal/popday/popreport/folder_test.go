@@ -81,7 +81,7 @@ func folder(t testing.TB, seeds []uint64, policies ...string) (dir string, src S
 		Open:    func(_ context.Context, path string) (LoopStore, error) { return memory{stores[path]}, nil },
 		Shipped: func(name string) ([]byte, bool) { return []byte(popdaytest.Day), name == "imagined" },
 		Config: func(*pop.Day, string) (config.Config, error) {
-			return config.Parse([]byte("window: 2m\npoll: 12s\nexperiment: {block: 12m}\n"))
+			return config.Parse([]byte("window: 2m\npoll: 12s\nexperiment: {block: 12m}\npolicy: {select: slowest-fifth}\n"))
 		},
 	}
 }

@@ -86,12 +86,16 @@ func (c *City) Window(start int64, served func(place int) Served, rows []record.
 		arms[i] = served(i)
 	}
 	crowd := c.crowding(arms)
+	shift := 0.0
+	if c.world&Shifts != 0 {
+		shift = 0.4 * newDraws(c.seed^mixed(uint64(start/1800)), 77).normal()
+	}
 	var rates []float64
 	for i := range c.Places {
 		p := &c.Places[i]
 		d := newDraws(c.seed^mixed(uint64(start)), windowStream+uint64(i))
 		odd := newDraws(c.seed^mixed(uint64(start)), nuisanceStream+uint64(i))
-		off := c.drift[i] + c.jump[i] // from the level that it usually has at this hour
+		off := c.drift[i] + c.jump[i] + shift // from the level that it usually has at this hour
 		level := math.Log(p.BytesPerS*(1-p.Kind.Swing*(1+wave)/2)) + off
 		n := d.poisson(c.world.load(p.Conns*(1+loadSwing*wave), off) * (1 - arms[i].Washed))
 		gain, push := c.world.gain(p, wave, off), crowd(i)

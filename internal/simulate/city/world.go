@@ -25,6 +25,8 @@ const (
 	Rerouting                    // levels jump, by 0.7 (standard deviation of ln), twice a day
 	Paths                        // 20 to 80 % of a network's connections take a second path: four times as fast, without any effect
 	Load                         // who is slow opens more connections: elasticity -1
+	Shifts                       // all levels shift together, by 0.4 (standard deviation of ln), each half hour
+	Site                         // the lines of Neighbours are of four networks side by side
 	Lab                          // effects, rates, round trips and losses of paths measured in the lab, by kind of path
 )
 
@@ -34,7 +36,7 @@ var Worlds = []struct {
 	World
 }{
 	{"mild", Mild}, {"three", Three}, {"measured", Measured}, {"hourly", Hourly}, {"level", Level}, {"neighbours", Neighbours},
-	{"video", Video}, {"mobile", Mobile}, {"rerouting", Rerouting}, {"paths", Paths}, {"load", Load}, {"lab", Lab},
+	{"video", Video}, {"mobile", Mobile}, {"rerouting", Rerouting}, {"paths", Paths}, {"load", Load}, {"shifts", Shifts}, {"site", Site}, {"lab", Lab},
 	{"all", Measured | Hourly | Level | Neighbours | Video | Mobile | Rerouting | Paths | Load},
 }
 
@@ -92,6 +94,9 @@ func (w World) change(seed uint64, list []Place) {
 	for i := range list {
 		p := &list[i]
 		u := [5]float64{d.Float64(), d.Float64(), d.Float64(), d.Float64(), d.Float64()}
+		if w&Site != 0 {
+			p.Line = i / lineNets
+		}
 		p.Video, p.Second = 0.8*u[0], 0.2+0.6*u[1]
 		if w&Mobile != 0 && u[2] < 0.2 {
 			p.Drift = mobile

@@ -1,0 +1,124 @@
+package policy
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/congctl/congctl/internal/loop/effect"
+	"github.com/congctl/congctl/internal/tcp/record"
+)
+
+// beside is an engine of networks that had two blocks, of 100 and 101.
+func beside(list ...*track) *Engine {
+	e := New(DefaultRules(), firstBlock{})
+	for i, t := range list {
+		t.prefix, t.was.number, t.now.number = record.Prefix(i), 100, 101
+	}
+	e.tracks = list
+	return e
+}
+
+func had(was, now record.Arm, n, before, after float32) *track {
+	return &track{plain: plain{was: blockLevel{n: n, mean: before, arm: was}, now: blockLevel{n: n, mean: after, arm: now}}}
+}
+
+// TestTurnsByHand: one network is turned on and gains 0.5, two are not and lose 0.25 and gain nothing; the others cannot be compared.
+func TestTurnsByHand(t *testing.T) {
+	const T, C, none = record.ArmTreatment, record.ArmControl, record.ArmNone
+	e := beside(had(C, T, 40, 10, 10.5), had(none, none, 20, 9, 8.75), had(T, T, 10, 9, 9),
+		had(none, T, 10, 9, 12), had(none, record.ArmUnknown, 10, 9, 12), had(T, none, 10, 9, 12), had(none, none, 0, 9, 12))
+	e.noise = effect.Noise{Block: 0.2, Conn: 0.5}
+	e.turnOf(102 * 600)
+	noise := 2*(900*(0.25/20+0.08)+400*(0.25/10+0.08)+100*(0.25/5+0.08)) + 2*0.0025*3600
+	want := Turns{Until: 102 * 600, Won: 30 * 0.5, Left: -20 * 0.25, Noise: noise, Blocks: 1}
+	if got := e.turns; got.Until != want.Until || got.Won != want.Won || got.Left != want.Left || math.Abs(got.Noise-noise) > 1e-9 || got.Calm != 0 || got.Blocks != 1 {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	// A third is robbed, +- sqrt(noise)/15 = 0.52; before, none +- 0.5.
+	p := 15 * 15 / noise
+	if mean, sd := e.turns.robbed(); math.Abs(mean-p/3/(p+4)) > 1e-9 || math.Abs(sd-1/math.Sqrt(p+4)) > 1e-9 {
+		t.Errorf("robbed %v +- %v", mean, sd)
+	}
+	if e.turnOf(102 * 600); e.turns.Blocks != 1 {
+		t.Error("a block counts twice")
+	}
+	off := beside(had(T, C, 30, 10.5, 10), had(none, none, 20, 8.75, 9))
+	if off.turnOf(102 * 600); off.turns.Won != 15 || off.turns.Left != -5 {
+		t.Errorf("turned off: %+v", off.turns)
+	}
+	calm := beside(had(none, none, 30, 10, 10.4), had(T, T, 30, 10, 10.4))
+	if calm.turnOf(102 * 600); calm.turns.Calm != 1 || math.Abs(calm.turns.Shocks-math.Pow(24.0/70, 2)) > 1e-6 || calm.turns.Won != 0 {
+		t.Errorf("nothing turned: %+v", calm.turns)
+	}
+}
+
+// TestTurnsKnowTheTruth: in twelve hours of sixty networks, a third of them treated in the blocks of one draw, others lose none,
+// 40 % or all of what those gain, all levels move together besides, and the interval holds that in nine of ten days.
+func TestTurnsKnowTheTruth(t *testing.T) {
+	for _, robbed := range []float64{0, 0.4, 1} {
+		for _, shock := range []float64{0, 0.1} {
+			covered, sum, width := 0, 0.0, 0.0
+			const days = 200
+			for seed := range uint64(days) {
+				mean, sd := turnsOf(rand.New(rand.NewPCG(seed, uint64(100*robbed))), 72, robbed, shock)
+				sum, width = sum+mean/days, width+sd/days
+				if math.Abs(mean-robbed) < 1.96*sd {
+					covered++
+				}
+			}
+			t.Logf("robbed %.1f, shocks of %.1f: %.2f +- %.2f, covered in %d of %d", robbed, shock, sum, width, covered, days)
+			if covered < days*9/10 {
+				t.Errorf("robbed %.1f, shocks of %.1f: covered in %d of %d days", robbed, shock, covered, days)
+			}
+		}
+	}
+}
+
+// turnsOf plays blocks of sixty networks with 15 connections each.
+func turnsOf(r *rand.Rand, blocks int, robbed, shock float64) (mean, sd float64) {
+	const networks, treated, gain, n = 60, 20, 0.5, 15
+	e := New(DefaultRules(), firstBlock{})
+	e.noise = effect.Noise{Block: 0.2, Conn: 0.66}
+	for i := range networks {
+		e.tracks = append(e.tracks, &track{plain: plain{prefix: record.Prefix(i)}})
+	}
+	for b := range blocks {
+		on, all := r.IntN(2) == 1, shock*r.NormFloat64()
+		for i, t := range e.tracks {
+			level := all + 0.2*r.NormFloat64() + 0.66/math.Sqrt(n)*r.NormFloat64()
+			arm := record.ArmNone
+			switch {
+			case i < treated && on:
+				arm, level = record.ArmTreatment, level+gain
+			case i < treated:
+				arm = record.ArmControl
+			case on:
+				level -= robbed * gain * treated / (networks - treated)
+			}
+			t.was, t.now = t.now, blockLevel{number: uint32(1000 + b), n: n, mean: float32(level), arm: arm}
+		}
+		e.turnOf(int64(1000+b+1) * e.rules.Trial.BlockSeconds)
+	}
+	return e.turns.robbed()
+}
+
+// TestNoteBlock: rows of one arm are one level; a block with rows of two arms has none.
+func TestNoteBlock(t *testing.T) {
+	row := func(arm record.Arm, n uint32, mean float64) *record.Window {
+		return &record.Window{Arm: arm, Eligible: n, LogRateMean: mean}
+	}
+	tr := &track{}
+	washed := row(record.ArmTreatment, 9, 1)
+	washed.Washout = true
+	tr.noteBlock([]*record.Window{row(record.ArmControl, 1, 10), washed}, 7)
+	tr.noteBlock([]*record.Window{row(record.ArmControl, 3, 12)}, 7)
+	if want := (blockLevel{7, 4, 11.5, record.ArmControl}); tr.now != want {
+		t.Errorf("%+v, want %+v", tr.now, want)
+	}
+	tr.noteBlock([]*record.Window{row(record.ArmNone, 3, 12), row(record.ArmTreatment, 3, 12)}, 8)
+	tr.noteBlock([]*record.Window{row(record.ArmTreatment, 3, 12)}, 8)
+	if tr.now.arm != record.ArmUnknown || tr.was.number != 7 {
+		t.Errorf("two arms: %+v after %+v", tr.now, tr.was)
+	}
+}
