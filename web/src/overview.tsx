@@ -83,7 +83,7 @@ function Parts({ live }: Pick<PageOf, 'live'>) {
 function EffectCard({ effect, fault }: { effect: Effect | undefined; fault: string | undefined }) {
   if (!effect) return <Empty>{fault ? `No answer: ${fault}` : 'Reading the store…'}</Empty>
   const o = effect.overall
-  if (!o) return <Empty>No pair of treatment and control blocks has ended yet. The first comes some hours after the first network is tried: <code>congctl effect</code> explains each.</Empty>
+  if (!o) return <Empty>No pair of treatment and control blocks has ended yet. The first comes within the hour in which the first network is tried: <code>congctl effect</code> explains each.</Empty>
   const c = effect.cost
   const reach = reachOf(o, effect.goodput_over_busy_time)
   return (

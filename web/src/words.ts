@@ -49,8 +49,8 @@ export const ago = (unixS: number | undefined, now: number) => unixS ? `${span(n
 export const states: Record<string, string> = {
   always: 'treated because the operator says so, alone or with all',
   settled: 'shown to gain twice: treated, few control blocks',
-  promoted: 'shown to gain: treated but for control blocks',
-  trial: 'treated and not, in turns, until benefit shows',
+  promoted: 'shown or believed to gain: treated but for control blocks',
+  trial: 'treated and not, in turns, until more is known',
   selected: 'slow enough: in the plan',
   'hold-out': 'slow enough, and never treated: for comparison',
   'A/A': 'handled like a trial, and never treated: a check',

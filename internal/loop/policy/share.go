@@ -15,7 +15,7 @@ import (
 //	none, and a cool-down       what treats it falls hysteresis below where it begins, or P < evenOdds after triedPairs
 //
 // Without the group a lucky network of many that gain nothing is soon thought sure: of 590 in a city of the lab's paths with a treatment that does
-// nothing 20 were promoted, with it none to 3. And networks of one line, which mostly are of one group, change together, as their draws do
+// nothing 20 were promoted, with it 1 and 4. And networks of one line, which mostly are of one group, change together, as their draws do
 // (loop/plan): where a network is treated and its neighbour is not, the one gains what the other loses.
 //
 // Harm ends a treatment as before, and a treated block that is far slower than those before puts a network back on half, with fresh
@@ -76,8 +76,8 @@ func (e *Engine) belief(t *track) string {
 	if !ok {
 		return "What slows it is not known any more: what its pairs show decides."
 	}
-	own, group := sureFrom, sureGroupFrom
-	what := "is treated in all blocks but the whole PoP's"
+	_, own := limits(t.trial.evidence.Pairs)
+	group, what := sureGroupFrom, "is treated in all blocks but the whole PoP's"
 	if t.chosen.State == StatePromoted {
 		own, group = sureFrom-hysteresis, sureGroupFrom-hysteresis
 		what = "stays promoted"
