@@ -59,7 +59,7 @@ func Changes(a, b Config) (out []string, err error) {
 func Fixed(a, b Config) (keys []string) {
 	live := []string{"clients", "plan", "policy", "store"}
 	a.Treatment, b.Treatment = a.Treatment.WithoutLists(), b.Treatment.WithoutLists()
-	a.Experiment.ControlEvery = b.Experiment.ControlEvery // the policy's, and each round stores the groups that it makes
+	a.Experiment.ControlEvery = b.Experiment.ControlEvery // the policy's; another number is another draw, under which only what agrees with the one before counts
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	for i := range x.NumField() {
 		key := keyOf(x.Type().Field(i))

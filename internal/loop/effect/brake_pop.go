@@ -9,52 +9,52 @@ import (
 )
 
 // The brake where one draw decides for all networks. Their bets of one group are one bet, the mean over sites, each with its stake as in
-// brake.go:
+// brake.go; where few sites are treated, as many others as it takes bet nothing, so that harm in one place is not harm on the whole:
 //
 //	M = product over groups of (1 + w (mean of e - 1))
 //
 // Each e is 1 on average over that draw while the treatment does nothing, and so is their mean, whatever shock the networks share.
 // Trials have groups of two blocks, the others longer ones, and the control block of all is in both: so each kind has its own M, and
-// the mean of the two counts. The price is time: of harm by half to all a pair of two blocks says no more than a factor of 1.75, and 26 of
-// them, nine hours, pull the brake. Before that, each network has left by what it shows itself (loop/policy).
+// the mean of the two counts. The price is time: of harm by half to all a pair of two blocks says no more than a factor of 1.75, and 30 of
+// them, ten hours, pull the brake. Before that, each network has left by what it shows itself (loop/policy).
 
-// HarmTogether judges pairs of one draw, in any order.
-func HarmTogether(pairs []Pair) (h Harm) {
+// HarmTogether judges pairs of one draw, in any order. At least a share of their sites must show the harm.
+func HarmTogether(pairs []Pair, share float64) (h Harm) {
 	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return !p.Usable() })
 	slices.SortFunc(pairs, func(a, b Pair) int {
-		return cmp.Or(cmp.Compare(b.End, a.End), record.CompareBool(len(a.T) == 1, len(b.T) == 1), cmp.Compare(a.Prefix, b.Prefix))
+		return cmp.Or(cmp.Compare(b.End, a.End), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Prefix, b.Prefix))
 	})
 	site := sites(pairs)
+	all := map[record.Prefix]bool{}
+	for _, s := range site {
+		all[s] = true
+	}
+	fewest := max(fewestSites, share*float64(len(all)))
 	seen, where := map[record.Prefix]bool{}, map[record.Prefix]bool{}
 	var won [2][len(betSizes)]float64
 	moved, stakes := 0.0, 0.0
 	for i := 0; i < len(pairs); {
-		n := i + 1
-		for n < len(pairs) && pairs[n].drawnAt() == pairs[i].drawnAt() {
-			n++
+		n, kind := i, 0
+		for ; n < len(pairs) && pairs[n].drawnAt() == pairs[i].drawnAt(); n++ {
+			seen[pairs[n].Prefix], where[site[pairs[n].Prefix]] = true, true
+			if len(pairs[n].T) > 1 {
+				kind = 1
+			}
 		}
-		group := pairs[i:n]
-		e, stake, ratio := betTogether(group, site)
-		kind := 0
-		if len(group[0].T) > 1 {
-			kind = 1
-		}
+		e, stake, ratio := betTogether(pairs[i:n], site)
 		for m := range betSizes {
-			won[kind][m] += math.Log1p(fullStake * (e[m] - 1))
+			won[kind][m] += math.Log1p(fullStake * e[m] / max(stake, fewest))
 		}
 		moved, stakes = moved+ratio, stakes+stake
-		for _, p := range group {
-			seen[p.Prefix], where[site[p.Prefix]] = true, true
-		}
 		logM := math.Log(mean(slices.Concat(won[0][:], won[1][:])))
-		if i = n; len(where) >= fewestSites && (h.Pairs == 0 || logM > h.LogM) {
+		if i = n; h.Pairs == 0 || logM > h.LogM {
 			h = Harm{Pairs: i, Prefixes: len(seen), Sites: len(where), LogRatio: moved / stakes, LogM: logM}
 		}
 	}
 	return h
 }
 
-// betTogether returns the mean bet of the pairs of one draw, by size, the sum of their stakes, and of stake times ln ratio.
+// betTogether returns, of the pairs of one draw, the sum of stake times e - 1 by size, that of the stakes, and that of stake times ln ratio.
 func betTogether(pairs []Pair, site map[record.Prefix]record.Prefix) (e [len(betSizes)]float64, stake, moved float64) {
 	networks := map[record.Prefix]int{}
 	for _, p := range pairs {
@@ -64,11 +64,8 @@ func betTogether(pairs []Pair, site map[record.Prefix]record.Prefix) (e [len(bet
 		w := min(1, p.traffic()/float64(len(p.T)+1)/fullBlock) / float64(networks[site[p.Prefix]])
 		stake, moved = stake+w, moved+w*p.LogRatio()
 		for i, m := range betSizes {
-			e[i] += w * p.bet(m)
+			e[i] += w * (p.bet(m) - 1)
 		}
-	}
-	for i := range e {
-		e[i] /= stake
 	}
 	return e, stake, moved
 }

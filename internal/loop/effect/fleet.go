@@ -66,14 +66,11 @@ func WholeFleet(pairs []Pair) (f Fleet) {
 	return f
 }
 
-// drawnAt names a draw that decided for all networks, in groups of one length that end at one time. Their pairs are one term: what
+// drawnAt names a draw that decided for all networks: End and Group are of one length of groups. Their pairs are one term: what
 // all networks did in that one control block would pass for as many findings as there are networks.
-type drawnAt struct {
-	drawn, end int64
-	trial      bool
-}
+type drawnAt struct{ drawn, end, group int64 }
 
-func (p Pair) drawnAt() drawnAt { return drawnAt{int64(p.Drawn), p.End, len(p.T) == 1} }
+func (p Pair) drawnAt() drawnAt { return drawnAt{int64(p.Drawn), p.End, p.Group} }
 
 // term is one difference and its weight.
 type term struct{ d, w float64 }

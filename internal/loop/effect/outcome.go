@@ -48,7 +48,8 @@ func (o Outcomes) Worse() (e Evidence, goodput bool) {
 // ByGoodput returns the pairs with goodput in the place of the rate, without those that do not know it.
 func ByGoodput(pairs []Pair) (list []Pair) {
 	for _, p := range pairs {
-		g := Pair{Prefix: p.Prefix, Group: p.Group, End: p.End, C: p.C.byGoodput()}
+		g := p
+		g.T, g.C = nil, p.C.byGoodput()
 		for _, b := range p.T {
 			if b.Goodput.N > 0 {
 				g.T = append(g.T, b.byGoodput())

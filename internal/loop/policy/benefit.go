@@ -18,7 +18,7 @@ import (
 //	prefix   gamma ~ N(phi, spread^2)
 //	trial    d     ~ N(gamma, var)              the estimate of its pairs
 //
-//	utility U = gamma - price * (what is retransmitted in addition, a share)
+//	utility U = kappa gamma - price * (what is retransmitted in addition, a share); kappa.go has kappa
 //
 // All is normal, so the posterior has a closed form: a message of precision from each prefix to
 // its network and from each network to its class, without its own on the way back. If the lab's numbers
@@ -102,10 +102,8 @@ const (
 	endedVar     = 0.05 // added to the variance of a trial that ended: paths change
 )
 
-// Utilities, ln.
-var (
-	worthTrying = math.Log(1.1) // below it a trial is no use
-)
+// worthTrying, ln, is the utility below which a treatment is no use.
+var worthTrying = math.Log(1.1)
 
 // observed is what a trial says of its prefix.
 type observed struct {
@@ -130,7 +128,7 @@ func (b belief) utility() float64 { return (1-b.robbed)*b.gain - price*b.resent 
 
 // exceeds is the probability that the utility is above a limit.
 func (b belief) exceeds(limit float64) float64 {
-	return stat.Normal((b.utility() - limit) / math.Sqrt(b.variance))
+	return stat.Normal((b.utility() - limit) / ((1 - b.robbed) * math.Sqrt(b.variance)))
 }
 
 // message is a normal estimate as precision and precision times mean, which add up.
@@ -238,31 +236,33 @@ func (p pooling) believe(prefix record.Prefix, network string, class Class) beli
 
 // mean returns the posterior of phi, the mean of a network's prefixes of a class.
 func (p pooling) mean(prefix record.Prefix, network string, class Class) belief {
-	m := p.above(prefix, network, class)
-	return belief{class: class, gain: m.weighted / m.precision, variance: 1 / m.precision, resent: p.lab[class].resent}
-}
-
-// above is what all but a prefix's own spread says of it: phi of its network.
-func (p pooling) above(prefix record.Prefix, network string, class Class) message {
-	q := p.lab[class]
-	between := netSpread * q.spread * q.spread
 	if own, tried := p.own[prefix]; tried && own.class == class {
 		network = own.network
 	}
+	m := p.above(prefix, network, class, message{})
+	return belief{class: class, gain: m.weighted / m.precision, variance: 1 / m.precision, resent: p.lab[class].resent}
+}
+
+// above is the message to a network's prefixes, without what one of them said.
+func (p pooling) above(prefix record.Prefix, network string, class Class, without message) message {
+	q := p.lab[class]
+	between := netSpread * q.spread * q.spread
 	g := p.groups[groupOf(prefix, network, class)].message
 	others := p.classes[class].message.minus(g.blurred(between)).blurred(p.common)
-	return message{1 / (q.unsure * q.unsure), q.mean / (q.unsure * q.unsure)}.plus(others).blurred(between).beside(g.blurred(p.common))
+	return message{1 / (q.unsure * q.unsure), q.mean / (q.unsure * q.unsure)}.plus(others).blurred(between).beside(g.minus(without).blurred(p.common))
 }
 
 // given is believe with another estimate in the place of the prefix's own.
 func (p pooling) given(prefix record.Prefix, network string, class Class, instead observed) belief {
 	q := p.lab[class]
 	within := q.spread * q.spread
-	m := p.above(prefix, network, class)
-	if own, tried := p.own[prefix]; tried && own.class == class {
-		m = m.minus(own.message().blurred(within)).blurred(within).beside(instead.message())
+	own, tried := p.own[prefix]
+	tried = tried && own.class == class
+	var m message
+	if tried {
+		m = p.above(prefix, own.network, class, own.message().blurred(within)).blurred(within).beside(instead.message())
 	} else {
-		m = m.blurred(within)
+		m = p.above(prefix, network, class, message{}).blurred(within)
 	}
 	return belief{class: class, gain: m.weighted / m.precision, variance: 1 / m.precision, resent: q.resent}
 }

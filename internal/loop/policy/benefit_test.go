@@ -184,6 +184,21 @@ func TestConflict(t *testing.T) {
 	}
 }
 
+// TestCommonIsNotItsOwn: what all estimates share makes others' trials say less, and takes nothing off a prefix's own, which is alone in its
+// network here: prior and estimate, as without it.
+func TestCommonIsNotItsOwn(t *testing.T) {
+	own := observed{letter(t, "a"), "", ClassMixed, 0.3, 0.02}
+	p := pool(ofBBR, []observed{own})
+	apart := p.believe(own.prefix, "", ClassMixed)
+	p.common = 0.05
+	if b := p.believe(own.prefix, "", ClassMixed); math.Abs(b.gain-apart.gain) > 1e-9 || math.Abs(b.variance-apart.variance) > 1e-9 {
+		t.Errorf("%+v, without what is shared %+v", b, apart)
+	}
+	if a, b := p.believe(letter(t, "b"), "", ClassMixed), pool(ofBBR, []observed{own}).believe(letter(t, "b"), "", ClassMixed); a.gain >= b.gain || a.gain <= 0.13 {
+		t.Errorf("of another: %+v, without what is shared %+v", a, b)
+	}
+}
+
 // TestFutileForAA: an A/A prefix that shows no gain ends its trial like a treated one, though it teaches
 // no other, and before the budget does.
 func TestFutileForAA(t *testing.T) {

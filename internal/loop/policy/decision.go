@@ -96,11 +96,11 @@ const (
 	EventReset    EventKind = "reset"    // all history dropped
 
 	// With the experiment only.
-	EventPromoted EventKind = "promoted" // benefit shown: treated except for a control block in each group
+	EventPromoted EventKind = "promoted" // benefit shown or believed: treated except for a control block in each group
 	EventSettled  EventKind = "settled"  // benefit shown again: fewer control blocks
-	EventRetrial  EventKind = "retrial"  // promoted or settled before, back on trial with fresh evidence
+	EventRetrial  EventKind = "retrial"  // promoted or settled before, back on trial
 	EventDemoted  EventKind = "demoted"  // harm shown: leaves the plan and cools down
-	EventRetired  EventKind = "retired"  // no benefit shown in time: leaves the plan and cools down
+	EventRetired  EventKind = "retired"  // no benefit shown in time, or believed any longer: leaves the plan and cools down
 	EventCapped   EventKind = "capped"   // treated under a pacing cap from here on
 	EventUncapped EventKind = "uncapped" // no longer
 	EventBrake    EventKind = "brake"    // harm over all: every prefix leaves the plan, and the kill switch is pulled

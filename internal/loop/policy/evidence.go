@@ -155,13 +155,10 @@ func (e *Engine) costPairs(t *track) []effect.Pair {
 // without evidence: otherwise the luckiest of many would be judged as if there had been
 // few.
 func (e *Engine) promotions(judged []*track, role record.Arm, round int64) {
-	if e.rules.Select == SelectBenefit && role == record.ArmNone {
-		return // share decides
-	}
 	var list []*track
 	var logE []float64
 	for _, t := range judged {
-		if t.chosen.Role == role && t.chosen.State == StateTrial {
+		if t.chosen.Role == role && t.chosen.State == StateTrial && !e.believed(t) {
 			list, logE = append(list, t), append(logE, t.trial.evidence.LogEBenefit)
 		}
 	}

@@ -39,7 +39,11 @@ func (e *Engine) advance(t *track, d *Decision) {
 			s.From = e.nextBlock(d.RoundStart)
 		}
 		e.move(t, s, v, d)
-	case EventDemoted, EventRetired:
+	case EventRetired:
+		if e.mayRelease(d) { // a group may be given up as one: the others in the next rounds
+			e.retire(t, v, d)
+		}
+	case EventDemoted:
 		e.retire(t, v, d)
 	default:
 		e.expire(t, d)
@@ -67,10 +71,13 @@ func (e *Engine) retire(t *track, v verdict, d *Decision) {
 	d.Events = append(d.Events, Event{RoundStart: d.RoundStart, Kind: v.kind, Prefix: t.prefix, Reason: text, Evidence: &x})
 }
 
+// mayRelease reports whether one more release is a change that the plan's readers accept.
+func (e *Engine) mayRelease(d *Decision) bool { return d.Released < max(e.rules.MaxNewPerRound, 1) }
+
 // expire retires a trial whose time is up. Those that would change the plan more than its
 // readers accept wait for the next round.
 func (e *Engine) expire(t *track, d *Decision) {
-	if t.chosen.State != StateTrial || e.believed(t) || d.RoundStart < e.budgetEnd(t) || d.Released >= max(e.rules.MaxNewPerRound, 1) {
+	if t.chosen.State != StateTrial || e.believed(t) || d.RoundStart < e.budgetEnd(t) || !e.mayRelease(d) {
 		return
 	}
 	e.retire(t, verdict{kind: EventRetired, reason: fmt.Sprintf("no benefit shown in %s on trial: %s",
@@ -145,6 +152,9 @@ func (e *Engine) converted(s Selected, round int64) Selected {
 			s.State, s.Role, s.Retired = "", 0, 0
 		}
 		return s
+	}
+	if s.State == StateSettled && e.rules.PoPGroup() > 0 {
+		s.State = StatePromoted
 	}
 	if s.State == StateAlways {
 		return s // as it was then; the next round looks at the list

@@ -297,7 +297,7 @@ func (e *Engine) ofTrial(t *track) *Experiment {
 	}
 	x.From, x.Needed = s.From, needed/math.Ln10
 	x.NoiseBlock, x.NoiseConn = e.noise.Block, e.noise.Conn
-	if s.State == StateTrial {
+	if s.State == StateTrial && !e.believed(t) {
 		x.Budget = e.budgetEnd(t)
 	}
 	for _, p := range t.trial.pairs {

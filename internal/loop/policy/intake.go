@@ -175,7 +175,7 @@ func (e *Engine) store(all []sighting) (dropped int) {
 		t.put(s.slot, e.rules.lookback())
 		t.pass(seen(s.rows), e.now, e.rules)
 		e.file(t, s.rows)
-		if e.rules.PoPGroup() > 0 {
+		if e.rules.PoPGroup() > 0 && !e.in.Stopped {
 			t.noteBlock(s.rows, e.blockOf(s.rows[0].Start))
 		}
 		e.pace(t, s.rows)

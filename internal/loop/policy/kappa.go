@@ -12,7 +12,7 @@ import (
 // networks share one draw (loop/plan). So where it turns some of them on or off between two blocks, look at those that it did not turn:
 //
 //	d    = ln rate of the block - that of the block before, times +1 when turned on, -1 when off
-//	won  = sum of w d over the networks that were turned,  left = the same over all others,  w = min(connections, mostWeight)
+//	won  = sum of w d over the networks that were turned,  left = the same over all others but hold-out and A/A,  w = min(connections, mostWeight)
 //	kappa = (won + left) / won = 1 + left / won
 //
 // It is 1 where nothing is shared and 0 where all is taken from others. left / won ~ N(0, kappaSpread^2) before, and by the sums
@@ -62,8 +62,8 @@ func (t *track) noteBlock(rows []*record.Window, number int64) {
 	}
 	for _, w := range rows {
 		switch {
-		case w.Carryover || w.Washout || w.Eligible == 0 || w.LogRateMean == 0:
-			continue
+		case w.Carryover || w.Washout || w.Eligible == 0 || w.LogRateMean == 0 || w.Arm == record.ArmUnknown:
+			continue // of an application that chose its own congestion control, among others
 		case t.now.n > 0 && t.now.arm != w.Arm:
 			t.now.arm = record.ArmUnknown
 			return

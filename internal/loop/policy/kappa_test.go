@@ -103,6 +103,19 @@ func turnsOf(r *rand.Rand, blocks int, robbed, shock float64) (mean, sd float64)
 	return e.turns.robbed()
 }
 
+// TestStoppedTurnsNothing: with the kill switch on, rows have arms and nobody is treated, so no block says what a turn does.
+func TestStoppedTurnsNothing(t *testing.T) {
+	for _, stopped := range []bool{false, true} {
+		e := New(DefaultRules(), firstBlock{})
+		row := quiet(noon, letter(t, "a"), 30, 100_000)
+		row.Arm = record.ArmTreatment
+		e.Round(Input{Start: row.Start, RoundStart: row.Start + 300, Rows: []record.Window{row}, Stopped: stopped})
+		if got := e.tracks[0].now.n > 0; got == stopped {
+			t.Errorf("stopped %t: noted %t", stopped, got)
+		}
+	}
+}
+
 // TestNoteBlock: rows of one arm are one level; a block with rows of two arms has none.
 func TestNoteBlock(t *testing.T) {
 	row := func(arm record.Arm, n uint32, mean float64) *record.Window {
@@ -115,6 +128,9 @@ func TestNoteBlock(t *testing.T) {
 	tr.noteBlock([]*record.Window{row(record.ArmControl, 3, 12)}, 7)
 	if want := (blockLevel{7, 4, 11.5, record.ArmControl}); tr.now != want {
 		t.Errorf("%+v, want %+v", tr.now, want)
+	}
+	if tr.noteBlock([]*record.Window{row(record.ArmUnknown, 3, 12)}, 7); tr.now.arm != record.ArmControl || tr.now.n != 4 {
+		t.Errorf("a connection that chose its own: %+v", tr.now)
 	}
 	tr.noteBlock([]*record.Window{row(record.ArmNone, 3, 12), row(record.ArmTreatment, 3, 12)}, 8)
 	tr.noteBlock([]*record.Window{row(record.ArmTreatment, 3, 12)}, 8)

@@ -38,7 +38,10 @@ func (e *Engine) share(t *track) verdict {
 	if e.rules.Select != SelectBenefit || t.trial.evidence.Pairs == 0 || !ok {
 		return verdict{}
 	}
-	own, group := b.exceeds(worthTrying), e.ofGroup(t, t.chosen.Network, b)
+	own, group := b.exceeds(worthTrying), 1.0 // of what teaches no group
+	if t.chosen.teaches() {
+		group = e.ofGroup(t, t.chosen.Network, b)
+	}
 	promoted := t.chosen.State == StatePromoted
 	least, sure := limits(t.trial.evidence.Pairs)
 	switch {
@@ -65,25 +68,30 @@ func limits(pairs int) (least, sure float64) {
 	return least, sure
 }
 
-// believed reports whether belief alone says how long a prefix stays: no budget does.
+// believed reports whether belief alone says how long a prefix stays. One that was selected by level may have no class to expect anything
+// of: then proof and budget do.
 func (e *Engine) believed(t *track) bool {
-	return e.rules.Select == SelectBenefit && t.chosen.Role == record.ArmNone
+	if e.rules.Select != SelectBenefit || t.chosen.Role != record.ArmNone {
+		return false
+	}
+	_, ok := e.expects(t, t.chosen.Network)
+	return ok
 }
 
 // belief says what is believed of a prefix in the plan, and what its share of blocks depends on.
 func (e *Engine) belief(t *track) string {
-	b, ok := e.expects(t, t.chosen.Network)
-	if !ok {
-		return "What slows it is not known any more: what its pairs show decides."
-	}
+	b, _ := e.expects(t, t.chosen.Network)
 	_, own := limits(t.trial.evidence.Pairs)
 	group, what := sureGroupFrom, "is treated in all blocks but the whole PoP's"
 	if t.chosen.State == StatePromoted {
 		own, group = sureFrom-hysteresis, sureGroupFrom-hysteresis
 		what = "stays promoted"
 	}
-	text := fmt.Sprintf("Believed: %s, its class around it with %s; from %s and %s on it %s.",
-		b.text(), percent(e.ofGroup(t, t.chosen.Network, b), 0), percent(own, 0), percent(group, 0), what)
+	text := fmt.Sprintf("Believed: %s; from %s on it %s.", b.text(), percent(own, 0), what)
+	if t.chosen.teaches() {
+		text = fmt.Sprintf("Believed: %s, its class around it with %s; from %s and %s on it %s.",
+			b.text(), percent(e.ofGroup(t, t.chosen.Network, b), 0), percent(own, 0), percent(group, 0), what)
+	}
 	if lost := e.turns.text(); lost != "" {
 		text += " Counted in: " + lost + "."
 	}
@@ -98,11 +106,8 @@ func (e *Engine) inTheOther() string {
 	return "; in the other one no network of the PoP is"
 }
 
-// ofGroup is the probability that the mean of a prefix's group is worth trying; of what teaches no group, its own.
+// ofGroup is the probability that the mean of a prefix's group is worth treating.
 func (e *Engine) ofGroup(t *track, network string, b belief) float64 {
-	if t.chosen != nil && !t.chosen.teaches() {
-		return b.exceeds(worthTrying)
-	}
 	g := e.pooled.mean(t.prefix, network, b.class)
 	g.resent, g.robbed = b.resent, b.robbed
 	return g.exceeds(worthTrying)

@@ -137,12 +137,12 @@ func (x Explanation) historyText(b *strings.Builder) {
 	fmt.Fprintf(b, "\nHistory (the last %d known windows of %s, none older than %s)\n",
 		r.HistoryWindows, durationText(r.WindowSeconds), durationText(r.MaxAgeSeconds))
 	fmt.Fprintf(b, "  known windows  %d (a decision needs %d)\n", x.Known, r.Known())
-	duty := fmt.Sprintf("selected from %.2f, released below %.2f", r.SelectDuty, r.ReleaseDuty)
+	duty, flap := fmt.Sprintf("selected from %.2f, released below %.2f", r.SelectDuty, r.ReleaseDuty), fmt.Sprintf("selected up to %.2f", r.SelectFlap)
 	if r.Select == SelectBenefit {
-		duty = "decides nothing"
+		duty, flap = "decides nothing", "decides nothing"
 	}
 	fmt.Fprintf(b, "  duty cycle     %.2f = %d / %d (%s)\n", x.Duty, x.InGroup, x.Known, duty)
-	fmt.Fprintf(b, "  flap rate      %.2f = %d / %d (selected up to %.2f)\n", x.Flap, x.Changes, max(x.Known-1, 0), r.SelectFlap)
+	fmt.Fprintf(b, "  flap rate      %.2f = %d / %d (%s)\n", x.Flap, x.Changes, max(x.Known-1, 0), flap)
 	if x.PerfStart != 0 {
 		fmt.Fprintf(b, "  performance    %s, last known in the window of %s\n", rateText(x.PerfBytesPerS), timeText(x.PerfStart))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Trial: level decides entry, effect decides exit.
+// Trial: level decides entry, effect decides exit; by benefit belief decides both (share.go).
 //
 //	              +--------------- second look ----------------+
 //	              v                                            |
