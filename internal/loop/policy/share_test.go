@@ -50,7 +50,7 @@ func TestGroupHoldsBack(t *testing.T) {
 	a.trial = &trial{evidence: effect.Evidence{Pairs: 3, LogRatio: math.Log(1.6), Var: 0.05}}
 	e.tracks = []*track{a}
 	for i := range 9 {
-		o := &track{plain: plain{prefix: record.Prefix(0xc612_0200+i*256) | 24}}
+		o := &track{plain: plain{prefix: record.Prefix(0xc612_0200+uint64(i)<<8) | 24}}
 		o.chosen, o.trial = &Selected{Prefix: o.prefix, State: StateTrial, Class: ClassSingle}, &trial{evidence: effect.Evidence{Pairs: 3, LogRatio: -0.1, Var: 0.05}}
 		e.tracks = append(e.tracks, o)
 	}
