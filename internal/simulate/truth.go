@@ -44,13 +44,9 @@ func (p *potential) meanGain() float64 {
 
 func newTruth(o CityOptions, c *city.City, f *force) *truth {
 	r := o.Rules.Trial
-	drawn := record.Prefix(0)
-	if o.Rules.PoPGroup() > 0 {
-		drawn = record.All
-	}
 	return &truth{o: o, force: f, cells: map[cell]*potential{}, now: make([]*potential, len(c.Places)),
 		builder: comparison.New(comparison.Config{WindowSeconds: o.Rules.WindowSeconds, BlockSeconds: r.BlockSeconds, WashoutSeconds: r.WashoutSeconds,
-			GroupTrial: r.GroupTrial, GroupPromoted: r.GroupPromoted, GroupSettled: r.GroupSettled, From: cityStart, To: cityStart + int64(o.Hours)*3600, Drawn: drawn, ArmOf: f.draws.Arm})}
+			GroupTrial: r.GroupTrial, GroupPromoted: r.GroupPromoted, GroupSettled: r.GroupSettled, From: cityStart, To: cityStart + int64(o.Hours)*3600, Drawn: o.Rules.Drawn(), ArmOf: f.draws.Arm})}
 }
 
 func (t *truth) begin() { clear(t.now) }

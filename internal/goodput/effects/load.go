@@ -98,10 +98,8 @@ func ConfigOf(cfg config.Config, salt []byte) comparison.Config {
 	}
 	if salt != nil {
 		holdout, aa := cfg.Experiment.Permille()
-		if cfg.PoPGroup() > 0 {
-			c.Drawn = record.All
-		}
-		c.ArmOf = plan.NewDraws(salt, holdout, aa).ByPoP(cfg.PoPGroup()).Arm
+		group, drawn := cfg.Draws()
+		c.Drawn, c.ArmOf = drawn, plan.NewDraws(salt, holdout, aa).ByPoP(group).Arm
 	}
 	return c
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/strict"
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // moved maps keys of older files to those that took their place, with the same value.
@@ -120,10 +121,10 @@ func washoutOf(block time.Duration) time.Duration {
 	return min(time.Minute, (block / 10).Truncate(time.Second))
 }
 
-// PoPGroup is policy.Rules.PoPGroup by the file's keys.
-func (c Config) PoPGroup() int {
+// Draws are policy.Rules.PoPGroup and Drawn by the file's keys.
+func (c Config) Draws() (popGroup int, drawn record.Prefix) {
 	c.derive()
-	return c.Policy.PoPGroup()
+	return c.Policy.PoPGroup(), c.Policy.Drawn()
 }
 
 // SettledEvery returns how many blocks of a settled network have one control block: as the file says,

@@ -55,14 +55,6 @@ func (e *Engine) weigh(round int64) {
 	e.promotions(judged, record.ArmAA, round)
 }
 
-// drawn is whose draw decides for all networks; 0: each has its own.
-func (e *Engine) drawn() record.Prefix {
-	if e.rules.PoPGroup() > 0 {
-		return record.All
-	}
-	return 0
-}
-
 // pairs returns those of whole groups, oldest first. Of groups that are longer than any of the present rules' those
 // count whose blocks are all within what a replay sees.
 func (e *Engine) pairs(t *track, round int64) []effect.Pair {
@@ -80,7 +72,7 @@ func (e *Engine) pairs(t *track, round int64) []effect.Pair {
 			}
 			n++
 		}
-		p := effect.Pair{Prefix: t.prefix, Drawn: e.drawn(), Group: group, End: (group + 1) * int64(groupLen) * r.BlockSeconds}
+		p := effect.Pair{Prefix: t.prefix, Drawn: e.rules.Drawn(), Group: group, End: (group + 1) * int64(groupLen) * r.BlockSeconds}
 		for _, b := range list[:n] {
 			if b.arm == record.ArmControl {
 				p.C = b.Block

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Rules are all numbers of the policy for one PoP. Durations do not follow WindowSeconds by
@@ -182,6 +184,14 @@ func (r Rules) Known() int {
 func (r Rules) PoPGroup() int {
 	if r.Trial.On && r.Select == SelectBenefit {
 		return r.Trial.GroupPromoted
+	}
+	return 0
+}
+
+// Drawn returns whose draw decides for all networks, record.All; 0: each has its own.
+func (r Rules) Drawn() record.Prefix {
+	if r.PoPGroup() > 0 {
+		return record.All
 	}
 	return 0
 }
