@@ -16,10 +16,11 @@ import (
 //	CONGCTL_KERNEL_CONFIG   a distribution's .config for it; "": those tests are left out
 const sourceEnv, configEnv = "CONGCTL_KERNEL_SOURCE", "CONGCTL_KERNEL_CONFIG"
 
-// tree is a kernel's source with a folder for what is made.
+// tree is a kernel's source with a folder for what is made. A test has one: its Kconfig program, and each base, are made once.
 type tree struct {
 	t           *testing.T
 	source, out string
+	bases       map[string]string
 }
 
 func needSource(t *testing.T) *tree {
@@ -28,8 +29,11 @@ func needSource(t *testing.T) *tree {
 	if source == "" {
 		t.Skip("needs " + sourceEnv + ", a kernel's source, and a minute (tools/check.sh kconfig); minimum kernel of the source 5.18")
 	}
-	return &tree{t, source, t.TempDir()}
+	return &tree{t, source, t.TempDir(), map[string]string{}}
 }
+
+// in returns the tree for a subtest.
+func (r *tree) in(t *testing.T) *tree { return &tree{t, r.source, r.out, r.bases} }
 
 func (r *tree) run(name string, args ...string) string {
 	r.t.Helper()
@@ -48,8 +52,22 @@ func (r *tree) make(target string) {
 	r.run("make", "-s", "-C", r.source, "O="+r.out, target)
 }
 
-// start makes a base configuration with BBR and the others unset.
+// start leaves nothing but a base configuration, with BBR and the others unset.
 func (r *tree) start(base string) {
+	r.t.Helper()
+	if text, made := r.bases[base]; made {
+		r.write(".config", text)
+		return
+	}
+	r.makeBase(base)
+	text, err := os.ReadFile(filepath.Join(r.out, ".config"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.bases[base] = string(text)
+}
+
+func (r *tree) makeBase(base string) {
 	r.t.Helper()
 	if base != "distribution" {
 		r.make(base)
@@ -94,7 +112,7 @@ func (r *tree) merge(fragment string) *Config {
 // TestFragmentsOnRealSource: from a small, an ordinary and a distribution's configuration,
 // as modules and built in, everything that was asked for is in the result.
 func TestFragmentsOnRealSource(t *testing.T) {
-	needSource(t)
+	r := needSource(t)
 	for _, base := range []string{"tinyconfig", "defconfig", "distribution"} {
 		for _, builtin := range []bool{false, true} {
 			for _, names := range [][]string{Asked(), {"all"}} {
@@ -102,7 +120,7 @@ func TestFragmentsOnRealSource(t *testing.T) {
 					if !builtin && names[0] == "all" {
 						names = Checked() // a module cannot be the default
 					}
-					r := needSource(t)
+					r := r.in(t)
 					r.start(base)
 					r.mergeAndCheck(names, builtin)
 				})
@@ -138,11 +156,12 @@ func (r *tree) mergeAndCheck(names []string, builtin bool) {
 // TestDroppedOnRealSource: a symbol without what it needs is dropped by a real Kconfig
 // without an error, and we notice and name the need.
 func TestDroppedOnRealSource(t *testing.T) {
+	r := needSource(t)
 	for symbol, need := range map[string]string{
 		"TCP_CONG_BBR": "CONFIG_NET", "NET_SCH_FQ": "CONFIG_NET", "CGROUP_BPF": "CONFIG_NET", "DEBUG_INFO_BTF": "CONFIG_BPF_SYSCALL",
 	} {
 		t.Run(symbol, func(t *testing.T) {
-			r := needSource(t)
+			r := r.in(t)
 			r.start("tinyconfig")
 			fragment := setLine(symbol, Yes) + "\n"
 			result := r.merge(fragment)
