@@ -63,14 +63,15 @@ image "$out.new"
 # No service starts meanwhile: the kernel is this host's.
 within() {
 	install -m 755 /dev/stdin "$root/usr/sbin/policy-rc.d" <<<$'#!/bin/sh\nexit 101'
-	DEBIAN_FRONTEND=noninteractive chroot "$root" sh -ec "$1" >>"$out.log" 2>&1 || { tail -n 20 "$out.log" >&2; exit 1; }
+	DEBIAN_FRONTEND=noninteractive chroot "$root" bash -ec "$1" >>"$out.log" 2>&1 || { tail -n 20 "$out.log" >&2; exit 1; }
 	rm "$root/usr/sbin/policy-rc.d"
 }
 # What goes is systemd-sysv, and NetworkManager, which wants it. What is disabled is as
-# above; the clock would write its drift to /etc.
+# above: half of a boot by shell scripts; the clock would write its drift to /etc.
 within 'apt-get -o Acquire::Languages=none update
 	apt-get -y --no-install-recommends install sysvinit-core sysv-rc insserv initscripts ifupdown
-	for service in bootlogs brightness dbus mount-configfs mountnfs.sh; do update-rc.d $service disable || true; done
+	for service in bootlogs brightness dbus mount-configfs mountnfs.sh hostname.sh mountdevsubfs.sh checkroot.sh checkfs.sh checkroot-bootclean.sh \
+		mountall.sh mountall-bootclean.sh mountnfs-bootclean.sh urandom bootmisc.sh rmnologin umountnfs.sh; do update-rc.d $service disable || true; done
 	rm /etc/init.d/hwclock.sh /etc/rc?.d/*hwclock.sh
 	mkdir /var/cache/openrc; cd /var/cache/openrc
 	apt-get -o APT::Sandbox::User=root download openrc librc1 libeinfo1'
@@ -79,7 +80,7 @@ overlay tools/debian/sysvinit
 sed -i '/getty/d' "$root/etc/inittab"
 echo 'dr:2:once:/usr/local/sbin/drive' >>"$root/etc/inittab"
 image "${out%.img}-sysvinit.img"
-within 'apt-get -y install /var/cache/openrc/*.deb'
+within 'apt-get -y install /var/cache/openrc/*.deb; rm /etc/runlevels/*/{cgroups,savecache,umountnfs.sh}'
 image "${out%.img}-openrc.img"
 mv "$out.new" "$out"
 awk -v out="$out" -v kernel="$release" '{ n++; s += $3 } END { printf "%s: %d packages, %d MB, kernel %s\n", out, n, s / 1024, kernel }' "$out.packages"

@@ -8,27 +8,33 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDebianEnableRebootDisable: BBR turned on for good on a Debian that is up, and every value
-// as before when it is turned off, both now and after a reboot.
-func TestDebianEnableRebootDisable(t *testing.T) {
+// TestDebianHost: on a Debian that is up two links are limited, and still are after a reboot; cleared, all is as before. BBR is turned on
+// for good, and every value is as before when it is turned off, both now and after a reboot. Then one of the links, run by
+// NetworkManager. It is one machine, since a boot is half a minute of emulation.
+func TestDebianHost(t *testing.T) {
 	m, r := debian(t)
 	before := stateOf(t, r)
+	outlivesTheSession(t, r)
+	wantState(t, r, before)
+	r = shapePersists(t, m, r)
+	wantState(t, r, before)
+
 	wantOff(t, r)
 	if found := exits(t, r, 1, "congctl host check"); !strings.Contains(found, "cubic") || !strings.Contains(found, "pfifo_fast") {
 		t.Errorf("check does not tell of cubic and pfifo_fast")
 	}
-
 	must(t, r, "congctl host enable bbr")
 	wantOn(t, r)
 	r = again(t, m, r)
 	wantOn(t, r)
 	must(t, r, "congctl host enable bbr") // nothing to do
 
-	wantTakenBack(t, m, r, before)
+	r = wantTakenBack(t, m, r, before)
+	shapePersistsByNetworkManager(t, m, r)
 }
 
 // wantTakenBack disables, and wants all as it was before, after one more reboot, too.
-func wantTakenBack(t *testing.T, m Machine, r *Running, before state) {
+func wantTakenBack(t *testing.T, m Machine, r *Running, before state) *Running {
 	t.Helper()
 	must(t, r, "congctl host disable")
 	wantOff(t, r)
@@ -36,6 +42,7 @@ func wantTakenBack(t *testing.T, m Machine, r *Running, before state) {
 	r = again(t, m, r)
 	wantOff(t, r)
 	wantState(t, r, before)
+	return r
 }
 
 // connection opens one to a service of the machine itself and shows what ss sees of it.

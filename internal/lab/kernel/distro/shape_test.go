@@ -5,12 +5,9 @@ import (
 	"testing"
 )
 
-// TestDebianShapePersists: a limit is there again after a reboot, set by what runs the
-// link, and all is as before when it is cleared, after one more reboot, too.
-func TestDebianShapePersists(t *testing.T) {
-	m, r := debian(t)
-	before := stateOf(t, r)
-
+// shapePersists: a limit is there again after a reboot, set by what runs the link, until it is cleared.
+func shapePersists(t *testing.T, m Machine, r *Running) *Running {
+	t.Helper()
 	// A bucket alone is what networkd can make; one with fq_codel below is for a unit.
 	wantKeeper(t, must(t, r, "congctl shape set enp0s4 1MB/s --burst 200KiB --queue 1MiB --persist"), "networkd")
 	wantKeeper(t, must(t, r, "congctl shape set enp0s5 10Mbit/s --inner fq_codel --persist"), "systemd")
@@ -21,16 +18,16 @@ func TestDebianShapePersists(t *testing.T) {
 	must(t, r, "systemctl is-system-running --wait || true")
 	wantLimits(t, r)
 	wantState(t, r, live)
-
 	must(t, r, "congctl shape clear enp0s4 && congctl shape clear enp0s5")
-	wantState(t, r, before)
-	r = again(t, m, r)
-	wantState(t, r, before)
+	return r
+}
 
-	// The same link, run by NetworkManager.
+// shapePersistsByNetworkManager: the same where NetworkManager runs the link.
+func shapePersistsByNetworkManager(t *testing.T, m Machine, r *Running) {
+	t.Helper()
 	must(t, r, networkManager)
 	r = again(t, m, r)
-	before = stateOf(t, r)
+	before := stateOf(t, r)
 	wantKeeper(t, must(t, r, "congctl shape set enp0s4 1MB/s --burst 200KiB --queue 1MiB --persist"), "NetworkManager")
 	wantSeedCase(t, r)
 	r = again(t, m, r)
@@ -92,11 +89,11 @@ func wantSeedCase(t *testing.T, r *Running) {
 	}
 }
 
-// TestDebianShapeOutlivesTheSession: a session is a scope, which logind stops with all that
+// outlivesTheSession: a session is a scope, which logind stops with all that
 // is in it (KillUserProcesses). A limit that waits to be confirmed still waits then; where
 // what waits cannot have a scope of its own, the limit goes with the session.
-func TestDebianShapeOutlivesTheSession(t *testing.T) {
-	_, r := debian(t)
+func outlivesTheSession(t *testing.T, r *Running) {
+	t.Helper()
 	before := must(t, r, "tc qdisc show")
 	said := must(t, r, "cp /usr/bin/systemd-run /usr/bin/session"+session+"cat /proc/$(pgrep -f '[s]hape revert enp0s4')/cgroup")
 	if !strings.Contains(said, "/user.slice/session-1.scope") || !strings.Contains(said, "0::/system.slice/run-") {
@@ -105,7 +102,8 @@ func TestDebianShapeOutlivesTheSession(t *testing.T) {
 	if limited := must(t, r, "tc qdisc show dev enp0s4"); !strings.Contains(limited, "qdisc tbf c0c7: root ") {
 		t.Error("the limit went with the session")
 	}
-	must(t, r, "congctl shape clear enp0s4 && rm /usr/bin/systemd-run"+session+"while tc qdisc show dev enp0s4 | grep tbf; do sleep 0.2; done")
+	must(t, r, "congctl shape clear enp0s4 && mv /usr/bin/systemd-run /tmp"+session+"while tc qdisc show dev enp0s4 | grep tbf; do sleep 0.2; done")
+	must(t, r, "mv /tmp/systemd-run /usr/bin && rm /usr/bin/session")
 	if now := must(t, r, "tc qdisc show"); now != before {
 		t.Errorf("not as before: %s, then %s", before, now)
 	}
