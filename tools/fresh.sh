@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # fresh.sh does what a newcomer does. On a fresh Debian 12 with Go, git and make and nothing
-# else (no cache, no QEMU, empty homes) it clones this tree and types the README's two
+# else (no QEMU, homes with nothing but compiled code) it clones this tree and types the README's two
 # commands: first as an ordinary user, who must be told exactly what is missing; then as
 # root, where `make demo` installs what it needs, with its own kernel and then, a few minutes of its day,
-# with a stock one; then `make test` as that user, after the command that `make test` asked for, with what
-# root's build left in Go's caches. Uncommitted changes are not in a clone.
+# with a stock one; then `make test` as that user, after the command that `make test` asked for, with the modules that
+# root's build fetched. Uncommitted changes are not in a clone.
 #
 #   fresh.sh [COMMIT]     default HEAD
 #   COUNTS=file           append the counts of the tests without root to a file, as testsum does
@@ -73,8 +73,18 @@ lacks() {
 		{ echo "fresh: $1 does not say that $2 is missing and $3 has it"; return 1; }
 }
 
-# inherit gives the ordinary user what root has fetched and built, and what this machine has built, in
-# links: Go takes it by content, and what is compiled a second time shows nothing new. Results of tests stay behind.
+# share gives USER what this machine has built, in links: Go takes it by content, and what is compiled a second time
+# shows nothing new. Results of tests stay behind.
+share() {
+	local home
+	home=$(chroot "$root" sh -c "echo ~$1")
+	mkdir -p "$root$home/.cache/go-build"
+	cp -aln "$built/." "$root$home/.cache/go-build" 2>/dev/null || true # another file system: build again
+	rm -f "$root$home/.cache/go-build/testexpire.txt"                  # this machine's
+	chroot "$root" find "$home/.cache" -type d -exec chown "$1:" {} +  # and no file of this machine's
+}
+
+# inherit gives the ordinary user what root has fetched and built, too.
 inherit() {
 	local dir home
 	home=$(chroot "$root" sh -c 'echo ~newcomer')
@@ -82,10 +92,8 @@ inherit() {
 		mkdir -p "$root$home/$dir"
 		cp -al "$root/root/$dir/." "$root$home/$dir"
 	done
-	chroot "$root" chown -R newcomer: "$home/.cache" "$home/go"
-	cp -aln "$built/." "$root$home/.cache/go-build" 2>/dev/null || true # another file system: build again
-	rm -f "$root$home/.cache/go-build/testexpire.txt" # this machine's
-	chroot "$root" find "$home/.cache/go-build" -type d -exec chown newcomer: {} + # and no file of this machine's
+	chroot "$root" chown -R newcomer: "$home/go"
+	share newcomer
 }
 
 # keep_kernel copies the lab's kernel that root has built; another step may look for one meanwhile.
@@ -100,9 +108,10 @@ lacks "make demo" flex flex || bad=1
 lacks "make demo WORLD=vm" qemu-system-x86_64 qemu-system-x86 || bad=1
 lacks "make test" gcc gcc || bad=1
 advice=$(sed -n 's/^ *on Debian: sudo //p' "$said")
+share root
 clone=$SECONDS
 within root 40 "make demo" && within root 1 "ls -l bin/demo/report.html" &&
-	echo "fresh: git clone to the page of make demo: $((SECONDS - clone)) s" || bad=1
+	echo "fresh: git clone to the page of make demo, with compiled code: $((SECONDS - clone)) s" || bad=1
 [ -z "${LAB:-}" ] || keep_kernel || bad=1
 within root 15 "make demo WORLD=vm LENGTH=8m" && within root 1 "ls -l bin/demo/report.html" || bad=1
 inherit && within root 10 "${advice:-false}" || bad=1

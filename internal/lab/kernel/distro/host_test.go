@@ -30,7 +30,7 @@ func TestDebianHost(t *testing.T) {
 	must(t, r, "congctl host enable bbr") // nothing to do
 
 	r = wantTakenBack(t, m, r, before)
-	shapePersistsByNetworkManager(t, m, r)
+	shapeByNetworkManagerPersists(t, m, r)
 }
 
 // wantTakenBack disables, and wants all as it was before, after one more reboot, too.

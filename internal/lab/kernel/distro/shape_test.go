@@ -22,8 +22,8 @@ func shapePersists(t *testing.T, m Machine, r *Running) *Running {
 	return r
 }
 
-// shapePersistsByNetworkManager: the same where NetworkManager runs the link.
-func shapePersistsByNetworkManager(t *testing.T, m Machine, r *Running) {
+// shapeByNetworkManagerPersists: the same where NetworkManager runs the link.
+func shapeByNetworkManagerPersists(t *testing.T, m Machine, r *Running) {
 	t.Helper()
 	must(t, r, networkManager)
 	r = again(t, m, r)
