@@ -21,7 +21,7 @@ const (
 	// leastBenefit, ln of rate: what a prefix is kept for. Effects above its half, x 1.22, stay.
 	leastBenefit = 0.405 // ln 1.5
 	// neededToDoubt is E. A promoted prefix has 18 pairs a day; on average one in twenty-five goes back
-	// on trial in three days though nothing faded (docs/effect.md). 150 would be three times what six pairs a day
+	// on trial in three days though nothing faded. 150 would be three times what six pairs a day
 	// needed, and find 59 of 100 lost benefits of 1.5 x in TestFaded, where 120 finds 61.
 	neededToDoubt = 120
 )

@@ -17,8 +17,7 @@ import (
 //
 // That is no evidence against the benefit, since the level may have fallen as well, of this network or of
 // all. So it ends nothing and only asks for control blocks, which can tell. A fall that all networks share
-// counts too: what ends the effect of one may end that of all on the same day. docs/effect.md has what
-// each number costs and finds.
+// counts too: what ends the effect of one may end that of all on the same day.
 
 const (
 	// leastDrop, ln of rate, a fifth: less is not worth a trial, however exactly it is known.
