@@ -20,7 +20,7 @@ set -euo pipefail
 [ -z "${COUNTS:-}" ] || COUNTS=$(realpath -m "$COUNTS")
 cd "$(dirname "$0")/.."
 # ip and tc are in directories that a user's PATH may lack.
-export PATH="$PATH:/usr/sbin:/sbin" CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath -vet=off"
+export PATH="$PATH:/usr/sbin:/sbin" CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath -vet=off -ldflags=-s"
 
 packages=("$@")
 [ $# -gt 0 ] || packages=(internal/{loop/kernel/enforce,linux/sample,linux/netns,loop/kernel/route,linux/qdisc,shape/kernel/limit} \

@@ -50,7 +50,7 @@ func buildProgram() (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(dir, "congctl")
-	build := exec.Command("go", "build", "-o", path, tree+"/cmd/congctl")
+	build := exec.Command("go", "build", "-ldflags=-s", "-o", path, tree+"/cmd/congctl")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-buildvcs=false -trimpath")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build congctl: %w: %s", err, out)
