@@ -71,17 +71,14 @@ type Harm struct {
 }
 
 // HarmOf judges pairs in any order. At least a share of their sites must show the harm.
-func HarmOf(pairs []Pair, share float64) (h Harm) {
+func HarmOf(all []Pair, share float64) (h Harm) {
+	pairs := usable(all)
 	blocks := map[record.Prefix]int{}
 	for _, p := range pairs {
-		if p.Usable() {
-			blocks[p.Prefix] += len(p.T) + 1
-		}
+		blocks[p.Prefix] += len(p.T) + 1
 	}
-	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool {
-		return !p.Usable() || share == 0 && blocks[p.Prefix] < fewestBlocks
-	})
-	slices.SortFunc(pairs, func(a, b Pair) int {
+	pairs = slices.DeleteFunc(pairs, func(p *Pair) bool { return share == 0 && blocks[p.Prefix] < fewestBlocks })
+	slices.SortFunc(pairs, func(a, b *Pair) int {
 		return cmp.Or(cmp.Compare(b.End, a.End), cmp.Compare(a.Prefix, b.Prefix), cmp.Compare(a.Group, b.Group))
 	})
 	b := newBets(pairs, share)
@@ -92,6 +89,17 @@ func HarmOf(pairs []Pair, share float64) (h Harm) {
 		}
 	}
 	return h
+}
+
+// usable returns the usable ones, by pointer: a round sorts all pairs of a day, and a pair is 136 bytes.
+func usable(all []Pair) []*Pair {
+	pairs := make([]*Pair, 0, len(all))
+	for i := range all {
+		if all[i].Usable() {
+			pairs = append(pairs, &all[i])
+		}
+	}
+	return pairs
 }
 
 // Brake reports whether the evidence pulls the brake, and returns the numbers in words.
@@ -114,7 +122,7 @@ type bets struct {
 	part          float64 // of a site at most, ln
 }
 
-func newBets(pairs []Pair, share float64) *bets {
+func newBets(pairs []*Pair, share float64) *bets {
 	b := &bets{site: sites(pairs), networks: map[record.Prefix]int{}, seen: map[record.Prefix]bool{}, won: map[record.Prefix]*[len(betSizes)]float64{}}
 	for _, s := range b.site {
 		b.networks[s]++
@@ -124,7 +132,7 @@ func newBets(pairs []Pair, share float64) *bets {
 }
 
 // add takes in one pair. A site's networks share its stake, and small ones stake less.
-func (b *bets) add(p Pair) {
+func (b *bets) add(p *Pair) {
 	site := b.site[p.Prefix]
 	perBlock := p.traffic() / float64(len(p.T)+1) // whichever of them is the control block
 	stake := fullStake * min(1, perBlock/fullBlock) / float64(b.networks[site])
@@ -161,7 +169,7 @@ func (p Pair) bet(m float64) float64 {
 
 // sites returns each prefix's site, whose networks count together as one. An edge whose networks lie in fewer than fewestSites, as one of
 // a single town may, could never brake: there each /24 counts for itself.
-func sites(pairs []Pair) map[record.Prefix]record.Prefix {
+func sites(pairs []*Pair) map[record.Prefix]record.Prefix {
 	site, all := map[record.Prefix]record.Prefix{}, map[record.Prefix]bool{}
 	for _, p := range pairs {
 		s := p.Prefix.Site()

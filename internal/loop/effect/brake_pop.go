@@ -19,17 +19,17 @@ import (
 // them, ten hours, pull the brake. Before that, each network has left by what it shows itself (loop/policy).
 
 // HarmTogether judges pairs of one draw, in any order. At least a share of their sites must show the harm.
-func HarmTogether(pairs []Pair, share float64) (h Harm) {
-	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return !p.Usable() })
-	slices.SortFunc(pairs, func(a, b Pair) int {
+func HarmTogether(all []Pair, share float64) (h Harm) {
+	pairs := usable(all)
+	slices.SortFunc(pairs, func(a, b *Pair) int {
 		return cmp.Or(cmp.Compare(b.End, a.End), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Prefix, b.Prefix))
 	})
 	site := sites(pairs)
-	all := map[record.Prefix]bool{}
+	places := map[record.Prefix]bool{}
 	for _, s := range site {
-		all[s] = true
+		places[s] = true
 	}
-	fewest := max(fewestSites, share*float64(len(all)))
+	fewest := max(fewestSites, share*float64(len(places)))
 	seen, where := map[record.Prefix]bool{}, map[record.Prefix]bool{}
 	var won [2][len(betSizes)]float64
 	moved, stakes := 0.0, 0.0
@@ -55,7 +55,7 @@ func HarmTogether(pairs []Pair, share float64) (h Harm) {
 }
 
 // betTogether returns, of the pairs of one draw, the sum of stake times e - 1 by size, that of the stakes, and that of stake times ln ratio.
-func betTogether(pairs []Pair, site map[record.Prefix]record.Prefix) (e [len(betSizes)]float64, stake, moved float64) {
+func betTogether(pairs []*Pair, site map[record.Prefix]record.Prefix) (e [len(betSizes)]float64, stake, moved float64) {
 	networks := map[record.Prefix]int{}
 	for _, p := range pairs {
 		networks[site[p.Prefix]]++
