@@ -115,7 +115,7 @@ concurrent_packages() {
 # The driver is watched, and what synchronises is in package sync, whoever calls it.
 not_watched=(-gcflags=modernc.org/{sqlite/lib,libc/...}=-race=false)
 # These compute for a minute under it, in one goroutine of a package that has others, or measure.
-not_raced='(TestKilledAtAnyStepIsAsNeverKilled|TestSettledThroughOtherGroups|TestEveryDoor[A-Za-z]*|TestCostOf[A-Za-z]*|TestLabPopReport)'
+not_raced='(TestKilledAtAnyStepIsAsNeverKilled|TestPromotedThroughOtherGroups|TestEveryDoor[A-Za-z]*|TestCostOf[A-Za-z]*|TestLabPopReport)'
 # packages_with REGEXP PACKAGE... prints those that have such a test.
 packages_with() {
 	local regexp=$1

@@ -73,7 +73,7 @@ func TestAlwaysAndNever(t *testing.T) {
 
 // selectsAll are settings with policy.select all.
 func selectsAll(cfg settings, lists string) settings {
-	cfg.Select, cfg.ControlEvery, cfg.Block, cfg.Lists = policy.SelectAll+", trial: {budget: 2h, evidence: 16h}", 16, "30m", lists
+	cfg.Select, cfg.ControlEvery, cfg.Block, cfg.Lists = policy.SelectAll+", trial: {evidence: 16h}", 16, "30m", lists
 	return cfg
 }
 

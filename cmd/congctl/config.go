@@ -26,6 +26,9 @@ func newConfig(g *global) *cobra.Command {
 					err = usage(missing)
 				}
 			}
+			for _, key := range c.Ignored {
+				fmt.Fprintf(cmd.ErrOrStderr(), "congctl: note: decides nothing any more: %s\n", key)
+			}
 			if away := c.CheckAddresses(); err == nil && errors.Is(away, config.ErrNoCredentials) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "congctl: note: not checked: %v\n", away)
 			} else if err == nil && away != nil {

@@ -91,7 +91,7 @@ func newOffice(cfg config.Config, rules policy.Rules, log *slog.Logger) *office 
 }
 
 func runController(ctx context.Context, g *global, cfg config.Config, rules policy.Rules, stderr io.Writer) (err error) {
-	o := newOffice(cfg, rules, newLog(cfg.Log, stderr))
+	o := newOffice(cfg, rules, logOf(cfg, stderr))
 	hup := make(chan os.Signal, 1) // from here on, since SIGHUP ends a process that does not handle it
 	signal.Notify(hup, unix.SIGHUP)
 	defer signal.Stop(hup)

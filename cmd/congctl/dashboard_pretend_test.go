@@ -59,7 +59,7 @@ func (p *pretended) network(i int) record.Prefix {
 	return n
 }
 
-var pretendStates = []policy.State{policy.StateSettled, policy.StatePromoted, policy.StateTrial, policy.StateHoldout, policy.StateAA, policy.StateCooling, policy.StateExcluded, policy.StateUntreated}
+var pretendStates = []policy.State{policy.StateAlways, policy.StatePromoted, policy.StateTrial, policy.StateHoldout, policy.StateAA, policy.StateCooling, policy.StateExcluded, policy.StateUntreated}
 
 func (p *pretended) row(i int) control.PrefixRow {
 	r := rand.New(rand.NewPCG(1, uint64(i)))

@@ -62,7 +62,7 @@ func (d *demoFleet) tell() {
 
 const shownText = "benefit shown"
 
-var demoStates = map[policy.State]string{policy.StatePromoted: shownText, policy.StateSettled: shownText, policy.StateTrial: "on trial"}
+var demoStates = map[policy.State]string{policy.StatePromoted: shownText, policy.StateTrial: "on trial"}
 
 // states is what the controller says of each client network.
 func (d *demoFleet) states(pop string) map[netip.Addr]string {

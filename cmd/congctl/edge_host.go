@@ -76,7 +76,7 @@ type owner interface {
 
 func newEdgeHost(g *global, cfg config.Config, rules policy.Rules, stderr io.Writer) edgeHost {
 	debug.SetGCPercent(gcPercent)
-	return edgeHost{g: g, cfg: cfg, rules: rules, log: newLog(cfg.Log, stderr), alarms: make(chan alarm, 64), begunNs: present().boot}
+	return edgeHost{g: g, cfg: cfg, rules: rules, log: logOf(cfg, stderr), alarms: make(chan alarm, 64), begunNs: present().boot}
 }
 
 // start takes the steps, runs until ctx ends, and undoes the steps.

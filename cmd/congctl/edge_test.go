@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/loop/store/sqlite"
 	"github.com/congctl/congctl/internal/loop/store/wire"
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -44,7 +45,7 @@ type settings struct {
 	Netns, Clients, Plan, More           string
 	Lists                                string // further keys of treatment, each behind a comma
 	Cong                                 string // treatment.cong; "" is bbr
-	Select                               string // policy.select, with the experiment on; "" is the default, with it off
+	Select                               string // policy.select; "" is slowest-fifth
 	Metrics                              string // metrics.listen; "" is off: many run at once
 	Store                                string // keys of store; "" is a records file with full addresses
 }
@@ -54,10 +55,6 @@ func quickSettings() settings {
 }
 
 func (c settings) yaml(dir string) string {
-	mode, selection := "off", ""
-	if c.Select != "" {
-		mode, selection = "on", ", select: "+c.Select
-	}
 	return fmt.Sprintf(`pop: test
 state_dir: %[1]s/state
 socket: %[1]s/sock
@@ -68,14 +65,14 @@ cgroup: %[5]s
 clients: %[6]s
 plan: %[7]s
 treatment: {cong: %[16]s, default_cong: cubic, expiry: %[8]s%[13]s}
-experiment: {mode: "%[17]s", block: %[9]s, washout: %[10]s, control_every: %[11]d}
-policy: {guards: {low_rtt: false, tiny_rtt_us: 0}%[18]s}
+experiment: {block: %[9]s, washout: %[10]s, control_every: %[11]d}
+policy: {guards: {low_rtt: false, tiny_rtt_us: 0}, select: %[17]s}
 starved: {steal_share: 1, run_queue_per_cpu: 1000}
 metrics: {listen: %[14]s}
 store: {%[15]s}
 %[12]s
 `, dir, c.Window, c.Poll, c.Netns, os.Getenv(cgroupEnv), c.Clients, c.Plan, c.Expiry, c.Block, c.Washout, c.ControlEvery, c.More, c.Lists, cmp.Or(c.Metrics, "off"),
-		cmp.Or(c.Store, "addresses: full, records_file: "+dir+"/records"), cmp.Or(c.Cong, "bbr"), mode, selection)
+		cmp.Or(c.Store, "addresses: full, records_file: "+dir+"/records"), cmp.Or(c.Cong, "bbr"), cmp.Or(c.Select, policy.SelectSlowest))
 }
 
 func newEdge(t testing.TB, cfg settings) *edge {

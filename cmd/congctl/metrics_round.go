@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"os"
@@ -127,9 +128,9 @@ func roundMetrics(p *metrics.Page, all []popView) {
 	for _, v := range all {
 		states := map[policy.State]int{}
 		for _, s := range v.m.Selected {
-			states[s.State]++
+			states[cmp.Or(s.State, policy.StateSelected)]++
 		}
-		for _, state := range []policy.State{policy.StateTrial, policy.StatePromoted, policy.StateSettled} {
+		for _, state := range []policy.State{policy.StateTrial, policy.StatePromoted, policy.StateSelected} {
 			f.Is(float64(states[state]), "pop", v.name, "state", string(state))
 		}
 	}

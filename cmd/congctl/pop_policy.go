@@ -95,7 +95,7 @@ var selections = map[string]func(*config.Config, *pop.Day){
 // or a hold-out. One block in 1024 is control: the day has none.
 func selectAll(c *config.Config, _ *pop.Day) {
 	e, p, g := &c.Experiment, &c.Policy, &c.Policy.Guards
-	e.Mode, e.ControlEvery, e.Holdout, e.AA = config.ExperimentOff, 1024, 0, 0
+	e.ControlEvery, e.Holdout, e.AA = 1024, 0, 0
 	p.MinSamples, p.MinKnown, p.MinRanked = 1, 1, 1
 	p.GroupShare, p.SelectDuty, p.SelectFlap, p.ReleaseDuty = 0.99, 0, 1, 0
 	p.HoldoutPrefixes, p.AAPrefixes, p.Cap, p.Select = nil, nil, false, policySlowest
@@ -106,7 +106,7 @@ func selectAll(c *config.Config, _ *pop.Day) {
 // listAll has every network of the edge in treatment.always.
 func listAll(c *config.Config, d *pop.Day) {
 	c.Treatment.Control, c.Policy.Cap, c.Experiment.Holdout, c.Experiment.AA = config.ControlOff, true, 0, 0
-	c.Policy.HoldoutPrefixes, c.Policy.AAPrefixes = nil, nil
+	c.Policy.HoldoutPrefixes, c.Policy.AAPrefixes, c.Treatment.Always = nil, nil, nil
 	for _, n := range d.World(1).Networks { // whose prefixes are those of every seed
 		if n.Behind < 0 {
 			c.Treatment.Always = append(c.Treatment.Always, policy.Listed{Net: n.Prefix, Reason: "all"})

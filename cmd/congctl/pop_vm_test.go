@@ -23,8 +23,7 @@ length: 2m
 static: [lossy]
 congctl: |
   poll: 1s
-  experiment: {mode: "off"} # a trial treats every second block, and there are four
-  policy: {min_ranked: 4, min_known: 4, min_samples: 2, group_share: 0.1}
+  policy: {select: slowest-fifth, min_ranked: 4, min_known: 4, min_samples: 2, group_share: 0.1}
 traffic: {fetches: 1.5, large: 130kB-150kB, pages: 0.5, smalls: 1, think: 100ms, http2: 25%}
 networks:
   - {name: fibre, count: 3, path: {rate: 20mbit, rtt: 20ms}}

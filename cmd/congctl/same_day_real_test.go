@@ -116,7 +116,7 @@ func (d *bigDay) decide(t *testing.T, start int64) {
 // plans with their signatures.
 func TestSameDay(t *testing.T) {
 	address := emptyClickHouse(t)
-	text := fmt.Sprintf("pop: chi\nwindow: 2m\npoll: 12s\nstate_dir: %s\nexperiment: {holdout: 0.03, aa: 0.03, block: 8m}\npolicy: {min_ranked: 12, trial: {budget: 72m}}\n", t.TempDir())
+	text := fmt.Sprintf("pop: chi\nwindow: 2m\npoll: 12s\nstate_dir: %s\nexperiment: {holdout: 0.03, aa: 0.03, block: 8m}\npolicy: {min_ranked: 12}\n", t.TempDir())
 	cfg, err := config.Parse([]byte(text))
 	check(t, err)
 	rules, err := cfg.Rules()

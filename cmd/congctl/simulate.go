@@ -22,13 +22,12 @@ type simulation struct {
 	history string
 	store   string
 
-	synthetic  bool
-	seed       uint64
-	hours      int
-	prefixes   int
-	experiment string
-	world      []string
-	nuisances  city.World // of world
+	synthetic bool
+	seed      uint64
+	hours     int
+	prefixes  int
+	world     []string
+	nuisances city.World // of world
 }
 
 func newSimulate(g *global) *cobra.Command {
@@ -55,10 +54,8 @@ It changes nothing and does not contact a running congctl.`,
 	f.Uint64Var(&s.seed, "seed", 1, "seed of the city")
 	f.IntVar(&s.hours, "hours", 72, "hours of the city, 4 to 720")
 	f.IntVar(&s.prefixes, "prefixes", 2000, "prefixes of the city, 100 to 20000")
-	f.StringVar(&s.experiment, "experiment", "", "experiment of the city: on is trial and promotion by effect, off is level alone (default that of the rules)")
 	f.StringSliceVar(&s.world, "world", nil, "nuisances of the city, by comma: "+strings.Join(city.Names(), ", ")+" (default none)")
 	complete(cmd, "world", city.Names())
-	complete(cmd, "experiment", []string{config.ExperimentOn, config.ExperimentOff})
 	return cmd
 }
 
@@ -96,7 +93,7 @@ func (s *simulation) check(cmd *cobra.Command) error {
 			return fmt.Errorf("--%s: empty; name one, or leave it out", name)
 		}
 	}
-	for _, name := range []string{"seed", "hours", "prefixes", "experiment", "world"} {
+	for _, name := range []string{"seed", "hours", "prefixes", "world"} {
 		if set(name) && !s.synthetic {
 			return fmt.Errorf("--%s %s: applies to the imagined city only; use it with --synthetic", name, cmd.Flags().Lookup(name).Value)
 		}

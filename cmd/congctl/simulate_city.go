@@ -15,15 +15,6 @@ import (
 
 // city runs the loop on networks whose truth is known.
 func (s *simulation) city(cmd *cobra.Command, cfg config.Config, rules policy.Rules) error {
-	if cmd.Flags().Changed("experiment") {
-		rules.Trial.On = s.experiment == config.ExperimentOn
-	}
-	if !rules.Trial.On {
-		rules = rules.WithoutExperiment()
-	}
-	if s.nuisances&city.Lab == 0 {
-		rules = rules.ByLevel() // other paths have no losses and round trips to tell a class by
-	}
 	rules.HoldoutPrefixes, rules.AAPrefixes = nil, nil // named prefixes are elsewhere
 	o := simulate.CityOptions{Seed: s.seed, Prefixes: s.prefixes, Hours: s.hours, Rules: rules, World: s.nuisances}
 	o.Holdout, o.AA = cfg.Experiment.Permille()
@@ -49,8 +40,6 @@ func (s *simulation) checkCity(cmd *cobra.Command) error {
 		return fmt.Errorf("--hours %d: use %d to %d", s.hours, minHours, maxHours)
 	case s.prefixes < minPrefixes || s.prefixes > maxPrefixes:
 		return fmt.Errorf("--prefixes %d: use %d to %d", s.prefixes, minPrefixes, maxPrefixes)
-	case cmd.Flags().Changed("experiment") && s.experiment != config.ExperimentOn && s.experiment != config.ExperimentOff:
-		return fmt.Errorf("--experiment %q: use on or off", s.experiment)
 	}
 	var err error
 	if s.nuisances, err = city.ParseWorld(s.world); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/congctl/congctl/internal/loop/control"
+	"github.com/congctl/congctl/internal/loop/policy"
 )
 
 // TestMissingCapabilityIsNamed: without CAP_PERFMON the kernel answers as an old one would. congctl
@@ -53,10 +54,8 @@ func TestObservedIsNotTried(t *testing.T) {
 	const said = "nothing is treated: every trial restarts"
 	for _, tier := range []string{"tier: observe", ""} {
 		cfg := quickSettings()
-		cfg.Block = "18s"
+		cfg.Block, cfg.Select, cfg.More = "18s", policy.SelectBenefit, tier
 		e := newEdge(t, cfg)
-		text := strings.Replace(e.cfg.yaml(e.dir), `mode: "off"`, `mode: "on"`, 1) + tier + "\n"
-		check(t, os.WriteFile(e.configPath(), []byte(text), 0o600))
 		e.start()
 		eventually(t, "a round", patience, func() bool { return strings.Contains(e.log.String(), "round of ") })
 		if log := e.log.String(); strings.Contains(log, said) != (tier != "") {

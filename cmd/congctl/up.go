@@ -190,6 +190,15 @@ func (u *up) thin(ctx context.Context) error {
 	return nil
 }
 
+// logOf returns the log of a run, which begins with the keys of the configuration that decide nothing any more.
+func logOf(cfg config.Config, w io.Writer) *slog.Logger {
+	log := newLog(cfg.Log, w)
+	for _, key := range cfg.Ignored {
+		log.Warn("decides nothing any more: " + key)
+	}
+	return log
+}
+
 func newLog(l config.Log, w io.Writer) *slog.Logger {
 	o := logline.Options{JSON: l.Format == "json"}
 	_ = o.Level.UnmarshalText([]byte(l.Level)) // validated with the configuration

@@ -186,8 +186,6 @@ func stateOf(c *policy.Selected) string {
 	switch {
 	case c.Role != record.ArmNone:
 		return c.Role.String()
-	case c.State.Proven(): // settled is promoted with fewer control blocks: both are one span
-		return string(policy.StatePromoted)
 	case c.State != "":
 		return string(c.State)
 	}

@@ -18,10 +18,9 @@ type CityOptions struct {
 	Prefixes int
 	Hours    int
 	World    city.World // nuisances
-	// Rules, with Trial.On, try and promote; otherwise level alone decides, and only
-	// Trial's blocks count.
+	// Rules; of those by level only Trial's blocks and GroupPromoted count of the experiment.
 	Rules       policy.Rules
-	Holdout, AA int // permille of all prefixes, with Trial.On
+	Holdout, AA int // permille of all prefixes, with an experiment
 }
 
 // cityStart is 2026-11-20T00:00:00Z: a day begins, and a block with it.
@@ -37,7 +36,7 @@ func City(ctx context.Context, o CityOptions, progress func(float64)) (CityRepor
 	idle := o
 	idle.Rules.MaxSelected, idle.Rules.MaxNewPerRound = 0, 0
 	if idle.Rules.Select == policy.SelectAll {
-		idle.Rules.Select = policy.SelectSlowest
+		idle.Rules = idle.Rules.ByLevel()
 	}
 	var walks [3]*tally
 	for i, w := range []struct {
@@ -163,5 +162,5 @@ func (f *force) served(place int) city.Served {
 
 // treatable reports whether a place may ever be treated.
 func (f *force) treatable(place int) bool {
-	return !f.o.Rules.Trial.On || f.draws.Role(f.nets[place]) == record.ArmNone
+	return !f.o.Rules.Experiment() || f.draws.Role(f.nets[place]) == record.ArmNone
 }

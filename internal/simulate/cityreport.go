@@ -7,21 +7,21 @@ import (
 	"strings"
 
 	"github.com/congctl/congctl/internal/answer"
+	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/tcp/stat"
 )
 
 // CityReport is how the loop did, beside what was possible. Shares are of 1; a figure over
 // no prefix is left out (null).
 type CityReport struct {
-	Seed       uint64   `json:"seed"`
-	Prefixes   int      `json:"prefixes"`
-	Hours      int      `json:"hours"`
-	Experiment bool     `json:"experiment"`
-	Select     string   `json:"select"`
-	World      []string `json:"world,omitempty"` // nuisances
+	Seed     uint64   `json:"seed"`
+	Prefixes int      `json:"prefixes"`
+	Hours    int      `json:"hours"`
+	Select   string   `json:"select"`
+	World    []string `json:"world,omitempty"` // nuisances
 
 	Helped            int      `json:"helped"`                  // truly: factor above 1.5, in the true bottom fifth, and not held out
-	HelpedInForce     *float64 `json:"helped_in_force"`         // of them, promoted at the end; without an experiment, selected
+	HelpedInForce     *float64 `json:"helped_in_force"`         // of them, promoted at the end; by level, selected
 	HelpedTraffic     *float64 `json:"helped_in_force_traffic"` // the same, weighted by eligible connections
 	ReleasesPerHelped *float64 `json:"releases_per_helped"`
 
@@ -67,7 +67,7 @@ type CityReport struct {
 const often = 3
 
 func report(o CityOptions, real, null, idle *tally) CityReport {
-	r := CityReport{Seed: o.Seed, Prefixes: o.Prefixes, Hours: o.Hours, Experiment: o.Rules.Trial.On, Select: o.Rules.Select, World: o.World.Names(),
+	r := CityReport{Seed: o.Seed, Prefixes: o.Prefixes, Hours: o.Hours, Select: o.Rules.Select, World: o.World.Names(),
 		ChangesPerRound: real.changesPerRound(), Braked: real.braked,
 		P10Gain: real.p10(worldLoop), P10GainOracle: real.p10(worldOracle), P10GainAll: real.p10(worldAll), P10GainFaster: real.p10(worldGain),
 		BoundaryBytesPerS: real.boundary.Value(), BoundaryChange: real.boundary.Value()/null.boundary.Value() - 1,
@@ -107,7 +107,7 @@ func (r *CityReport) helped(t *tally) {
 			continue
 		}
 		r.Helped++
-		now := l.promoted || l.in && !t.o.Rules.Trial.On
+		now := l.promoted || l.in && !t.o.Rules.Experiment()
 		inForce.Add(float64(one(now)), 1)
 		traffic.Add(float64(one(now)), p.Conns)
 		releases.Add(float64(l.left), 1)
@@ -163,14 +163,11 @@ func known(v float64) *float64 {
 
 // Write writes how the loop did on a simulated city.
 func (r CityReport) Write(w io.Writer) error {
-	experiment := "off"
-	if r.Experiment {
-		experiment = "on"
-	}
+	world := ""
 	if len(r.World) > 0 {
-		experiment += ", world " + strings.Join(r.World, ",")
+		world = ", world " + strings.Join(r.World, ",")
 	}
-	if _, err := fmt.Fprintf(w, "%d prefixes, %d h, seed %d, select %s, experiment %s\n\n", r.Prefixes, r.Hours, r.Seed, r.Select, experiment); err != nil {
+	if _, err := fmt.Fprintf(w, "%d prefixes, %d h, seed %d, select %s%s\n\n", r.Prefixes, r.Hours, r.Seed, r.Select, world); err != nil {
 		return err
 	}
 	if err := answer.Table(w, "HELPED VALUE", helpedRows(r)); err != nil {
@@ -195,7 +192,7 @@ func (r CityReport) Write(w io.Writer) error {
 
 func helpedRows(r CityReport) [][]string {
 	inForce := "promoted at the end"
-	if !r.Experiment {
+	if r.Select == policy.SelectSlowest {
 		inForce = "selected at the end"
 	}
 	return [][]string{

@@ -39,7 +39,7 @@ type Source interface {
 
 // Replay calls each with every round that the rules make of the windows.
 func Replay(ctx context.Context, rules policy.Rules, s Source, each func(Round) error) error {
-	rules = rules.WithoutExperiment()
+	rules = rules.ByLevel()
 	pops := map[string]*replayed{}
 	return s.Windows(ctx, func(pop string, in policy.Input) error {
 		if err := ctx.Err(); err != nil {

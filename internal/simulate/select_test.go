@@ -20,7 +20,9 @@ func TestSelectByBenefit(t *testing.T) {
 		got := map[string]CityReport{}
 		for _, by := range []string{policy.SelectSlowest, policy.SelectBenefit} {
 			o := CityOptions{Seed: uint64(seed + 1), Prefixes: size, Hours: 30, World: city.Lab, Rules: policy.DefaultRules(), Holdout: 20, AA: 10}
-			o.Rules.Select = by
+			if by == policy.SelectSlowest {
+				o.Rules = o.Rules.ByLevel()
+			}
 			r, err := City(t.Context(), o, nil)
 			if err != nil {
 				t.Fatal(err)

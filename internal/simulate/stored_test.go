@@ -40,8 +40,7 @@ func live(t *testing.T, o CityOptions, windows int64) (s *shelf, selected [][]re
 	s = &shelf{rows: map[int64][]record.Window{}}
 	c := city.New(o.Seed, o.Prefixes, 300, 0)
 	f := newForce(o, c)
-	rules := o.Rules
-	rules.Trial.On = false
+	rules := o.Rules.ByLevel()
 	e := policy.New(rules, nil)
 	for n := range windows {
 		f.start = cityStart + 300*n

@@ -154,7 +154,7 @@ func (l *life) step(n int64, s *policy.Selected) (changed bool) {
 	case changed:
 		l.left++
 	}
-	l.in, l.promoted = in, in && s.State.Proven()
+	l.in, l.promoted = in, in && s.State == policy.StatePromoted
 	if l.promoted && l.trusted == 0 {
 		l.trusted, l.wait = n, n-l.entered
 	}

@@ -46,7 +46,7 @@ func newTruth(o CityOptions, c *city.City, f *force) *truth {
 	r := o.Rules.Trial
 	return &truth{o: o, force: f, cells: map[cell]*potential{}, now: make([]*potential, len(c.Places)),
 		builder: comparison.New(comparison.Config{WindowSeconds: o.Rules.WindowSeconds, BlockSeconds: r.BlockSeconds, WashoutSeconds: r.WashoutSeconds,
-			GroupTrial: r.GroupTrial, GroupPromoted: r.GroupPromoted, GroupSettled: r.GroupSettled, From: cityStart, To: cityStart + int64(o.Hours)*3600, Drawn: o.Rules.Drawn(), ArmOf: f.draws.Arm})}
+			GroupTrial: r.GroupTrial, GroupPromoted: r.GroupPromoted, From: cityStart, To: cityStart + int64(o.Hours)*3600, Drawn: o.Rules.Drawn(), ArmOf: f.draws.Arm})}
 }
 
 func (t *truth) begin() { clear(t.now) }

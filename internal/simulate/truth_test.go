@@ -11,33 +11,31 @@ import (
 )
 
 // TestWorldsThatHurt: where networks do not share a line, every other nuisance together leaves the
-// estimates at the truth. Where they do, estimates are wrong, and networks are promoted that gain
+// estimates at the truth, and hardly any traffic is treated in vain. Where they do, estimates are wrong, and networks are promoted that gain
 // nothing: the figures are what the rules do now, and docs/effect.md has more of them.
 func TestWorldsThatHurt(t *testing.T) {
-	const alone = city.Measured | city.Hourly | city.Level | city.Video | city.Mobile | city.Rerouting | city.Paths | city.Load
+	const alone = city.Lab | city.Hourly | city.Level | city.Video | city.Mobile | city.Rerouting | city.Paths | city.Load
 	at := func(w city.World) CityReport {
 		o := town(1, true)
 		o.Hours, o.World = 24, w
 		r := run(t, o)
-		for _, e := range []*Estimate{r.Estimates.Overall, r.Estimates.P10, r.NullEstimates.Overall, r.NullEstimates.P10} {
-			if e == nil || e.Low == nil {
-				t.Fatalf("%v: no estimate: %+v", w.Names(), r)
+		for _, e := range []*Estimate{r.Estimates.Overall, r.Estimates.P10} {
+			if e == nil || e.Low == nil { // one draw for all makes few pairs that are independent: a day has no bounds of the mean
+				continue
 			}
 			t.Logf("%v: %.3f (%.3f to %.3f), truth %.3f", w.Names(), e.Ratio, *e.Low, *e.High, e.Truth)
 		}
 		return r
 	}
 	r := at(alone)
-	for _, e := range []*Estimate{r.Estimates.Overall, r.NullEstimates.Overall} {
-		if *e.Low > e.Truth || *e.High < e.Truth {
-			t.Errorf("alone: %.3f (%.3f to %.3f), truth %.3f", e.Ratio, *e.Low, *e.High, e.Truth)
-		}
+	if e := r.Estimates.P10; e == nil || e.Low == nil || *e.Low > e.Truth || *e.High < e.Truth {
+		t.Errorf("alone: %+v", e)
 	}
-	if n := r.Estimates; n.Covered < n.Bounded*9/10 || r.PromotedUseless > 1 || r.NullPromoted > 1 {
-		t.Errorf("alone: %d of %d networks covered, %d and %d promoted without benefit", n.Covered, n.Bounded, r.PromotedUseless, r.NullPromoted)
+	if n := r.Estimates; n.Covered < n.Bounded*9/10 || r.VainTraffic > 0.03 {
+		t.Errorf("alone: %d of %d networks covered, %.1f %% of the traffic treated in vain", n.Covered, n.Bounded, 100*r.VainTraffic)
 	}
 	r = at(city.Neighbours)
-	if e := r.NullEstimates.Overall; e.Truth != 1 || e.Ratio < 1.2 || e.Ratio > 1.6 || r.NullPromoted == 0 {
+	if e := r.Estimates.P10; e.Ratio < 1.1*e.Truth || e.Ratio > 1.4*e.Truth || r.NullPromoted == 0 {
 		t.Errorf("neighbours: %.3f of %.3f, %d promoted; if this has become better, write so in docs/effect.md", e.Ratio, e.Truth, r.NullPromoted)
 	}
 }

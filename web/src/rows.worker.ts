@@ -29,7 +29,7 @@ const numbers: { [c in Column]?: (n: Network, i: number) => number } = {
 const texts: { [c in Column]?: (n: Network) => string } = { state: n => n.state, signature: n => n.signature ?? '' }
 
 // The states in order of interest: treated, in the plan and never treated, all others.
-const treated = new Set(['always', 'trial', 'promoted', 'settled', 'selected'])
+const treated = new Set(['always', 'trial', 'promoted', 'selected'])
 const interest = (n: Network) => treated.has(n.state) ? 0 : n.state === 'hold-out' || n.state === 'A/A' ? 1 : 2
 
 // rankOf is each one's place by interest, as congctl prefixes has it: of equals the one that is most often slow, then

@@ -48,8 +48,7 @@ export const ago = (unixS: number | undefined, now: number) => unixS ? `${span(n
 // states in the words of docs/policy.md, each with what it means.
 export const states: Record<string, string> = {
   always: 'treated because the operator says so, alone or with all',
-  settled: 'shown to gain twice: treated, few control blocks',
-  promoted: 'shown or believed to gain: treated but for control blocks',
+  promoted: 'believed to gain: treated but for control blocks',
   trial: 'treated and not, in turns, until more is known',
   selected: 'slow enough: in the plan',
   'hold-out': 'slow enough, and never treated: for comparison',

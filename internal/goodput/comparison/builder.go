@@ -16,7 +16,7 @@ type Config struct {
 	Treatment string // congestion control
 
 	// Blocks in a group, by state; without an experiment all groups are GroupPromoted long.
-	GroupTrial, GroupPromoted, GroupSettled int
+	GroupTrial, GroupPromoted int
 
 	From, To int64 // Unix seconds; rows outside do not count, except those before a choice
 	// ChangeAt is when something else changed, Unix seconds: then before is compared with
@@ -157,11 +157,8 @@ func (b *Builder) place(start int64, p record.Prefix, arm record.Arm) (place, bo
 }
 
 func (c Config) groupLen(state policy.State, role record.Arm) int {
-	switch {
-	case state == policy.StateTrial || role == record.ArmAA:
+	if state == policy.StateTrial || role == record.ArmAA {
 		return c.GroupTrial
-	case state == policy.StateSettled:
-		return c.GroupSettled
 	}
 	return c.GroupPromoted
 }

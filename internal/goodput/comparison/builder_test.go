@@ -67,10 +67,9 @@ func TestOnePair(t *testing.T) {
 func TestGroupsOfTheirTime(t *testing.T) {
 	p := netOf(t, "203.0.113.0/24")
 	c := plainLoop()
-	c.GroupSettled = 24
 	b := New(c)
-	for at, group := range []int{0, 24, 4} { // of 24 blocks for two, then of 4
-		s := chosen(p, policy.StateSettled)
+	for at, group := range []int{24, 24, 4} { // of 24 blocks for two, then of 4
+		s := chosen(p, policy.StatePromoted)
 		s[0].Group = group
 		b.Round(morning+int64(at)*2*testBlock-testBlock/2*int64(at%2), s)
 	}

@@ -94,7 +94,6 @@ func ConfigOf(cfg config.Config, salt []byte) comparison.Config {
 	c := comparison.Config{
 		WindowSeconds: seconds(cfg.Window), BlockSeconds: seconds(cfg.Experiment.Block), WashoutSeconds: seconds(cfg.Experiment.Washout),
 		Treatment: cfg.Treatment.Cong, GroupTrial: cfg.Policy.Trial.GroupTrial, GroupPromoted: cfg.Experiment.ControlEvery,
-		GroupSettled: cfg.SettledEvery(),
 	}
 	if salt != nil {
 		holdout, aa := cfg.Experiment.Permille()

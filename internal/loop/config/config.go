@@ -43,6 +43,8 @@ type Config struct {
 	Fleet   Fleet        `yaml:"fleet"`
 	Metrics Metrics      `yaml:"metrics"`
 	Log     Log          `yaml:"log"`
+
+	Ignored []string `yaml:"-"` // keys of the file that decide nothing any more, each with why
 }
 
 // Clients decides which remote addresses are clients, besides public ones.
@@ -72,13 +74,11 @@ const CongAuto = "auto"
 
 // Experiment is the switchback.
 type Experiment struct {
-	Mode                string        `yaml:"mode"` // "on" or "off"
-	Block               time.Duration `yaml:"block"`
-	Washout             time.Duration `yaml:"washout"`               // start of a block
-	ControlEvery        int           `yaml:"control_every"`         // blocks; one of them is control
-	ControlEverySettled int           `yaml:"control_every_settled"` // the same of settled networks
-	Holdout             float64       `yaml:"holdout"`               // share of all prefixes, drawn; in permille
-	AA                  float64       `yaml:"aa"`                    // the same
+	Block        time.Duration `yaml:"block"`
+	Washout      time.Duration `yaml:"washout"`       // start of a block
+	ControlEvery int           `yaml:"control_every"` // blocks; one of them is control
+	Holdout      float64       `yaml:"holdout"`       // share of all prefixes, drawn; in permille
+	AA           float64       `yaml:"aa"`            // the same
 }
 
 // Permille returns the two shares in the plan file's unit.
@@ -138,7 +138,7 @@ func Default() Config {
 		RingBytes:   4 << 20,
 		MaxPrefixes: 200_000,
 		Treatment:   Treatment{Cong: "bbr", MinBytes: 100_000, Expiry: 15 * time.Minute, Control: ControlOn},
-		Experiment:  Experiment{Mode: ExperimentOn, Block: defaultBlock, Washout: washoutOf(defaultBlock), ControlEvery: 16, ControlEverySettled: 24, Holdout: 0.02, AA: 0.01},
+		Experiment:  Experiment{Block: defaultBlock, Washout: washoutOf(defaultBlock), ControlEvery: 16, Holdout: 0.02, AA: 0.01},
 		Policy:      policy.DefaultRules(),
 		Plan:        Plan{Max: 500, NewPerRound: 25, MaxChange: 0.20},
 		Starved:     Starved{StealShare: 0.10, RunQueuePerCPU: 3},
@@ -151,16 +151,14 @@ func Default() Config {
 	}
 }
 
-// Values of Netns that stand alone, of NetnsTrust, and of Experiment.Mode.
+// Values of Netns that stand alone, of NetnsTrust, and of Treatment.Control.
 const (
-	NetnsOwn      = "own"
-	NetnsAll      = "all"
-	TrustHost     = "host"
-	TrustAll      = "all"
-	ExperimentOn  = "on"
-	ExperimentOff = "off"
-	ControlOn     = "on" // of Treatment.Control
-	ControlOff    = "off"
+	NetnsOwn   = "own"
+	NetnsAll   = "all"
+	TrustHost  = "host"
+	TrustAll   = "all"
+	ControlOn  = "on"
+	ControlOff = "off"
 )
 
 // Values of Tier, besides "" for the best.

@@ -42,7 +42,9 @@ func dump(c Config) string {
 	walk = func(v reflect.Value, path string) {
 		if v.Kind() == reflect.Struct {
 			for i := range v.NumField() {
-				walk(v.Field(i), join(path, keyOf(v.Type().Field(i))))
+				if key := keyOf(v.Type().Field(i)); key != "-" {
+					walk(v.Field(i), join(path, key))
+				}
 			}
 			return
 		}
@@ -132,25 +134,24 @@ func TestScaledDefaultsAreValid(t *testing.T) {
 	}
 }
 
-// TestSelectionFollows: without an experiment, and with a treatment whose gains are not known, the selection is
-// by level where the file names none; the cap goes with selection by benefit; and what is printed of either is read
-// back to the same.
+// TestSelectionFollows: an experiment that an older file turned off is the selection by level where the file names none;
+// the cap goes with selection by benefit; and what is printed of either is read back to the same.
 func TestSelectionFollows(t *testing.T) {
 	for file, want := range map[string]string{
 		"":                            "benefit true",
 		"treatment: {cong: bbr3}":     "benefit true",
 		"treatment: {cong: cubic_lt}": "benefit true",
 		"treatment: {cong: auto}":     "benefit true",
-		"treatment: {cong: cubic}\npolicy: {min_known: 6}":                     "slowest-fifth false",
+		"treatment: {cong: cubic}\npolicy: {min_known: 6}":                     "benefit true",
 		"experiment: {mode: off}":                                              "slowest-fifth false",
+		"experiment: {mode: on}":                                               "benefit true",
 		"policy: {select: slowest-fifth}":                                      "slowest-fifth false",
 		"policy: {cap: false}":                                                 "benefit false",
 		"policy: {select: all}":                                                "all false",
 		"treatment: {cong: vegas}\npolicy: {select: all}":                      "all false",
 		"treatment: {cong: vegas}\npolicy: {select: benefit}":                  "benefit true",
 		"policy: {select: benefit}":                                            "benefit true",
-		"policy: {select: slowest-fifth, cap: true}":                           "slowest-fifth true",
-		"treatment: {cong: vegas}\npolicy: {cap: true}":                        "slowest-fifth true",
+		"treatment: {cong: vegas}\npolicy: {cap: true}":                        "benefit true",
 		"treatment: {cong: vegas}\npolicy: {select: slowest-fifth}":            "slowest-fifth false",
 		"experiment: {mode: off}\npolicy: {select: slowest-fifth}":             "slowest-fifth false",
 		"experiment: {mode: off}\npolicy: {select: slowest-fifth, cap: false}": "slowest-fifth false",
@@ -193,7 +194,7 @@ func TestRules(t *testing.T) {
 	want.SelectDuty, want.MaxNewPerRound, want.MaxSelected, want.MaxTracked = 0.7, 4, 40, 9000
 	w := &want.Trial
 	w.BlockSeconds, w.WashoutSeconds = 10*60, 60
-	w.BudgetSeconds, w.EvidenceSeconds, w.CooldownSeconds, w.MaxCooldownSeconds = 144*60, 576*60, 576*60, 8*576*60
+	w.EvidenceSeconds, w.CooldownSeconds, w.MaxCooldownSeconds = 576*60, 576*60, 8*576*60
 	want.Guards.Allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	want.Guards.Never = []policy.Listed{{Net: netip.MustParsePrefix("198.18.0.0/15")}, {Net: netip.MustParsePrefix("203.0.113.0/24")}}
 	want.Always = []policy.Listed{{Net: netip.MustParsePrefix("192.0.2.0/24"), Reason: "satellite link"},
@@ -358,13 +359,13 @@ func TestParseSince(t *testing.T) {
 // window looks back further and keeps as much by itself.
 func TestKeepsWhatThePolicyRemembers(t *testing.T) {
 	for file, want := range map[string]string{
-		"store: {keep_windows: 36h}":                                                       "",
-		"store: {keep_windows: 35h}":                                                       `store.keep_windows: "35h": not from 36h to 3650d`,
-		"store: {keep_events: 36h, keep_plans: 36h}":                                       "",
-		"policy: {trial: {evidence: 7d}}":                                                  `store.keep_windows: "7d": not from 172h10m to 3650d`,
-		"policy: {trial: {evidence: 7d}}\nstore: {keep_windows: 8d}":                       "",
-		"experiment: {block: 30m}\nstore: {keep_windows: 36h}":                             `store.keep_windows: "36h": not from 36h30m to 3650d`,
-		"experiment: {block: 30m, control_every_settled: 8}\nstore: {keep_decisions: 36h}": "",
+		"store: {keep_windows: 36h}":                                               "",
+		"store: {keep_windows: 35h}":                                               `store.keep_windows: "35h": not from 36h to 3650d`,
+		"store: {keep_events: 36h, keep_plans: 36h}":                               "",
+		"policy: {trial: {evidence: 7d}}":                                          `store.keep_windows: "7d": not from 170h50m to 3650d`,
+		"policy: {trial: {evidence: 7d}}\nstore: {keep_windows: 8d}":               "",
+		"experiment: {block: 30m, control_every: 24}\nstore: {keep_windows: 36h}":  `store.keep_windows: "36h": not from 36h30m to 3650d`,
+		"experiment: {block: 30m, control_every: 8}\nstore: {keep_decisions: 36h}": "",
 		"window: 1h": "",
 	} {
 		_, err := Parse([]byte(file))
@@ -391,5 +392,22 @@ func TestRevoked(t *testing.T) {
 	c, err := Parse([]byte("fleet: {revoked: [congctl://operator/ann, 1234, \"0012e4\"]}"))
 	if err != nil || len(c.Fleet.Revoked) != 3 || c.Fleet.Revoked[1] != "1234" || c.Fleet.Revoked[2] != "12e4" {
 		t.Errorf("%q, %v", c.Fleet.Revoked, err)
+	}
+}
+
+// TestGone: keys of an older file that decide nothing any more are named and stop nothing; an experiment that was off is the
+// selection by level, and a file that asks for another one beside it is refused.
+func TestGone(t *testing.T) {
+	c, err := Parse([]byte("experiment:\n  mode: \"on\"\n  control_every_settled: 24\npolicy:\n  trial: {false_share: 0.05, budget: 6h}\n"))
+	if err != nil || c.Policy.Select != policy.SelectBenefit || len(c.Ignored) != len(gone) || !strings.HasPrefix(c.Ignored[1], "experiment.mode (line 2): policy.select: ") {
+		t.Errorf("%v, %s, %q", err, c.Policy.Select, c.Ignored)
+	}
+	text, err := c.Text()
+	if err != nil || strings.Contains(string(text), "false_share") {
+		t.Errorf("written: %v\n%s", err, text)
+	}
+	want := `policy.select: "benefit": has an experiment, and experiment.mode is off`
+	if _, err := Parse([]byte("experiment: {mode: off}\npolicy: {select: benefit}")); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
 	}
 }

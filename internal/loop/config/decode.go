@@ -41,6 +41,8 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 		switch {
 		case moved[name] != "":
 			d.faults = append(d.faults, strict.Fault{Field: name, Line: key.Line, Problem: "is now " + moved[name], Fix: "write its value there"})
+		case gone[name] != "":
+			d.lines[name], d.values[name] = key.Line, val.Value
 		case key.Kind != yaml.ScalarNode || !ok:
 			d.faults = append(d.faults, strict.Fault{Field: shown, Line: key.Line, Problem: "unknown key", Fix: suggest(v, path, key.Value)})
 		case derived[name] != "":
@@ -197,7 +199,7 @@ func isSeconds(f reflect.StructField) bool {
 
 func fieldByKey(v reflect.Value, key string) (field reflect.Value, seconds, ok bool) {
 	for i := range v.NumField() {
-		if f := v.Type().Field(i); keyOf(f) == key {
+		if f := v.Type().Field(i); keyOf(f) == key && key != "-" {
 			return v.Field(i), isSeconds(f), true
 		}
 	}
@@ -206,7 +208,7 @@ func fieldByKey(v reflect.Value, key string) (field reflect.Value, seconds, ok b
 
 func keys(t reflect.Type, path string) (out []string) {
 	for i := range t.NumField() {
-		if k := keyOf(t.Field(i)); derived[join(path, k)] == "" {
+		if k := keyOf(t.Field(i)); derived[join(path, k)] == "" && k != "-" {
 			out = append(out, k)
 		}
 	}

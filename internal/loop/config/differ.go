@@ -57,7 +57,7 @@ func Changes(a, b Config) (out []string, err error) {
 
 // Fixed returns the top-level keys that differ in b and cannot change while the loop runs.
 func Fixed(a, b Config) (keys []string) {
-	live := []string{"clients", "plan", "policy", "store"}
+	live := []string{"clients", "plan", "policy", "store", "-"}
 	a.Treatment, b.Treatment = a.Treatment.WithoutLists(), b.Treatment.WithoutLists()
 	a.Experiment.ControlEvery = b.Experiment.ControlEvery // the policy's; another number is another draw, under which only what agrees with the one before counts
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)

@@ -23,7 +23,7 @@ func section(v reflect.Value, path string) (*yaml.Node, error) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		name := join(path, keyOf(f))
-		if derived[name] != "" {
+		if derived[name] != "" || name == "-" {
 			continue
 		}
 		value, err := valueNode(v.Field(i), isSeconds(f), name)

@@ -5,12 +5,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/congctl/congctl/internal/linux/plainfile"
+	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/strict"
 )
 
@@ -97,12 +100,32 @@ func read(root *yaml.Node, exposed error) (Config, strict.Faults) {
 	if root != nil {
 		d.mapping(root, reflect.ValueOf(&c).Elem(), "")
 	}
+	d.pass(&c)
 	c.follow(func(path string) bool { return d.lines[path] > 0 })
 	c.derive()
 	faults := c.faults()
 	Exposed(&faults, exposed, c.places()...)
 	d.faults = append(d.faults, d.located(faults)...)
 	return c, withoutSecrets(d.faults)
+}
+
+// pass notes the keys that are gone. An experiment that was off is the selection without one.
+func (d *decoder) pass(c *Config) {
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		if d.lines[name] > 0 {
+			c.Ignored = append(c.Ignored, fmt.Sprintf("%s (line %d): %s", name, d.lines[name], gone[name]))
+		}
+	}
+	if d.values["experiment.mode"] != "off" {
+		return
+	}
+	switch line := d.lines["policy.select"]; {
+	case line == 0:
+		c.Policy.Select, d.lines["policy.select"] = policy.SelectSlowest, d.lines["experiment.mode"]
+	case c.Policy.Select != policy.SelectSlowest:
+		d.faults = append(d.faults, strict.Fault{Field: "policy.select", Line: line, Value: c.Policy.Select, Problem: "has an experiment, and experiment.mode is off",
+			Fix: "remove experiment.mode, which is no key any more, or write " + policy.SelectSlowest})
+	}
 }
 
 // document returns the one top-level mapping of b; nil when b is empty.

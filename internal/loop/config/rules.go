@@ -17,6 +17,15 @@ import (
 // moved maps keys of older files to those that took their place, with the same value.
 var moved = map[string]string{"plan.deny": "treatment.never", "plan.deny_file": "treatment.never_file"}
 
+// gone maps keys of older files, which decide nothing any more, to what does. A file that has them stays good, since an
+// upgrade must not stop an edge; [Config.Ignored] names them.
+var gone = map[string]string{
+	"experiment.mode":                  "policy.select: slowest-fifth has no experiment, the others have one",
+	"experiment.control_every_settled": "no network settles: a promoted one keeps the control blocks of all",
+	"policy.trial.false_share":         "no network waits for a proof: belief promotes",
+	"policy.trial.budget":              "belief says how long a network stays on trial",
+}
+
 // derived maps fields of the policy section to the keys that set them: each number has
 // one place in the file.
 var derived = map[string]string{
@@ -33,11 +42,9 @@ var derived = map[string]string{
 	"policy.uncontrolled":      "treatment.control",
 	"policy.guards.allow":      "plan.allow_prefixes",
 
-	"policy.trial.on":             "experiment.mode",
 	"policy.trial.block":          "experiment.block",
 	"policy.trial.washout":        "experiment.washout",
 	"policy.trial.group_promoted": "experiment.control_every",
-	"policy.trial.group_settled":  "experiment.control_every_settled",
 }
 
 // Rules returns the whole policy: the policy section, with what other keys set. It
@@ -66,13 +73,12 @@ func (c *Config) derive() {
 	}
 	p.Uncontrolled = c.Treatment.Control == ControlOff
 	t, e := &p.Trial, c.Experiment
-	t.On, t.GroupPromoted, t.GroupSettled = e.Mode == ExperimentOn, e.ControlEvery, c.SettledEvery()
+	t.GroupPromoted = e.ControlEvery
 	t.BlockSeconds, t.WashoutSeconds = int64(e.Block/time.Second), int64(e.Washout/time.Second)
 }
 
 // follow sets the defaults that follow from other keys, of what the file does not set: durations from the
-// window, the selection from the experiment and the treatment, the cap and the control blocks from the selection, the wash-out from the block. So an experiment
-// that is off, a treatment other than BBR and the selection by level are each one line of a file.
+// window, the cap and the control blocks from the selection, the wash-out from the block. So the selection by level is one line of a file.
 func (c *Config) follow(set func(path string) bool) {
 	c.scale(set)
 	if !set("experiment.block") {
@@ -81,12 +87,8 @@ func (c *Config) follow(set func(path string) bool) {
 	if !set("experiment.washout") {
 		c.Experiment.Washout = washoutOf(c.Experiment.Block)
 	}
-	p := &c.Policy
-	if !set("policy.select") && (c.Experiment.Mode != ExperimentOn || c.Treatment.Cong != CongAuto && !policy.GainsKnown(c.Treatment.Cong)) {
-		p.Select = policy.SelectSlowest
-	}
 	if !set("policy.cap") {
-		p.Cap = p.Select == policy.SelectBenefit
+		c.Policy.Cap = c.Policy.Select == policy.SelectBenefit
 	}
 	if !set("experiment.control_every") {
 		c.Experiment.ControlEvery = c.controlEvery()
@@ -125,14 +127,6 @@ func washoutOf(block time.Duration) time.Duration {
 func (c Config) Draws() (popGroup int, drawn record.Prefix) {
 	c.derive()
 	return c.Policy.PoPGroup(), c.Policy.Drawn()
-}
-
-// SettledEvery returns how many blocks of a settled network have one control block: as the file says,
-// but two such groups fit the time that evidence counts, and there are no more control blocks than
-// before. A file with longer blocks, or from before there was this key, stays good.
-func (c Config) SettledEvery() int {
-	block := max(1, int64(c.Experiment.Block/time.Second))
-	return max(c.Experiment.ControlEvery, min(c.Experiment.ControlEverySettled, int(c.Policy.Trial.EvidenceSeconds/block/2)))
 }
 
 // checkPolicy asks the policy itself, and translates its faults to the names and units of

@@ -198,9 +198,7 @@ func (c Config) checkHeard(fs *strict.Faults) {
 
 func (c Config) checkExperiment(fs *strict.Faults) {
 	e := c.Experiment
-	oneOf(fs, "experiment.mode", e.Mode, ExperimentOn, ExperimentOff)
 	between(fs, "experiment.control_every", e.ControlEvery, 2, 1024)
-	between(fs, "experiment.control_every_settled", e.ControlEverySettled, 2, 1024)
 	smallShare(fs, "experiment.holdout", e.Holdout)
 	smallShare(fs, "experiment.aa", e.AA)
 }

@@ -21,7 +21,7 @@ func TestAnothersStore(t *testing.T) {
 	copied := &store{commits: slices.Clone(s.commits), events: slices.Clone(s.events), settings: maps.Clone(s.settings)}
 	delete(copied.settings, journal.SettingSigningKey)
 	two := &bench{t: t, s: copied, m: &machine{}, now: one.now}
-	o := Options{PoP: "pop", Rules: policy.DefaultRules().WithoutExperiment(), Treatment: "bbr", MinBytes: 100_000}
+	o := Options{PoP: "pop", Rules: policy.DefaultRules().ByLevel(), Treatment: "bbr", MinBytes: 100_000}
 	take := func() (err error) {
 		two.Controller, err = New(t.Context(), o, copied, slog.New(slog.DiscardHandler), func() time.Time { return time.Unix(two.now, 0) })
 		if err == nil {

@@ -196,6 +196,10 @@ func (c *Controller) brake(round *journal.Commit) {
 	round.Settings = map[string][]byte{journal.SettingKilled: []byte("1")}
 }
 
+// groupSettled is the line that formats 2 and 3 of a plan have. No entry is settled any more; the number is that of before, since
+// another one would roll each plan out again.
+const groupSettled = 24
+
 // draft returns a plan without entries.
 func (c *Controller) draft(now int64) *plan.Plan {
 	t := c.opt.Rules.Trial
@@ -206,8 +210,8 @@ func (c *Controller) draft(now int64) *plan.Plan {
 		Experiment: plan.ExperimentOff, GroupTrial: plan.DefaultGroupTrial, GroupPromoted: t.GroupPromoted,
 		Salt: c.salt, CapRule: plan.CapRuleNone,
 	}
-	if t.On {
-		next.Experiment, next.GroupTrial, next.GroupSettled = plan.ExperimentOn, t.GroupTrial, t.GroupSettled
+	if c.opt.Rules.Experiment() {
+		next.Experiment, next.GroupTrial, next.GroupSettled = plan.ExperimentOn, t.GroupTrial, max(t.GroupPromoted, groupSettled)
 		next.HoldoutPermille, next.AAPermille = c.opt.shares()
 	}
 	if c.opt.Rules.PoPGroup() > 0 {
@@ -272,8 +276,6 @@ func stateOf(s policy.Selected) string {
 		return plan.StateUncontrolled
 	case s.State == policy.StateAlways:
 		return plan.StateAlways
-	case s.State == policy.StateSettled:
-		return plan.StateSettled
 	case s.State == policy.StatePromoted:
 		return plan.StatePromoted
 	case s.State == policy.StateTrial:

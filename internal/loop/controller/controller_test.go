@@ -182,7 +182,7 @@ type bench struct {
 // newBench runs the plain loop.
 func newBench(t *testing.T, s *store, m *machine, now int64) *bench {
 	t.Helper()
-	return newBenchBy(t, s, m, now, policy.DefaultRules().WithoutExperiment())
+	return newBenchBy(t, s, m, now, policy.DefaultRules().ByLevel())
 }
 
 func newBenchBy(t *testing.T, s *store, m *machine, now int64, rules policy.Rules) *bench {

@@ -158,7 +158,7 @@ func (p past) run(n int, kills, unseen []int) *past {
 			w.Unknown = "a step of the clock"
 		case i%30 == 7:
 			w.Starved = "a shortage"
-		case i == 30 && !p.rules.Trial.On: // it would end every trial
+		case i == 30 && !p.rules.Experiment(): // it would end every trial
 			w.DefaultCongs = []string{"bbr"}
 		}
 		p.now += 300
@@ -238,10 +238,8 @@ func killsIn(n int, random *rand.Rand) []int {
 // hours. What the store has in the end, and what the host did after each window, is that of
 // the controller that lived on; where a kill lost a window, that of one which never saw it.
 func TestKilledAtAnyStepIsAsNeverKilled(t *testing.T) {
-	on := policy.DefaultRules().ByLevel()
-	off := policy.DefaultRules().WithoutExperiment()
-	brake := policy.DefaultRules().ByLevel()
-	brake.Trial.BudgetSeconds = 12 * 3600
+	brake, harm := harming()
+	brake.Trial.BlockSeconds = 600
 	freeze := func(c *Controller) error { return c.Freeze(t.Context(), "test") }
 	unfreeze := func(c *Controller) error { return c.Unfreeze(t.Context(), "test") }
 	stop := func(c *Controller) error { return c.Stop(t.Context(), false, "test") }
@@ -253,11 +251,11 @@ func TestKilledAtAnyStepIsAsNeverKilled(t *testing.T) {
 		points  int
 		want    []string // kinds of events that occur
 	}{
-		{"trial", past{rules: on, effect: [5]float64{4, 0.2, 1, 4, 1}, acts: map[int]func(*Controller) error{38: freeze, 45: unfreeze, 70: stop, 74: resume}},
-			100, 100, []string{"selected", "promoted", "demoted", "plan-refused", "freeze", "stop", "resume"}},
-		{"level", past{rules: off, effect: [5]float64{1, 1, 1, 1, 1}, acts: map[int]func(*Controller) error{8: freeze, 20: unfreeze}},
+		{"trial", past{rules: policy.DefaultRules(), effect: [5]float64{4, 0.2, 4, 4, 1}, acts: map[int]func(*Controller) error{38: freeze, 45: unfreeze, 70: stop, 74: resume}},
+			100, 100, []string{"selected", "promoted", "retired", "plan-refused", "freeze", "stop", "resume"}},
+		{"level", past{rules: policy.DefaultRules().ByLevel(), effect: [5]float64{1, 1, 1, 1, 1}, acts: map[int]func(*Controller) error{8: freeze, 20: unfreeze}},
 			40, 50, []string{"selected", "plan-refused", "unfreeze"}},
-		{"brake", past{rules: brake, effect: [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}, acts: map[int]func(*Controller) error{140: resume}},
+		{"brake", past{rules: brake, effect: harm, acts: map[int]func(*Controller) error{140: resume}},
 			147, 50, []string{"brake", "resume"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -40,7 +40,7 @@ func held() uint64 {
 // BenchmarkPrefixes answers for 100,000 networks, row by row as the dashboard asks, and whole as the verb does: and
 // reports the memory that this holds at most beside the engine's. Collecting is most of its time.
 func BenchmarkPrefixes(b *testing.B) {
-	e := policy.New(policy.DefaultRules().WithoutExperiment(), nil)
+	e := policy.New(policy.DefaultRules().ByLevel(), nil)
 	in := policy.Input{Start: 300_000, RoundStart: 300_300}
 	for i := range 100_000 {
 		p, _ := record.PrefixOf(netip.AddrFrom4([4]byte{byte(20 + i>>16), byte(i >> 8), byte(i), 1}))

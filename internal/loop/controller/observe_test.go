@@ -42,7 +42,7 @@ func TestObserve(t *testing.T) {
 
 // testObserve has the tier of one host, or windows of a fleet whose hosts all only observe.
 func testObserve(t *testing.T, fleet bool) {
-	r := policy.DefaultRules().ByLevel()
+	r := policy.DefaultRules()
 	b := newBenchBy(t, fresh(), &machine{}, noon, r).observing(!fleet)
 	b.untreated = fleet
 	b.week()
@@ -56,7 +56,7 @@ func testObserve(t *testing.T, fleet bool) {
 	}
 	live, err1 := (&View{Controller: b.Controller}).Explain(t.Context(), slow)
 	again, err2 := stored.Explain(t.Context(), slow)
-	if text := live.Text(); err1 != nil || err2 != nil || !strings.Contains(text, "Slow enough to be treated") || !strings.Contains(text, "only observe.") || text != again.Text() {
+	if text := live.Text(); err1 != nil || err2 != nil || !strings.Contains(text, "Worth a trial: ") || !strings.Contains(text, "only observe.") || text != again.Text() {
 		t.Errorf("%v, %v: %s\nof the store: %s", err1, err2, text, again.Text())
 	}
 	full := b.observing(false)
@@ -73,7 +73,7 @@ func testObserve(t *testing.T, fleet bool) {
 
 // TestObserveKeepsTrials: a host that loses its tier for two days, as by a kernel without BBR, begins its trials again and retires none.
 func TestObserveKeepsTrials(t *testing.T) {
-	b := newBenchBy(t, fresh(), &machine{}, noon, policy.DefaultRules().ByLevel())
+	b := newBenchBy(t, fresh(), &machine{}, noon, policy.DefaultRules())
 	b.try(12*60, [5]float64{4, 4, 4, 4, 4})
 	before := len(lastPlan(t, b.m).Entries)
 	retired := b.told(policy.EventRetired)

@@ -36,7 +36,7 @@ func pushable(t *testing.T) (*bench, *many, *plan.Plan) {
 	b := &bench{t: t, s: fresh(), m: &m.machine, now: t0}
 	never := netip.MustParsePrefix("198.18.9.0/24")
 	var err error
-	b.Controller, err = New(t.Context(), Options{PoP: "pop", Rules: policy.DefaultRules().WithoutExperiment(), Treatment: "bbr", MinBytes: 100_000,
+	b.Controller, err = New(t.Context(), Options{PoP: "pop", Rules: policy.DefaultRules().ByLevel(), Treatment: "bbr", MinBytes: 100_000,
 		Limits: plan.Limits{PoP: "pop", Max: 10, Congs: []string{"bbr"}, MaxLifeS: plan.MaxLifeS, MinChange: 3, Ramp: 3,
 			Allow: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/15")}, Deny: []netip.Prefix{never}},
 	}, b.s, slog.New(slog.DiscardHandler), func() time.Time { return time.Unix(b.now, 0) })

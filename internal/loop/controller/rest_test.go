@@ -33,7 +33,7 @@ func TestRest(t *testing.T) {
 	for i := range pair {
 		s := fresh()
 		s.settings[journal.SettingSalt] = bytes.Repeat([]byte{7}, 16)
-		pair[i] = newBenchBy(t, s, &machine{}, noon, policy.DefaultRules().ByLevel())
+		pair[i] = newBenchBy(t, s, &machine{}, noon, policy.DefaultRules())
 	}
 	held, rested, file := pair[0], pair[1], &shelf{}
 	rested.opt.Shelf = file

@@ -19,14 +19,16 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// tried is window under a plan (nil: none): rows carry the plan's arms, and treatment
+// tried is window under a plan (nil: none): the slow prefixes lose packets one by one, rows carry the plan's arms, and treatment
 // multiplies the rate of slow prefix i by effect[i].
 func tried(p *plan.Plan, now int64, effect [5]float64) agent.ClosedWindow {
 	o := window(now)
 	for i := range o.Rows {
 		w := &o.Rows[i]
 		w.LogRateMean, w.LogRateVar = math.Log(w.RateBytesPerS[record.Q50]), 0.4
-		w.EligibleSentBytes, w.EligibleRetransBytes = 10_000_000, 100_000
+		if w.EligibleSentBytes, w.EligibleRetransBytes = 10_000_000, 100_000; i < len(effect) {
+			w.MinRTTUs, w.SRTTUs, w.EligibleRetransBytes = 60_000, 62_000, 200_000
+		}
 		if p == nil {
 			continue
 		}
@@ -79,53 +81,48 @@ func (b *bench) told(kind policy.EventKind) (n int) {
 const noon = int64(1_795_176_000)
 
 func TestPlanFollowsTheTrial(t *testing.T) {
-	r := policy.DefaultRules().ByLevel()
+	r := policy.DefaultRules()
 	r.Trial.BlockSeconds = 1800 // six windows, which the counts of windows below are multiples of
 	hold, _ := record.PrefixOf(netip.MustParseAddr("198.18.3.1"))
 	aa, _ := record.PrefixOf(netip.MustParseAddr("198.18.4.1"))
 	r.HoldoutPrefixes, r.AAPrefixes = []netip.Prefix{hold.Netip()}, []netip.Prefix{aa.Netip()}
 	b := newBenchBy(t, fresh(), &machine{}, noon, r)
-	effect := [5]float64{4, 0.2, 1, 4, 4}
-	b.try(12, effect)
+	effect := [5]float64{4, 0.2, 4, 4, 4}
+	b.try(6, effect)
 	p := lastPlan(t, b.m)
 	if want := map[string]int{"trial": 3, "holdout": 1, "aa": 1}; !maps.Equal(states(p), want) || p.Experiment != "on" || p.HoldoutPermille != 0 || p.AAPermille != 0 {
 		t.Fatalf("plan %v, experiment %s, %d and %d permille", states(p), p.Experiment, p.HoldoutPermille, p.AAPermille)
 	}
-	b.try(24, effect)
-	if p = lastPlan(t, b.m); !maps.Equal(states(p), map[string]int{"promoted": 1, "trial": 1, "holdout": 1, "aa": 1}) || b.told(policy.EventDemoted) != 1 {
+	b.try(30, effect)
+	if p = lastPlan(t, b.m); !maps.Equal(states(p), map[string]int{"promoted": 2, "holdout": 1, "aa": 1}) || b.told(policy.EventRetired)+b.told(policy.EventDemoted) != 1 {
 		t.Errorf("after two pairs: %v", states(p))
 	}
-	if e, _ := p.Find(p.Entries[0].Prefix); e.State != "promoted" || e.Since <= noon+12*300 || e.Reason[:4] != "rate" {
+	if e, _ := p.Find(p.Entries[0].Prefix); e.State != "promoted" || e.Since <= noon+6*300 || e.Reason[:4] != "rate" {
 		t.Errorf("promoted entry %+v", e)
 	}
-	b.try(6, effect)
-	if p = lastPlan(t, b.m); p.Entries[0].State != "settled" || p.GroupSettled != 24 {
-		t.Errorf("one block later: %+v, settled groups of %d", p.Entries[0], p.GroupSettled)
-	}
 	b.try(60, effect)
-	if p = lastPlan(t, b.m); !maps.Equal(states(p), map[string]int{"settled": 1, "holdout": 1}) || b.told(policy.EventRetired) != 2 {
-		t.Errorf("after the budget: %v", states(p))
+	if p = lastPlan(t, b.m); !maps.Equal(states(p), map[string]int{"promoted": 2, "holdout": 1, "aa": 1}) || p.GroupPromoted != 16 {
+		t.Errorf("five hours later: %v, groups of %d", states(p), p.GroupPromoted)
 	}
 }
 
-// TestSettledThroughOtherGroups: a network that has been settled for two days stays settled when rules give it other groups, by
+// TestPromotedThroughOtherGroups: networks that have been promoted for two days stay so when rules give them other groups, by
 // a reload and by a restart: what was measured stays in the groups that it was drawn in. A restart afterwards knows the same.
-func TestSettledThroughOtherGroups(t *testing.T) {
+func TestPromotedThroughOtherGroups(t *testing.T) {
 	for _, evidence := range []int64{24 * 3600, 12 * 3600, 48 * 3600} {
-		for _, blocks := range []int{8, 12, 16, 48} {
-			r := policy.DefaultRules().ByLevel()
-			r.Trial.On = true
+		for _, blocks := range []int{8, 12, 24, 48} {
+			r := policy.DefaultRules()
 			s := fresh()
 			b := newBenchBy(t, s, &machine{}, noon, r)
-			effect := [5]float64{4, 1, 1, 1, 1}
+			effect := [5]float64{4, 4, 4, 1, 1}
 			b.try(12*60, effect)
 			p := lastPlan(t, b.m)
-			if states(p)["settled"] != 1 {
+			if states(p)["promoted"] != 3 {
 				t.Fatalf("plan %v", states(p))
 			}
 			retrials := b.told(policy.EventRetrial)
 			other := r
-			if other.Trial.EvidenceSeconds, other.Trial.GroupSettled = evidence, blocks; other.Validate() != nil {
+			if other.Trial.EvidenceSeconds, other.Trial.GroupPromoted = evidence, blocks; other.Validate() != nil {
 				continue
 			}
 			b.try(3, effect) // in the middle of a block
@@ -133,30 +130,35 @@ func TestSettledThroughOtherGroups(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.try(12*30, effect)
-			if p = lastPlan(t, b.m); states(p)["settled"] != 1 || p.GroupSettled != blocks || b.told(policy.EventRetrial) != retrials {
-				t.Errorf("evidence of %d h, %d blocks: %v, groups of %d, %d retrials", evidence/3600, blocks, states(p), p.GroupSettled, b.told(policy.EventRetrial)-retrials)
-			}
-			var settled record.Prefix
-			for _, e := range p.Entries {
-				if e.State == "settled" {
-					settled = e.Prefix
-				}
+			if p = lastPlan(t, b.m); states(p)["promoted"] != 3 || p.GroupPromoted != blocks || b.told(policy.EventRetrial) != retrials {
+				t.Errorf("evidence of %d h, %d blocks: %v, groups of %d, %d retrials", evidence/3600, blocks, states(p), p.GroupPromoted, b.told(policy.EventRetrial)-retrials)
 			}
 			again := newBenchBy(t, s, &machine{}, b.now, other)
-			x, _ := b.engine.Explain(settled)
-			if y, _ := again.engine.Explain(settled); !reflect.DeepEqual(x, y) {
-				t.Errorf("evidence of %d h, %d blocks: after a restart\n%s", evidence/3600, blocks, cmp.Diff(x, y))
+			for _, e := range p.Entries {
+				x, _ := b.engine.Explain(e.Prefix)
+				if y, _ := again.engine.Explain(e.Prefix); !reflect.DeepEqual(x, y) {
+					t.Errorf("evidence of %d h, %d blocks: after a restart\n%s", evidence/3600, blocks, cmp.Diff(x, y))
+				}
 			}
 		}
 	}
 }
 
+// harming lists the five slow networks, which nothing but the brake stops then, and has a control block in each hour.
+func harming() (policy.Rules, [5]float64) {
+	r := policy.DefaultRules()
+	r.Trial.BlockSeconds, r.Trial.GroupPromoted = 900, 4
+	for i := range 5 {
+		p, _ := record.PrefixOf(netip.AddrFrom4([4]byte{198, 18, byte(i), 1}))
+		r.Always = append(r.Always, policy.Listed{Net: p.Netip(), Reason: "radio"})
+	}
+	return r, [5]float64{0.3, 0.3, 0.3, 0.3, 0.3}
+}
+
 func TestBrakeStopsUntilResume(t *testing.T) {
-	r := policy.DefaultRules().ByLevel()
-	r.Trial.BudgetSeconds = 12 * 3600
-	harm := [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}
+	r, harm := harming()
 	b := newBenchBy(t, fresh(), &machine{}, noon, r)
-	for b.told(policy.EventBrake) == 0 && b.now < noon+12*3600 {
+	for b.told(policy.EventBrake) == 0 && b.now < noon+24*3600 {
 		b.try(1, harm)
 	}
 	if p := lastPlan(t, b.m); !b.m.killed || len(p.Entries) != 0 || string(b.s.settings["killed"]) != "1" || b.told(policy.EventBrake) != 1 {
@@ -178,13 +180,10 @@ func TestBrakeStopsUntilResume(t *testing.T) {
 
 // TestBrakeWithAFullStore: what cannot be kept is done all the same.
 func TestBrakeWithAFullStore(t *testing.T) {
-	r := policy.DefaultRules().ByLevel()
-	r.Trial.BlockSeconds = 1800 // so that a block ends where the store is full
-	r.Trial.BudgetSeconds = 12 * 3600
-	harm := [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}
+	r, harm := harming()
 	b := newBenchBy(t, fresh(), &machine{}, noon, r)
 	b.try(13, harm)
-	for !b.m.killed && b.now < noon+12*3600 {
+	for !b.m.killed && b.now < noon+24*3600 {
 		// The store fills up for the last window of each hour.
 		b.s.full = (b.now+300)%3600 == 0
 		o := tried(b.plan, b.now, harm)
@@ -201,11 +200,9 @@ func TestBrakeWithAFullStore(t *testing.T) {
 // TestBrakeOnAWindowThatComesAgain: the store takes neither the window nor its round a second
 // time, but the next start must know of the brake.
 func TestBrakeOnAWindowThatComesAgain(t *testing.T) {
-	r := policy.DefaultRules().ByLevel()
-	r.Trial.BudgetSeconds = 12 * 3600
-	harm := [5]float64{0.85, 0.85, 0.85, 0.85, 0.85}
+	r, harm := harming()
 	b := newBenchBy(t, fresh(), &machine{}, noon, r)
-	for b.told(policy.EventBrake) == 0 && b.now < noon+12*3600 {
+	for b.told(policy.EventBrake) == 0 && b.now < noon+24*3600 {
 		if b.now%3600 == 3300 { // weighed at the end of a block
 			b.s.commits = append(b.s.commits, journal.Commit{Closed: true, Start: b.now})
 		}
@@ -220,7 +217,7 @@ func TestBrakeOnAWindowThatComesAgain(t *testing.T) {
 }
 
 func TestRestartInTheMiddleOfATrial(t *testing.T) {
-	r := policy.DefaultRules().ByLevel()
+	r := policy.DefaultRules()
 	effect := [5]float64{4, 0.2, 1, 1, 1.2}
 	for _, after := range []int{14, 25, 40, 50, 100} {
 		b := newBenchBy(t, fresh(), &machine{}, noon, r)
@@ -244,27 +241,28 @@ func TestRestartInTheMiddleOfATrial(t *testing.T) {
 	}
 }
 
-// TestSelectionChangesUnderTrials: the store of a selection by level goes on under the default one, by a
-// reload as by a restart. No promoted network leaves for that; those that gain are promoted although
-// networks of their class, full paths, gain nothing; and the others are given up.
-func TestSelectionChangesUnderTrials(t *testing.T) {
-	effect := [5]float64{4, 0.2, 1, 4, 4}
+// TestSelectionChanges: the store of a selection by level goes on under the default one, by a
+// reload as by a restart. What the level selected is tried by belief, those that gain are promoted, and the others are given up.
+func TestSelectionChanges(t *testing.T) {
+	effect := [5]float64{4, 0.2, 4, 4, 4}
 	for _, after := range []int{13, 20, 40} {
 		for _, restart := range []bool{false, true} {
 			b := newBenchBy(t, fresh(), &machine{}, noon, policy.DefaultRules().ByLevel())
 			b.try(after, effect)
-			was := states(lastPlan(t, b.m))
+			if was := states(lastPlan(t, b.m)); !maps.Equal(was, map[string]int{"selected": 5}) {
+				t.Fatalf("after %d: %v", after, was)
+			}
 			if restart {
 				b = newBenchBy(t, b.s, &machine{}, b.now, policy.DefaultRules())
 			} else if err := b.SetRules(t.Context(), policy.DefaultRules()); err != nil {
 				t.Fatal(err)
 			}
 			b.try(1, effect)
-			if is := states(lastPlan(t, b.m)); is["promoted"]+is["settled"] != was["promoted"]+was["settled"] {
-				t.Errorf("after %d, restart %t: %v, was %v", after, restart, is, was)
+			if is := states(lastPlan(t, b.m)); is["selected"] != 0 || b.told(policy.EventReleased) != 5 {
+				t.Errorf("after %d, restart %t: %v, %d released", after, restart, is, b.told(policy.EventReleased))
 			}
 			b.try(72, effect)
-			if is := states(lastPlan(t, b.m)); !maps.Equal(is, map[string]int{"promoted": 3}) || b.told(policy.EventSelected) != 5 {
+			if is := states(lastPlan(t, b.m)); !maps.Equal(is, map[string]int{"promoted": 4}) || b.told(policy.EventSelected) != 10 {
 				t.Errorf("after %d, restart %t: in the end %v, %d selected", after, restart, is, b.told(policy.EventSelected))
 			}
 		}
@@ -272,9 +270,9 @@ func TestSelectionChangesUnderTrials(t *testing.T) {
 }
 
 // TestCooldownOutlivesItsWindows: a restart knows of a cool-down whose trial is long
-// out of the windows that are replayed.
+// out of the windows that are replayed, and what it showed is believed until that is forgotten, once more as long.
 func TestCooldownOutlivesItsWindows(t *testing.T) {
-	r := policy.DefaultRules().ByLevel()
+	r := policy.DefaultRules()
 	r.Trial.CooldownSeconds = 3 * 86400
 	none := [5]float64{1, 1, 1, 1, 1}
 	b := newBenchBy(t, fresh(), &machine{}, noon, r)
@@ -287,8 +285,8 @@ func TestCooldownOutlivesItsWindows(t *testing.T) {
 	if p := lastPlan(t, again.m); len(p.Entries) != 0 {
 		t.Errorf("tried again after two days: %v", states(p))
 	}
-	again.try(12*30, none)
-	if p := lastPlan(t, again.m); len(p.Entries) != 5 {
-		t.Errorf("not tried again after three days: %v", states(p))
+	again.try(12*24*5, none)
+	if n := again.told(policy.EventSelected); n < 10 {
+		t.Errorf("not tried again after six days: %d selected", n)
 	}
 }

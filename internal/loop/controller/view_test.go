@@ -67,7 +67,7 @@ func TestStatusTellsWhatTheKernelDoes(t *testing.T) {
 
 // TestMeasure: what metrics show of a round is what the round decided, and the effect that its pairs have.
 func TestMeasure(t *testing.T) {
-	r := policy.DefaultRules().ByLevel()
+	r := policy.DefaultRules()
 	b := newBenchBy(t, fresh(), &machine{}, noon, r)
 	if m, err := b.Measure(t.Context()); err != nil || m.Round.RoundStart != 0 || m.Effect.Pairs != 0 || m.Plan.Serial != 0 {
 		t.Errorf("before the first round: %+v, %v", m, err)
@@ -77,7 +77,7 @@ func TestMeasure(t *testing.T) {
 	if err != nil || m.Round.RoundStart != b.now || m.Round.Selected != len(m.Selected) || len(m.Selected) == 0 || m.Plan.Serial != lastPlan(t, b.m).Serial {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if got := math.Exp(m.Effect.LogRatio); m.Effect.Pairs < 5 || math.Abs(got-4) > 0.01 || m.Cost.Pairs != m.Effect.Pairs || math.Abs(m.Cost.Treated-0.01) > 1e-6 {
+	if got := math.Exp(m.Effect.LogRatio); m.Effect.Pairs < 5 || math.Abs(got-4) > 0.01 || m.Cost.Pairs != m.Effect.Pairs || math.Abs(m.Cost.Treated-0.02) > 1e-6 {
 		t.Errorf("effect x %v, %+v, cost %+v", got, m.Effect, m.Cost)
 	}
 }

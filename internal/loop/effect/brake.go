@@ -19,13 +19,15 @@ import (
 //
 // is 1 on average over the draw, whatever the y are: a level that drifts, load that moves with it,
 // a shock that all networks share, heavy tails. Nothing is estimated. (Of two blocks e is
-// 1 - tanh(m d / 2), d = treatment - control.) A pair stakes a part w of what was won so far,
+// 1 - tanh(m d / 2), d = treatment - control.) One draw decides for all networks, so their bets of one group are one bet, the mean over
+// sites, each with its stake; where few sites are treated, as many others as it takes bet nothing, so that harm in one place is not harm
+// on the whole. A group stakes a part w of what was won so far,
 //
-//	M = product of (1 + w (e - 1))
+//	M = product over groups of (1 + w (mean of e - 1))
 //
-// over all networks, whose draws are independent. M is a martingale while the treatment does
-// nothing. Where pairs are harmed on average, it grows; effects that cancel do not make it grow. A
-// few bet sizes m are mixed, since the size of the harm is unknown.
+// M is a martingale while the treatment does nothing. Where pairs are harmed on average, it grows; effects that cancel do not make it
+// grow. A few bet sizes m are mixed, since the size of the harm is unknown; and trials have groups of two blocks, the others longer
+// ones, and the control block of all is in both, so each kind has its own M, and the mean of the two counts.
 //
 // Harm may begin at any time. So M is taken from the start that shows it best, and the chance that
 // it ever reaches A in n such starts is at most n/A (Shiryaev and Roberts; as e-values Shin, Ramdas
@@ -36,23 +38,20 @@ import (
 // were treated in a day, also of those that left, half of the sites must: where each of a few networks
 // leaves by its own evidence, none is left to show the harm together, and the next ones would be tried
 // in vain.
+//
+// The price is time: of harm by half to all a pair of two blocks says no more than a factor of 1.75, and 30 of
+// them, ten hours, pull the brake; of 16 blocks a day says too little. Before that, each network has left by what it shows itself (loop/policy).
 
 const (
 	// brakePerYear is the chance of a false brake in a year, brakeStarts how many blocks a year has,
 	// brakeQuestions what is asked in each.
 	brakePerYear, brakeStarts, brakeQuestions = 0.05, 365 * 144, 2
 
-	// fullStake bounds what one pair can say: of a trial a factor of 1.75 for harm, 0.25 against.
+	// fullStake bounds what one group can say: of two blocks a factor of 1.75 for harm, 0.25 against.
 	// fullBlock is how many connections in a block it takes: the means of smaller ones are noise.
 	fullStake, fullBlock = 0.75, 10
 
-	// fewestBlocks before a network counts: three pairs of a trial, one once promoted. Its own
-	// evidence, from two pairs on, comes first: where a third of many are harmed, they leave one by
-	// one, and the others stay.
-	fewestBlocks = 6
-
-	// fewestSites: harm in two places is not harm on the whole. No site gives more than its part of
-	// the evidence.
+	// fewestSites: harm in two places is not harm on the whole.
 	fewestSites = 3
 )
 
@@ -70,25 +69,56 @@ type Harm struct {
 	LogM                   float64 // ln of the evidence; 0 without pairs
 }
 
-// HarmOf judges pairs in any order. At least a share of their sites must show the harm.
+// HarmOf judges pairs, in any order; those of one group have one draw. At least a share of their sites must show the harm.
 func HarmOf(all []Pair, share float64) (h Harm) {
 	pairs := usable(all)
-	blocks := map[record.Prefix]int{}
-	for _, p := range pairs {
-		blocks[p.Prefix] += len(p.T) + 1
-	}
-	pairs = slices.DeleteFunc(pairs, func(p *Pair) bool { return share == 0 && blocks[p.Prefix] < fewestBlocks })
 	slices.SortFunc(pairs, func(a, b *Pair) int {
-		return cmp.Or(cmp.Compare(b.End, a.End), cmp.Compare(a.Prefix, b.Prefix), cmp.Compare(a.Group, b.Group))
+		return cmp.Or(cmp.Compare(b.End, a.End), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Prefix, b.Prefix))
 	})
-	b := newBets(pairs, share)
-	for i, p := range pairs {
-		b.add(p)
-		if last := i == len(pairs)-1 || pairs[i+1].End != p.End; last && (h.Pairs == 0 || b.logM() > h.LogM) {
-			h = Harm{Pairs: i + 1, Prefixes: len(b.seen), Sites: len(b.won), LogRatio: b.moved / b.stakes, LogM: b.logM()}
+	site := sites(pairs)
+	places := map[record.Prefix]bool{}
+	for _, s := range site {
+		places[s] = true
+	}
+	fewest := max(fewestSites, share*float64(len(places)))
+	seen, where := map[record.Prefix]bool{}, map[record.Prefix]bool{}
+	var won [2][len(betSizes)]float64
+	moved, stakes := 0.0, 0.0
+	for i := 0; i < len(pairs); {
+		n, kind := i, 0
+		for ; n < len(pairs) && pairs[n].drawnAt() == pairs[i].drawnAt(); n++ {
+			seen[pairs[n].Prefix], where[site[pairs[n].Prefix]] = true, true
+			if len(pairs[n].T) > 1 {
+				kind = 1
+			}
+		}
+		e, stake, ratio := betTogether(pairs[i:n], site)
+		for m := range betSizes {
+			won[kind][m] += math.Log1p(fullStake * e[m] / max(stake, fewest))
+		}
+		moved, stakes = moved+ratio, stakes+stake
+		logM := math.Log(mean(slices.Concat(won[0][:], won[1][:])))
+		if i = n; h.Pairs == 0 || logM > h.LogM {
+			h = Harm{Pairs: i, Prefixes: len(seen), Sites: len(where), LogRatio: moved / stakes, LogM: logM}
 		}
 	}
 	return h
+}
+
+// betTogether returns, of the pairs of one draw, the sum of stake times e - 1 by size, that of the stakes, and that of stake times ln ratio.
+func betTogether(pairs []*Pair, site map[record.Prefix]record.Prefix) (e [len(betSizes)]float64, stake, moved float64) {
+	networks := map[record.Prefix]int{}
+	for _, p := range pairs {
+		networks[site[p.Prefix]]++
+	}
+	for _, p := range pairs {
+		w := min(1, p.traffic()/float64(len(p.T)+1)/fullBlock) / float64(networks[site[p.Prefix]])
+		stake, moved = stake+w, moved+w*p.LogRatio()
+		for i, m := range betSizes {
+			e[i] += w * (p.bet(m) - 1)
+		}
+	}
+	return e, stake, moved
 }
 
 // usable returns the usable ones, by pointer: a round sorts all pairs of a day, and a pair is 136 bytes.
@@ -109,53 +139,6 @@ func (h Harm) Brake() (pull bool, why string) {
 	}
 	return true, fmt.Sprintf("treatment is x %.2f over %d prefixes of %d sites and %d pairs (evidence of harm %.2g, needed %.2g)",
 		math.Exp(h.LogRatio), h.Prefixes, h.Sites, h.Pairs, math.Exp(h.LogM), math.Exp(neededToBrake))
-}
-
-// bets are those of all pairs back to some time.
-type bets struct {
-	site          map[record.Prefix]record.Prefix
-	networks      map[record.Prefix]int // of a site
-	seen          map[record.Prefix]bool
-	won           map[record.Prefix]*[len(betSizes)]float64 // by site, ln
-	sum           [len(betSizes)]float64                    // over sites, each at most its part
-	stakes, moved float64
-	part          float64 // of a site at most, ln
-}
-
-func newBets(pairs []*Pair, share float64) *bets {
-	b := &bets{site: sites(pairs), networks: map[record.Prefix]int{}, seen: map[record.Prefix]bool{}, won: map[record.Prefix]*[len(betSizes)]float64{}}
-	for _, s := range b.site {
-		b.networks[s]++
-	}
-	b.part = neededToBrake / max(fewestSites, share*float64(len(b.networks)))
-	return b
-}
-
-// add takes in one pair. A site's networks share its stake, and small ones stake less.
-func (b *bets) add(p *Pair) {
-	site := b.site[p.Prefix]
-	perBlock := p.traffic() / float64(len(p.T)+1) // whichever of them is the control block
-	stake := fullStake * min(1, perBlock/fullBlock) / float64(b.networks[site])
-	b.seen[p.Prefix] = true
-	b.stakes, b.moved = b.stakes+stake, b.moved+stake*p.LogRatio()
-	won := b.won[site]
-	if won == nil {
-		won = new([len(betSizes)]float64)
-		b.won[site] = won
-	}
-	for i, m := range betSizes {
-		b.sum[i] -= min(won[i], b.part)
-		won[i] += math.Log1p(stake * (p.bet(m) - 1))
-		b.sum[i] += min(won[i], b.part)
-	}
-}
-
-func (b *bets) logM() float64 {
-	top, sum := slices.Max(b.sum[:]), 0.0
-	for _, s := range b.sum {
-		sum += math.Exp(s - top)
-	}
-	return top + math.Log(sum/float64(len(b.sum)))
 }
 
 // bet returns e for a size.

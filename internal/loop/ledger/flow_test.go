@@ -164,7 +164,7 @@ func (c *clocked) polls(n int) {
 // After a step of the wall clock, ahead or back, the windows that it touches are
 // lost and nothing more: connections that live on are known again at once.
 func TestClockStepsLoseOnlyTheWindowsTheyTouch(t *testing.T) {
-	rules := policy.DefaultRules().WithoutExperiment()
+	rules := policy.DefaultRules().ByLevel()
 	rules.MinRanked, rules.MinSamples = 3, 1
 	// One block is longer than the test: what outlives its block counts nowhere.
 	c := &clocked{flow: newFlow(Config{Unfollowed: true, BlockSeconds: 1 << 40}), engine: policy.New(rules, nil), boot: 3000}

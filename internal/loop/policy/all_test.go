@@ -15,8 +15,8 @@ import (
 )
 
 func allRules() Rules {
-	r := DefaultRules().ByLevel()
-	r.Select, r.Trial.GroupPromoted = SelectAll, 16
+	r := DefaultRules()
+	r.Select, r.Cap = SelectAll, false
 	return r
 }
 
@@ -84,15 +84,11 @@ func TestMemoryOfAll(t *testing.T) {
 	}
 }
 
-func TestAllNeedsAnExperiment(t *testing.T) {
-	r := allRules()
-	r.Trial.On = false
-	named := allRules()
+func TestAllHasNoRoles(t *testing.T) {
+	named, want := allRules(), "treats all networks: write what must stay untreated into treatment.never"
 	named.HoldoutPrefixes = []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}
-	for want, r := range map[string]Rules{"needs an experiment": r, "treats all networks: write what must stay untreated into treatment.never": named} {
-		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+	if err := named.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
 	}
 }
 

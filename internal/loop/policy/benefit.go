@@ -58,10 +58,11 @@ var (
 )
 
 // ofOthers is of a treatment that the lab has not measured: where losses hold CUBIC it may gain half or lose a third, and where a queue or
-// nothing does, little.
+// nothing does, little. An operator who names it expects something, and what is never tried is never learnt: at a mean of 0 no network
+// would be.
 var ofOthers = priors{
-	ClassSingle:  {0, 0.4, 0.41, 0.05},
-	ClassMixed:   {0, 0.4, 0.41, 0.05},
+	ClassSingle:  {0.05, 0.4, 0.41, 0.03},
+	ClassMixed:   {0.05, 0.4, 0.41, 0.03},
 	ClassBursts:  {0, 0.2, 0.2, 0.05},
 	ClassPolicer: {0, 0.2, 0.2, 0.05},
 	ClassQueue:   {0, 0.2, 0.2, 0.05},
@@ -339,21 +340,10 @@ func (e *Engine) expects(t *track, network string) (b belief, ok bool) {
 // having is the belief of a prefix by the evidence of its own trial on one of the outcomes. The other
 // prefixes tell of the rate alone.
 func (e *Engine) having(t *track, b belief, v effect.Evidence) belief {
-	own := observed{t.prefix, t.chosen.Network, b.class, v.LogRatio, v.Var}
-	switch {
-	case v.Pairs == 0:
+	if v.Pairs == 0 {
 		return b
-	case !t.chosen.teaches():
-		return b.seeing(own) // it is not pooled, and ends like those that are
 	}
-	return e.pooled.given(t.prefix, t.chosen.Network, b.class, own)
-}
-
-// seeing is the belief after a trial that is not pooled.
-func (b belief) seeing(o observed) belief {
-	m := message{1 / b.variance, b.gain / b.variance}.beside(o.message())
-	b.gain, b.variance = m.weighted/m.precision, 1/m.precision
-	return b
+	return e.pooled.given(t.prefix, t.chosen.Network, b.class, observed{t.prefix, t.chosen.Network, b.class, v.LogRatio, v.Var})
 }
 
 // resent is what the treatment retransmits in addition: the lab's share and that of a prefix's own pairs.

@@ -205,10 +205,15 @@ func BenchmarkRows(b *testing.B) {
 // BenchmarkTrials is a round that ends a block over 2,000 prefixes, 500 of them on
 // trial or promoted with most of a day of pairs.
 func BenchmarkTrials(b *testing.B) {
-	r := DefaultRules().ByLevel()
-	r.GroupShare, r.MaxNewPerRound = 0.3, 500
+	r := DefaultRules()
+	r.MaxNewPerRound = 500
 	e := New(r, firstBlock{})
 	rows := crowd(2000, 0)
+	for i := range rows {
+		if i%4 == 0 { // losses one by one
+			rows[i].MinRTTUs, rows[i].SRTTUs, rows[i].EligibleRetransBytes = 60_000, 62_000, rows[i].EligibleSentBytes/50
+		}
+	}
 	var inPlan map[record.Prefix]Selected
 	w := int64(0)
 	step := func() Decision {

@@ -20,9 +20,6 @@ const mostOfTried = 0.5
 func (e *Engine) harm(round int64) (treated, tried effect.Harm) {
 	pairs := e.treatedPairs()
 	e.gone = slices.DeleteFunc(e.gone, func(p effect.Pair) bool { return p.End <= round-e.rules.Trial.EvidenceSeconds })
-	if e.rules.PoPGroup() > 0 {
-		return effect.HarmTogether(pairs, 0), effect.HarmTogether(append(pairs, e.gone...), mostOfTried)
-	}
 	return effect.HarmOf(pairs, 0), effect.HarmOf(append(pairs, e.gone...), mostOfTried)
 }
 

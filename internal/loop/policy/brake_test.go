@@ -14,6 +14,9 @@ func (f fleetWorld) with(change func(*fleetWorld)) fleetWorld {
 	return f
 }
 
+// listed has all of them in treatment.always: belief takes no network out, and as much as can be is under treatment.
+var listed = fleet.with(func(f *fleetWorld) { f.kept = true })
+
 // TestBrakeOfNoEffect: days on which the treatment does nothing, whatever else happens. No brake;
 // and the evidence keeps its word also where it is small enough to be counted: of a day's 24 starts
 // (trials end hourly), it reaches 480 in at most one day of 20.
@@ -24,15 +27,16 @@ func TestBrakeOfNoEffect(t *testing.T) {
 		world fleetWorld
 	}{
 		{"city", fleet},
-		{"drift 0.6", fleet.with(func(f *fleetWorld) { f.drift = 0.6 })},
-		{"slow while busy", fleet.with(func(f *fleetWorld) { f.drift, f.elastic = 0.6, -1 })},
-		{"fast while busy", fleet.with(func(f *fleetWorld) { f.drift, f.elastic = 0.6, 1 })},
-		{"shocks", fleet.with(func(f *fleetWorld) { f.shock = 0.7 })},
-		{"12 networks", fleet.with(func(f *fleetWorld) { f.slow = 12 })},
-		{"200 networks, very uneven", fleet.with(func(f *fleetWorld) { f.slow, f.uneven = 200, 1.5 })},
-		{"come and go", fleet.with(func(f *fleetWorld) { f.churn = true })},
-		{"listed networks", fleet.with(func(f *fleetWorld) { f.kept, f.drift, f.elastic = true, 0.6, -1 })},
-		{"all of it", fleetWorld{slow: 30, drift: 0.6, elastic: -1, shock: 0.7, uneven: 1.5, often: 2, churn: true, oneSite: 0.4}},
+		{"city, come and go", fleet.with(func(f *fleetWorld) { f.churn = true })},
+		{"all listed", listed},
+		{"drift 0.6", listed.with(func(f *fleetWorld) { f.drift = 0.6 })},
+		{"slow while busy", listed.with(func(f *fleetWorld) { f.drift, f.elastic = 0.6, -1 })},
+		{"fast while busy", listed.with(func(f *fleetWorld) { f.drift, f.elastic = 0.6, 1 })},
+		{"shocks", listed.with(func(f *fleetWorld) { f.shock = 0.7 })},
+		{"12 networks", listed.with(func(f *fleetWorld) { f.slow = 12 })},
+		{"200 networks, very uneven", listed.with(func(f *fleetWorld) { f.slow, f.uneven = 200, 1.5 })},
+		{"come and go", listed.with(func(f *fleetWorld) { f.churn = true })},
+		{"all of it", fleetWorld{slow: 30, drift: 0.6, elastic: -1, shock: 0.7, uneven: 1.5, often: 2, churn: true, oneSite: 0.4, kept: true}},
 	} {
 		n, brakes, demoted, top := replicates(t, 1), 0, 0, 0.0
 		for seed := range n {
@@ -59,28 +63,21 @@ func TestBrakeOfNoEffect(t *testing.T) {
 
 // TestBrakeOfHarm: when harm ends, by the brake or one by one.
 func TestBrakeOfHarm(t *testing.T) {
-	few := fleet.with(func(f *fleetWorld) { f.slow = 12 })
 	for _, c := range []struct {
 		name       string
 		world      fleetWorld
 		harm, rest float64
 		share      float64
-		latest     float64 // hours by which the brake is pulled; 0: never, since the harmed leave one by one
+		latest     float64 // hours by which the brake is pulled; 0: never within a day, since the harmed leave one by one
 	}{
-		{"all, 12 networks", few, 0.5, 1, 1, 8},
-		{"all", fleet, 0.5, 1, 1, 6},
-		{"all", fleet, 0.7, 1, 1, 5},
-		{"all", fleet, 0.9, 1, 1, 12},
-		{"all, one connection in five minutes", fleet.with(func(f *fleetWorld) { f.often = 1 }), 0.5, 1, 1, 8},
-		{"30 %, 12 networks", few, 0.5, 1, 0.3, 0},
+		{"all, 12 networks", fleet.with(func(f *fleetWorld) { f.slow = 12 }), 0.5, 1, 1, 0},
+		{"all", fleet, 0.5, 1, 1, 0},
+		{"all", fleet, 0.7, 1, 1, 0},
 		{"30 %", fleet, 0.5, 1, 0.3, 0},
 		{"30 %, 200 networks", fleet.with(func(f *fleetWorld) { f.slow = 200 }), 0.5, 1, 0.3, 0},
 		{"30 %, others 2 x", fleet, 0.5, 2, 0.3, 0},
-		{"30 %, by benefit", fleet.with(func(f *fleetWorld) { f.benefit = true }), 0.5, 1, 0.3, 0},
-		{"30 %, 200 networks, by benefit", fleet.with(func(f *fleetWorld) { f.slow, f.benefit = 200, true }), 0.5, 1, 0.3, 0},
-		{"30 %, all listed", fleet.with(func(f *fleetWorld) { f.kept = true }), 0.5, 1, 0.3, 12},
-		{"all, all listed", fleet.with(func(f *fleetWorld) { f.kept = true }), 0.5, 1, 1, 4},
 		{"24 networks of one site, 15 others", fleet.with(func(f *fleetWorld) { f.slow, f.oneSite = 39, 24.0/39 }), 0.6, 1, 24.0 / 39, 0},
+		{"all, all listed", listed, 0.5, 1, 1, 0}, // one draw in 160 min says too little within a day; explain and effect show it
 	} {
 		n, w := replicates(t, 1), c.world
 		w.harm, w.rest, w.harmed = c.harm, c.rest, c.share
@@ -93,7 +90,7 @@ func TestBrakeOfHarm(t *testing.T) {
 		slices.Sort(braked)
 		t.Logf("%g x for %-36s brake after %.1f h (%.1f to %.1f), %.0f %% of the harmed treated after 5 h, %.0f %% of their connections", c.harm, c.name,
 			braked[n/2], braked[0], braked[n-1], 100*float64(left)/float64(harmed), 100*weight)
-		if share := float64(left) / float64(harmed); w.benefit && share > 0.1 {
+		if share := float64(left) / float64(harmed); !w.kept && share > 0.1 {
 			t.Errorf("%g x for %s: %.0f %% of the harmed treated after 5 h", c.harm, c.name, 100*share)
 		}
 		if c.latest == 0 && braked[n/2] < 25 || c.latest > 0 && braked[n/2] > c.latest+0.1 {

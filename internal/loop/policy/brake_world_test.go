@@ -14,9 +14,8 @@ import (
 )
 
 // fleetWorld is a PoP with known truth, made to break the brake: so many slow networks, and as
-// many fast ones that nothing ever treats. Its rows go through the real engine. A trial lasts a
-// day, so that as much as can be is under treatment; and where there is no harm, what is demoted
-// comes back after four hours.
+// many fast ones that nothing ever treats. The slow ones lose packets one by one, and belief tries them. Its rows go through the real
+// engine. Where there is no harm, what left comes back after four hours.
 type fleetWorld struct {
 	slow    int     // networks
 	drift   float64 // standard deviation of ln rate, of an hour's memory
@@ -26,7 +25,6 @@ type fleetWorld struct {
 	often   float64 // connections of a slow network in a window, geometric mean
 	churn   bool    // each network is there for four hours of six
 	kept    bool    // effect takes no network out: the operator lists them all
-	benefit bool    // tried by benefit: they lose packets one by one
 	all     bool    // treated as one, the fast ones with them, in 15 blocks of 16
 	oneSite float64 // share of the slow networks that lie in one /48; the others have one each
 
@@ -57,16 +55,13 @@ func (f fleetWorld) net(i int) record.Prefix {
 }
 
 func (f fleetWorld) rules() Rules {
-	r := DefaultRules().ByLevel()
-	r.GroupShare, r.MaxNewPerRound = 0.5, f.slow
-	if r.Trial.BudgetSeconds = 86_400; f.harmed == 0 {
+	r := DefaultRules()
+	r.Cap, r.MaxNewPerRound = false, f.slow
+	if f.harmed == 0 {
 		r.Trial.CooldownSeconds = 4 * 3600
 	}
-	if f.benefit {
-		r.Select = SelectBenefit
-	}
 	if f.all {
-		r.Select, r.Trial.GroupPromoted = SelectAll, 16
+		r.Select = SelectAll
 	}
 	for i := range f.slow {
 		if f.kept {
@@ -106,16 +101,14 @@ func (f fleetWorld) row(l *life, p record.Prefix, start int64, hour, shock float
 	level := math.Log(1e5) + moved
 	w := quiet(start, p, n, math.Exp(level))
 	w.LogRateMean, w.LogRateVar = level+0.78*rng.NormFloat64()/math.Sqrt(max(1, float64(n))), 0.6
-	if f.benefit {
-		w.RetransShare, w.MinRTTUs, w.SRTTUs = 0.02, 60_000, 62_000
-	}
+	w.RetransShare, w.MinRTTUs, w.SRTTUs, w.EligibleRetransBytes = 0.02, 60_000, 62_000, w.EligibleSentBytes/50
 	return w
 }
 
 // run lives through hours of treatment and one before it.
 func (f fleetWorld) run(seed uint64, hours int64) (out fleetRun) {
 	r, rng := f.rules(), rand.New(rand.NewPCG(seed, 14))
-	draws := drawn{plan.NewDraws(append([]byte("a fleet by its seed "), byte(seed), byte(seed>>8)), 0, 0)}
+	draws := drawn{plan.NewDraws(append([]byte("a fleet by its seed "), byte(seed), byte(seed>>8)), 0, 0).ByPoP(r.PoPGroup())}
 	e, lives, shock := New(r, draws), f.lives(rng), 0.0
 	chosen := map[record.Prefix]Selected{}
 	out.brake = -1

@@ -20,17 +20,9 @@ func cityDraws() Draws { return plan.NewDraws([]byte("sixteen bytes or"), 120, 1
 // triedRules are so short that states turn over many times.
 func triedRules() Rules {
 	r := cityRules()
-	r.MaxSelected, r.MaxNewPerRound = 12, 3
-	r.Trial = Trial{On: true, BlockSeconds: 600, WashoutSeconds: 300, GroupTrial: 2, GroupPromoted: 4, GroupSettled: 6, FalseShare: 0.2,
-		BudgetSeconds: 6000, CooldownSeconds: 4500, MaxCooldownSeconds: 12000, EvidenceSeconds: 12000}
-	return r
-}
-
-// wideRules try half of the city, so that harm on the whole can show.
-func wideRules() Rules {
-	r := triedRules()
-	r.GroupShare, r.SelectDuty, r.MaxSelected, r.MaxNewPerRound = 0.6, 0.5, 40, 10
-	r.Trial.BudgetSeconds, r.Trial.EvidenceSeconds = 48000, 48000
+	r.Select, r.MaxSelected, r.MaxNewPerRound = SelectBenefit, 12, 3
+	r.Trial = Trial{BlockSeconds: 600, WashoutSeconds: 300, GroupTrial: 2, GroupPromoted: 4,
+		CooldownSeconds: 4500, MaxCooldownSeconds: 12000, EvidenceSeconds: 12000}
 	return r
 }
 

@@ -64,7 +64,7 @@ type Selected struct {
 	PerfBytesPerS float64       `json:"performance_bytes_per_s"`
 
 	// With the experiment only.
-	State   State      `json:"state,omitempty"`         // trial, promoted or settled; always, with or without an experiment
+	State   State      `json:"state,omitempty"`         // trial or promoted; always, with or without an experiment
 	Role    record.Arm `json:"role,omitempty"`          // hold-out or A/A: never treated; none: treated
 	From    int64      `json:"evidence_from,omitempty"` // start of the first block that counts, Unix seconds
 	Group   int        `json:"group_blocks,omitempty"`  // blocks in its groups from this round on; 0: as the rules say, in rounds of earlier versions
@@ -96,11 +96,10 @@ const (
 	EventReset    EventKind = "reset"    // all history dropped
 
 	// With the experiment only.
-	EventPromoted EventKind = "promoted" // benefit shown or believed: treated except for a control block in each group
-	EventSettled  EventKind = "settled"  // benefit shown again: fewer control blocks
-	EventRetrial  EventKind = "retrial"  // promoted or settled before, back on trial
+	EventPromoted EventKind = "promoted" // benefit believed: treated except for a control block in each group
+	EventRetrial  EventKind = "retrial"  // promoted before, back on trial
 	EventDemoted  EventKind = "demoted"  // harm shown: leaves the plan and cools down
-	EventRetired  EventKind = "retired"  // no benefit shown in time, or believed any longer: leaves the plan and cools down
+	EventRetired  EventKind = "retired"  // no benefit believed any longer: leaves the plan and cools down
 	EventCapped   EventKind = "capped"   // treated under a pacing cap from here on
 	EventUncapped EventKind = "uncapped" // no longer
 	EventBrake    EventKind = "brake"    // harm over all: every prefix leaves the plan, and the kill switch is pulled

@@ -46,11 +46,10 @@ type round struct {
 	ranked   int
 }
 
-// New makes an engine that knows no prefix. With r.Trial on it tries before it trusts, by
-// draws; otherwise the level alone decides, and draws may be nil. It panics on rules that
+// New makes an engine that knows no prefix. Without an experiment draws may be nil. It panics on rules that
 // Validate refuses: a policy with wrong numbers must not run.
 func New(r Rules, draws Draws) *Engine {
-	if !r.Trial.On {
+	if !r.Experiment() {
 		r.Trial, r.HoldoutPrefixes, r.AAPrefixes = Trial{}, nil, nil
 	}
 	if err := r.Validate(); err != nil {
@@ -153,7 +152,7 @@ func (e *Engine) observe(in Input) (d Decision, ok bool) {
 	if why := e.turn(number); why != "" {
 		d.Events = append(d.Events, Event{RoundStart: in.RoundStart, Kind: EventReset, Reason: why})
 	}
-	e.in, e.in.Rows, e.in.Stopped = in, nil, in.Stopped && e.rules.Trial.On
+	e.in, e.in.Rows, e.in.Stopped = in, nil, in.Stopped && e.rules.Experiment()
 	d.Stopped = e.in.Stopped
 	if in.Unknown == "" {
 		e.take(in, &d)

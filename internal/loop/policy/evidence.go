@@ -15,9 +15,8 @@ import (
 //
 // Pairs are both arms of one prefix in one group of blocks, the newest EvidenceSeconds of
 // them. A sequential test (loop/effect) judges what a prefix shows; it may be looked at
-// any time, so that a look at each block's end is free. Promotion is decided over all
-// prefixes on trial together (e-BH): of two hundred with nothing to gain, one in twenty
-// would seem to gain. The rate alone promotes; harm in the rate or in goodput demotes.
+// any time, so that a look at each block's end is free. Belief moves a prefix (share.go); harm in the rate or in
+// goodput ends its treatment, whatever is believed.
 
 // verdict is what the evidence calls for; the zero value is nothing.
 type verdict struct {
@@ -28,7 +27,7 @@ type verdict struct {
 
 // weigh renews the evidence of all prefixes if a block has ended since the last time.
 func (e *Engine) weigh(round int64) {
-	if !e.rules.Trial.On || e.blockOf(round) == e.weighed {
+	if !e.rules.Experiment() || e.blockOf(round) == e.weighed {
 		return
 	}
 	e.weighed = e.blockOf(round)
@@ -51,8 +50,6 @@ func (e *Engine) weigh(round int64) {
 	for _, t := range judged {
 		t.trial.verdict = e.exit(t, round)
 	}
-	e.promotions(judged, record.ArmNone, round)
-	e.promotions(judged, record.ArmAA, round)
 }
 
 // pairs returns those of whole groups, oldest first. Of groups that are longer than any of the present rules' those
@@ -113,17 +110,12 @@ func (e *Engine) exit(t *track, round int64) verdict {
 	if v := e.share(t); v.kind != "" {
 		return v
 	}
-	if !t.chosen.State.Proven() {
+	if t.chosen.State != StatePromoted {
 		return verdict{}
 	}
-	if why := fmt.Sprintf("no pair in the last %s to show a benefit", durationText(e.rules.Trial.EvidenceSeconds)); len(l.pairs) == 0 {
-		switch {
-		case t.chosen.State != StateSettled && !e.believed(t):
-			return verdict{kind: EventRetired, reason: why}
-		case round-t.chosen.Since >= e.rules.Trial.EvidenceSeconds && !l.regrouped(e.blockOf(round-e.rules.Trial.EvidenceSeconds), e.rules.Trial.GroupLen(t.chosen)):
-			// two control blocks that saw nothing, a small network's bad luck, or draws of another kind in the hours before
-			return verdict{kind: EventRetrial, reason: why}
-		}
+	if evidence := e.rules.Trial.EvidenceSeconds; len(l.pairs) == 0 && round-t.chosen.Since >= evidence &&
+		!l.regrouped(e.blockOf(round-evidence), e.rules.Trial.GroupLen(t.chosen)) { // else draws of another kind in the hours before
+		return verdict{kind: EventRetrial, reason: fmt.Sprintf("no pair in the last %s to show a benefit", durationText(evidence))}
 	}
 	if faded, why := effect.Faded(l.pairs, e.noise); faded {
 		return verdict{kind: EventRetrial, reason: why}
@@ -132,36 +124,13 @@ func (e *Engine) exit(t *track, round int64) verdict {
 }
 
 // costPairs returns the pairs that the cost is judged by: all of a trial, since there are
-// few; the last two of a proven prefix, since the cost may be new.
+// few; the last two of a promoted prefix, since the cost may be new.
 func (e *Engine) costPairs(t *track) []effect.Pair {
 	p := t.trial.pairs
-	if t.chosen.State.Proven() && len(p) > 2 {
+	if t.chosen.State == StatePromoted && len(p) > 2 {
 		return p[len(p)-2:]
 	}
 	return p
-}
-
-// promotions judges all prefixes on trial in one role together. A/A prefixes are judged
-// among themselves: prefixes that can gain nothing must not cost the others their
-// evidence. Prefixes that started with them and have since been retired still count,
-// without evidence: otherwise the luckiest of many would be judged as if there had been
-// few.
-func (e *Engine) promotions(judged []*track, role record.Arm, round int64) {
-	var list []*track
-	var logE []float64
-	for _, t := range judged {
-		if t.chosen.Role == role && t.chosen.State == StateTrial && !e.believed(t) {
-			list, logE = append(list, t), append(logE, t.trial.evidence.LogEBenefit)
-		}
-	}
-	for range e.justRetired(role, round) {
-		logE = append(logE, math.Inf(-1))
-	}
-	for i, yes := range effect.EBH(logE, e.rules.Trial.FalseShare)[:len(list)] {
-		if l := list[i].trial; yes && l.verdict.kind == "" {
-			l.verdict = verdict{kind: EventPromoted, reason: effectText(l.evidence)}
-		}
-	}
 }
 
 // worseText prints the estimate of the outcome that shows more harm.

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/congctl/congctl/internal/loop/effect"
@@ -14,14 +13,14 @@ import (
 
 // enter sets the state in which a prefix enters the plan.
 func (e *Engine) enter(s *Selected, round int64) {
-	if !e.rules.Trial.On {
+	if !e.rules.Experiment() {
 		return
 	}
 	s.State, s.Role, s.From = StateTrial, e.role(s.Prefix), e.nextBlock(round)
 	s.Retired = e.warm(s.Prefix)
 }
 
-// advance acts on evidence and time.
+// advance acts on what the evidence calls for.
 func (e *Engine) advance(t *track, d *Decision) {
 	if t.trial == nil || t.chosen.Role == record.ArmHoldout {
 		return
@@ -30,9 +29,6 @@ func (e *Engine) advance(t *track, d *Decision) {
 	switch v.kind {
 	case EventPromoted:
 		s.State, s.Retired, s.Reason = StatePromoted, 0, v.reason
-		e.move(t, s, v, d)
-	case EventSettled:
-		s.State, s.Reason = StateSettled, v.reason
 		e.move(t, s, v, d)
 	case EventRetrial:
 		if s.State, s.Reason = StateTrial, "again: "+v.reason; !v.keeps {
@@ -45,8 +41,6 @@ func (e *Engine) advance(t *track, d *Decision) {
 		}
 	case EventDemoted:
 		e.retire(t, v, d)
-	default:
-		e.expire(t, d)
 	}
 }
 
@@ -74,45 +68,6 @@ func (e *Engine) retire(t *track, v verdict, d *Decision) {
 // mayRelease reports whether one more release is a change that the plan's readers accept.
 func (e *Engine) mayRelease(d *Decision) bool { return d.Released < max(e.rules.MaxNewPerRound, 1) }
 
-// expire retires a trial whose time is up. Those that would change the plan more than its
-// readers accept wait for the next round.
-func (e *Engine) expire(t *track, d *Decision) {
-	if t.chosen.State != StateTrial || e.believed(t) || d.RoundStart < e.budgetEnd(t) || !e.mayRelease(d) {
-		return
-	}
-	e.retire(t, verdict{kind: EventRetired, reason: fmt.Sprintf("no benefit shown in %s on trial: %s",
-		durationText(d.RoundStart-t.chosen.Since), effectText(t.trial.evidence))}, d)
-}
-
-// leaning is ln of the evidence of benefit, 3, with which a trial goes on after its budget, for as long
-// as evidence counts. Stopping short of the bound costs a cool-down of a day, and loses what was
-// known: of networks at 1.5 x with three connections a window 85 % are promoted in three days instead of
-// 20 %. With 1, 91 % would be, and twice as many of those with nothing to gain.
-var leaning = math.Log(3)
-
-// budgetEnd returns when a trial's time is up, as far as is known now. Time that was not
-// measured does not count: otherwise a clock that is set an hour ahead, or a host that was
-// down, would retire prefixes that had no time to show anything. Rounds older than
-// MaxAgeSeconds are forgotten and count as measured.
-func (e *Engine) budgetEnd(t *track) int64 {
-	since, budget := t.chosen.Since, e.rules.Trial.BudgetSeconds
-	if t.trial.evidence.LogEBenefit >= leaning {
-		budget = e.rules.Trial.EvidenceSeconds
-	}
-	end := since + budget
-	if e.start(e.now)+e.rules.WindowSeconds < end {
-		return end // the usual case, and cheap; what was missed so far counts later
-	}
-	first := max(since/e.rules.WindowSeconds, int64(e.now)-e.rules.maxAge()+1)
-	missed := int64(e.now) + 1 - first
-	for _, r := range e.rounds {
-		if int64(r.window) >= first && r.unknown == "" {
-			missed--
-		}
-	}
-	return end + max(missed, 0)*e.rules.WindowSeconds
-}
-
 // ofRole marks what concerns no treatment.
 func (e *Engine) ofRole(t *track, text string) string {
 	if t.chosen != nil && t.chosen.Role == record.ArmAA {
@@ -130,7 +85,7 @@ func (e *Engine) beginAgain(round int64) {
 		}
 		s := *t.chosen
 		s.From, s.Harm, s.HarmUntil = e.nextBlock(round), effect.AllHarm{}, 0
-		if s.State.Proven() {
+		if s.State == StatePromoted {
 			s.Reason = "restarted: treatment was stopped"
 		}
 		if s.State != StateAlways {
@@ -141,19 +96,22 @@ func (e *Engine) beginAgain(round int64) {
 	e.gone = nil
 }
 
+// settled is a state of earlier versions: promoted, with fewer control blocks.
+const settled = "settled"
+
 // converted returns a stored selection under the present rules: since it was stored, the
 // experiment may have been turned on or off, or a prefix named for a role.
 func (e *Engine) converted(s Selected, round int64) Selected {
 	if !e.rules.Cap {
 		s.Pace = Pace{}
 	}
-	if !e.rules.Trial.On {
+	if !e.rules.Experiment() {
 		if s.From, s.Group = 0, 0; s.State != StateAlways {
-			s.State, s.Role, s.Retired = "", 0, 0
+			s.State, s.Role, s.Retired, s.Class, s.Network, s.Explored = "", 0, 0, "", "", false
 		}
 		return s
 	}
-	if s.State == StateSettled && e.rules.PoPGroup() > 0 {
+	if s.State == settled {
 		s.State = StatePromoted
 	}
 	if s.State == StateAlways {
@@ -169,10 +127,6 @@ func (e *Engine) converted(s Selected, round int64) Selected {
 //
 //	wait(k) = min(CooldownSeconds 2^(k-1), MaxCooldownSeconds),  k retirements in a row
 //
-// Some of the slowest fifth is plain slow access, which no congestion control can help:
-// with a fixed day 115 of 2,000 simulated prefixes were tried three times in three days,
-// with doubling 22.
-//
 // A demotion counts and waits like a retirement. A promotion ends the row. So does time:
 // a prefix that was not tried again for as long as it waited starts a new row.
 
@@ -182,7 +136,7 @@ type Cooling struct {
 	Until  int64         `json:"until"` // Unix seconds
 	Row    int           `json:"row"`   // retirements in a row
 
-	// What the trial showed, with selection by benefit only: ln of the rate's ratio, and its variance.
+	// What the trial showed: ln of the rate's ratio, and its variance.
 	Class    Class   `json:"class,omitempty"`
 	Network  string  `json:"network,omitempty"`
 	LogRatio float64 `json:"log_ratio,omitempty"`
@@ -220,16 +174,6 @@ func (e *Engine) warm(p record.Prefix) (row int) {
 	return row
 }
 
-// justRetired counts those of a role whose cool-down began within the longest time of a trial.
-func (e *Engine) justRetired(role record.Arm, round int64) (n int) {
-	for p, c := range e.cooling {
-		if c.Until-e.rules.Trial.wait(c.Row) > round-e.rules.Trial.EvidenceSeconds && e.role(p) == role {
-			n++
-		}
-	}
-	return n
-}
-
 // keepRow remembers the row of a prefix that leaves for another reason than its effect: it
 // may be tried again at once, and continues its row.
 func (e *Engine) keepRow(t *track, round int64) {
@@ -253,7 +197,7 @@ func (e *Engine) coolingByPrefix() (list []Cooling) {
 
 func (e *Engine) recallCooling(list []Cooling) {
 	clear(e.cooling)
-	if !e.rules.Trial.On {
+	if !e.rules.Experiment() {
 		return
 	}
 	for _, c := range list {

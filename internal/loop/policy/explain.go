@@ -21,17 +21,13 @@ const (
 
 	// With the experiment, in place of selected.
 	StateTrial    State = "trial"    // treated and not, in turns, until benefit shows
-	StatePromoted State = "promoted" // shown to gain, treated except in control blocks
-	StateSettled  State = "settled"  // shown again once promoted, with fewer control blocks
+	StatePromoted State = "promoted" // believed to gain, treated except in the control blocks of all
 	StateHoldout  State = "hold-out" // slow enough, and never treated
 	StateAA       State = "A/A"      // tried like the others, and never treated
 )
 
 // States lists all states, those in the plan first.
-var States = []State{StateAlways, StateSettled, StatePromoted, StateTrial, StateSelected, StateHoldout, StateAA, StateCooling, StateExcluded, StateUntreated}
-
-// Proven reports whether benefit was shown, once or again.
-func (s State) Proven() bool { return s == StatePromoted || s == StateSettled }
+var States = []State{StateAlways, StatePromoted, StateTrial, StateSelected, StateHoldout, StateAA, StateCooling, StateExcluded, StateUntreated}
 
 // Explanation is all that the policy knows of a prefix, and what follows from it.
 type Explanation struct {
@@ -233,7 +229,6 @@ type Experiment struct {
 	Role    record.Arm `json:"role,omitempty"`          // hold-out or A/A
 	Retired int        `json:"retired_in_a_row,omitempty"`
 	Until   int64      `json:"cooling_until,omitempty"` // Unix seconds; 0: not cooling down
-	Budget  int64      `json:"trial_until,omitempty"`   // retired then, unless benefit shows before
 
 	Pairs []PairLine `json:"pairs,omitempty"` // as weighed at the last end of a block, oldest first
 
@@ -297,9 +292,6 @@ func (e *Engine) ofTrial(t *track) *Experiment {
 	}
 	x.From, x.Needed = s.From, needed/math.Ln10
 	x.NoiseBlock, x.NoiseConn = e.noise.Block, e.noise.Conn
-	if s.State == StateTrial && !e.believed(t) {
-		x.Budget = e.budgetEnd(t)
-	}
 	for _, p := range t.trial.pairs {
 		x.Pairs = append(x.Pairs, e.pairLine(p))
 	}

@@ -31,6 +31,9 @@ func (c slowStreet) rows(start int64, inPlan []Selected, r Trial, draws Draws) (
 			level = 1e5
 		}
 		row := quiet(start, city{}.prefix(i), streetConns, level*math.Exp(drift))
+		if i < streetSlow { // losses one by one
+			row.MinRTTUs, row.SRTTUs, row.EligibleRetransBytes = 60_000, 62_000, row.EligibleSentBytes/50
+		}
 		sample(&row, rng, math.Log(level)+drift)
 		rows = append(rows, planned(row, inPlan, r, draws, c.under(i)))
 	}
@@ -49,10 +52,13 @@ func sample(w *record.Window, rng *rand.Rand, level float64) {
 	w.LogRateVar = max(0, squares/n-w.LogRateMean*w.LogRateMean)
 }
 
+// promotedWindows is no event: it counts them, of all networks.
+const promotedWindows EventKind = "promoted windows"
+
 // run returns the hours after which each prefix was first told of each kind, and how
 // many events of each kind there were.
 func (c slowStreet) run(hours int, draws Draws) (first map[EventKind]map[record.Prefix]float64, all map[EventKind]int) {
-	r := DefaultRules().ByLevel()
+	r := DefaultRules()
 	e := New(r, draws)
 	first, all = map[EventKind]map[record.Prefix]float64{}, map[EventKind]int{}
 	var inPlan []Selected
@@ -60,6 +66,11 @@ func (c slowStreet) run(hours int, draws Draws) (first map[EventKind]map[record.
 		start := noon + 300*w
 		d := e.Round(Input{Start: start, RoundStart: start + 300, Rows: c.rows(start, inPlan, r.Trial, draws)})
 		inPlan = d.Selection
+		for _, s := range d.Selection {
+			if s.State == StatePromoted {
+				all[promotedWindows]++
+			}
+		}
 		for _, ev := range d.Events {
 			all[ev.Kind]++
 			if first[ev.Kind] == nil {
@@ -78,37 +89,39 @@ type drawn struct{ Draws }
 
 func (drawn) Role(record.Prefix) record.Arm { return record.ArmNone }
 
-// TestNoEffect: with a treatment that does nothing, and so for A/A prefixes, none is braked for, at
-// most one trial in a hundred ends in a promotion (of 3,597, three do), and at most one in twenty in a
-// demotion.
+// TestNoEffect: with a treatment that does nothing, of which the lab says that it doubles the rate of such networks, none is braked for,
+// at most one trial in twenty ends in a demotion, and the slow networks are promoted in at most 5 % of their time.
 func TestNoEffect(t *testing.T) {
+	const seeds, hours = 5, 48
 	total := map[EventKind]int{}
-	for seed := range uint64(5) {
-		_, all := slowStreet{seed, func(int) treated { return treated{} }}.run(48, cityDraws())
+	for seed := range uint64(seeds) {
+		_, all := slowStreet{seed, func(int) treated { return treated{} }}.run(hours, cityDraws())
 		for kind, n := range all {
 			total[kind] += n
 		}
 	}
 	t.Log(total)
-	if 100*total[EventPromoted] > total[EventSelected] || total[EventBrake] > 0 || 20*total[EventDemoted] > total[EventSelected] || total[EventRetired] < 80 {
+	if float64(total[promotedWindows]) > 0.05*seeds*hours*12*streetSlow || total[EventBrake] > 0 || 20*total[EventDemoted] > total[EventSelected] || total[EventRetired] < 50 {
 		t.Errorf("where nothing was done: %v", total)
 	}
 }
 
-// TestKnownEffects: 3 x is promoted and 0.4 x is demoted within 6 h of selection (at
-// 1 h), 30 connections a block; nothing is retired but what has no effect, within a day.
+// TestKnownEffects: where two of three networks gain 3 x, those are promoted within six hours and stay; one at 0.4 x leaves within six
+// hours, and one without an effect within a day.
 func TestKnownEffects(t *testing.T) {
-	effects := [...]float64{3, 0.4, 1}
+	effects := [...]float64{3, 3, 0.4, 3, 3, 1}
 	for seed := range uint64(3) {
-		told, _ := slowStreet{seed, func(i int) treated { return treated{effect: effects[i%3]} }}.run(26, drawn{cityDraws()})
+		told, _ := slowStreet{seed, func(i int) treated { return treated{effect: effects[i%6]} }}.run(26, drawn{cityDraws()})
 		for i := range streetSlow {
-			p := city{}.prefix(i)
-			kind := [...]EventKind{EventPromoted, EventDemoted, EventRetired}[i%3]
-			for _, k := range []EventKind{EventPromoted, EventDemoted, EventRetired} {
-				at, yes := told[k][p]
-				if latest := map[EventKind]float64{EventRetired: 25.1}[k]; yes != (k == kind) || yes && at > max(latest, 7.1) {
-					t.Errorf("seed %d: x %g was %s: %t, after %.1f h", seed, effects[i%3], k, yes, at)
-				}
+			p, effect := city{}.prefix(i), effects[i%6]
+			promoted, helped := told[EventPromoted][p]
+			left, gone := told[EventRetired][p]
+			if at, demoted := told[EventDemoted][p]; demoted {
+				left, gone = at, true
+			}
+			t.Logf("seed %d: x %g: promoted %t after %.1f h, left %t after %.1f h", seed, effect, helped, promoted, gone, left)
+			if effect == 3 && (!helped || promoted > 6 || gone) || effect < 3 && !gone || effect == 0.4 && left > 6 {
+				t.Errorf("seed %d: x %g: promoted %t after %.1f h, left %t after %.1f h", seed, effect, helped, promoted, gone, left)
 			}
 		}
 	}
@@ -119,7 +132,7 @@ func TestKnownEffects(t *testing.T) {
 // all together, is still 1.
 func TestLoadMovesWithLevel(t *testing.T) {
 	const networks, drift = 60, 0.6
-	r, draws := DefaultRules().ByLevel(), drawn{cityDraws()}
+	r, draws := DefaultRules(), drawn{cityDraws()}
 	r.MaxNewPerRound = networks
 	for i := range networks {
 		r.Always = append(r.Always, Listed{Net: city{}.prefix(i).Netip(), Reason: "known"})

@@ -7,36 +7,28 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// exit is what the evidence calls for, apart from a promotion.
+// exit is what the evidence calls for, whatever is believed.
 func (o *triedOracle) exit(p record.Prefix, noise effect.Noise, round int64) EventKind {
-	settled := o.plan[p].State == StateSettled
-	pairs, promoted := o.known[p], settled || o.plan[p].State == StatePromoted
-	if o.plan[p].State == StateAlways {
+	s := o.plan[p]
+	pairs, promoted := o.known[p], s.State == StatePromoted
+	if s.State == StateAlways {
 		return ""
 	}
 	cost := pairs
 	if promoted {
 		cost = pairs[max(0, len(pairs)-2):]
 	}
-	costly, _ := effect.FastHarm(cost, noise, o.loss)
-	if costly || o.harm(pairs, noise) >= 20 {
+	if costly, _ := effect.FastHarm(cost, noise, o.loss); costly || o.harm(pairs, noise) >= 20 {
 		return EventDemoted
 	}
 	if !promoted {
 		return ""
 	}
-	young := settled && round-o.plan[p].Since < o.rules.Trial.EvidenceSeconds
-	if len(pairs) == 0 && !settled {
-		return EventRetired
-	}
 	faded, _ := effect.Faded(pairs, noise)
 	suspected, sd := o.watch(p, noise, round)
-	suspected = suspected && (settled || effect.Judge(pairs, noise).LogRatio >= 2.5*sd)
-	switch {
-	case len(pairs) == 0 && !young || faded || suspected || settled && len(pairs) > 0 && effect.Judge(pairs, noise).LogRatio < 1.25*sd && !math.IsInf(sd, 1):
+	suspected = suspected && effect.Judge(pairs, noise).LogRatio >= 2.5*sd
+	if faded || suspected || len(pairs) == 0 && round-s.Since >= o.rules.Trial.EvidenceSeconds {
 		return EventRetrial
-	case !settled && effect.Judge(pairs, noise).Low >= 2.5*sd:
-		return EventSettled
 	}
 	return ""
 }

@@ -225,7 +225,7 @@ func (o *oracle) include(in Input, r *oracleRound, as func(Selected) Selected, o
 }
 
 func (o *oracle) compareStaying(a, b record.Prefix, round int64) int {
-	weight := map[State]int{StateAlways: 0, StateSettled: 1, StatePromoted: 1, StateTrial: 2, "": 2}
+	weight := map[State]int{StateAlways: 0, StatePromoted: 1, StateTrial: 2, "": 2}
 	dutyA, _ := dutyAndFlap(o.history(a, round))
 	dutyB, _ := dutyAndFlap(o.history(b, round))
 	lastA, _ := o.lastKnown(a, round)
@@ -378,7 +378,7 @@ func drawReloading(rt *rapid.T, c city, r Rules) *reloading {
 // turn changes the rules of both at the window of the change: the engine's by a new one
 // that replays the past, as a reload does.
 func (l *reloading) turn(rt *rapid.T, w int, e *Engine, o *oracle) *Engine {
-	if w < l.at || o.rules.Trial.On != l.second.Trial.On {
+	if w < l.at {
 		return e
 	}
 	l.at, o.rules = math.MaxInt, l.second

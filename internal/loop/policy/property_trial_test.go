@@ -19,10 +19,9 @@ func drawTriedCity(rt *rapid.T) (c triedCity, windows int) {
 		rapid.IntRange(30, 150).Draw(rt, "windows")
 }
 
-// anyTriedRules select by level or by benefit, with a pacing cap or without.
+// anyTriedRules have a pacing cap or not.
 func anyTriedRules(rt *rapid.T) Rules {
 	r := triedRules()
-	r.Select = rapid.SampledFrom([]string{SelectSlowest, SelectBenefit}).Draw(rt, "select")
 	r.Cap, r.Treatment = rapid.Bool().Draw(rt, "cap"), "bbr"
 	return r
 }
@@ -121,74 +120,6 @@ func TestTriedOrderOfInput(t *testing.T) {
 	})
 }
 
-// TestTryingOneChangesNoOther: one prefix whose path does not change is tried in one
-// run and on the deny list in the other; who else is in the plan, and how fast
-// everybody is, stays the same in every round. (Ramp and cap are shared by
-// definition, and so are false discovery and the noise that evidence is measured by:
-// here the first never binds, and the others' effects are so large or so absent, and
-// their connections so many, that the second never decides. Only the words of a reason
-// have the noise in them.)
-func TestTryingOneChangesNoOther(t *testing.T) {
-	tried := 0
-	enoughRounds(t, &tried, func(rt *rapid.T) {
-		c, windows := drawCity(rt)
-		p := c.prefix(c.prefixes)
-		rate := 1000 * float64(rapid.IntRange(5, 400).Draw(rt, "kB/s"))
-		free := triedRules()
-		free.MaxNewPerRound, free.MaxSelected, free.MaxAgeSeconds, free.Guards.MaxConnShare = 100, 100, 60*300, 1
-		denied := free
-		denied.Guards.Never = append(slices.Clone(free.Guards.Never), Listed{Net: p.Netip()})
-		draws := cityDraws()
-		a, b := New(free, cityDraws()), New(denied, cityDraws())
-		var planA, planB []Selected
-		for w := range windows {
-			one := func(e *Engine, inPlan []Selected) []Selected {
-				in := c.input(w, true, nil)
-				in.Rows = extreme(c, w, in.Start, inPlan, free.Trial, draws)
-				steady := city{seed: c.seed}.steady(p, w, in.Start, rate, false)
-				in.Rows = append(in.Rows, planned(steady, inPlan, free.Trial, draws, treated{}))
-				return e.Round(in).Selection
-			}
-			planA, planB = one(a, planA), one(b, planB)
-			if holds(planA, p) {
-				tried++
-			}
-			if got, want := silent(without(planA, p)), silent(without(planB, p)); !reflect.DeepEqual(got, want) {
-				rt.Fatalf("window %d:\n%s", w, cmp.Diff(want, got))
-			}
-		}
-	})
-}
-
-// silent is a selection without its reasons.
-func silent(plan []Selected) []Selected {
-	for i := range plan {
-		plan[i].Reason = ""
-	}
-	return plan
-}
-
-// extreme returns the city's rows with steady rates: treatment makes them a thousand
-// times faster or nothing at all. Each has a hundred times the connections: two pairs of
-// a few have no bounds at all, or some, as the noise that they share has it.
-func extreme(c city, w int, start int64, inPlan []Selected, r Trial, draws Draws) (rows []record.Window) {
-	for i := range c.prefixes {
-		rng := rand.New(rand.NewPCG(c.seed, uint64(w)<<20|uint64(i)))
-		base := c.row(i, w, start, rng)
-		if base.Conns == 0 {
-			continue
-		}
-		base.LogRateMean, base.LogRateVar = 11, 0.4
-		base.Eligible, base.Conns = 100*base.Eligible, 100*base.Conns
-		under := treated{effect: 1000}
-		if i%2 == 0 {
-			under = treated{}
-		}
-		rows = append(rows, planned(base, inPlan, r, draws, under))
-	}
-	return rows
-}
-
 // TestBlockOfTwoStates: a block in which the prefix changed its state has two draws
 // and counts nowhere.
 func TestBlockOfTwoStates(t *testing.T) {
@@ -240,10 +171,10 @@ func TestMemoryForms(t *testing.T) {
 	}
 }
 
-// TestTurnedOnAndOff: a plan of the plain loop goes on trial when the experiment is
-// turned on, and loses its states when it is turned off; a prefix named for the
-// hold-out is not treated from the next block on.
-func TestTurnedOnAndOff(t *testing.T) {
+// TestAnotherSelection: what the level selected leaves when belief decides, and is on trial as long as the plan is held; the plan
+// loses its states, and no network, when the level decides again; a prefix named for the hold-out is not treated from the next block
+// on; and what an earlier version had settled is promoted.
+func TestAnotherSelection(t *testing.T) {
 	p := letter(t, "a")
 	plain := Memory{Selected: []Selected{{Prefix: p, Since: noon, Reason: "r"}}}
 	in := Input{Start: noon + 600, RoundStart: noon + 900}
@@ -252,6 +183,14 @@ func TestTurnedOnAndOff(t *testing.T) {
 	x, _ := on.Explain(p)
 	if s := x.Chosen; x.State != StateTrial || s.State != StateTrial || s.Since != noon+900 || s.From != noon+1200 {
 		t.Errorf("turned on: %s, %+v", x.State, s)
+	}
+	if d := on.Round(Input{Start: noon + 900, RoundStart: noon + 1200}); d.Released != 1 || d.Events[0].Reason != benefitReason {
+		t.Errorf("turned on: %+v", d)
+	}
+	settledOnce := New(triedRules(), firstBlock{})
+	settledOnce.Replay(in, Memory{Selected: []Selected{{Prefix: p, Since: noon, State: "settled", Class: ClassSingle, From: noon, Group: 24}}})
+	if x, _ := settledOnce.Explain(p); x.State != StatePromoted || x.Chosen.Since != noon {
+		t.Errorf("settled once: %s, %+v", x.State, x.Chosen)
 	}
 	promoted := Memory{Selected: []Selected{{Prefix: p, Since: noon, State: StatePromoted, From: noon, Retired: 1}}, Cooling: []Cooling{{Prefix: letter(t, "b"), Until: noon + 9000, Row: 1}}}
 	off := byLevel(cityRules())

@@ -141,7 +141,7 @@ func bySlowness(a, b *Row) int {
 // interest ranks a state, the most interesting first.
 func (s State) interest() int {
 	switch s {
-	case StateAlways, StateTrial, StatePromoted, StateSettled, StateSelected:
+	case StateAlways, StateTrial, StatePromoted, StateSelected:
 		return 0
 	case StateHoldout, StateAA:
 		return 1

@@ -26,7 +26,7 @@ type Rules struct {
 	MaxAgeSeconds  int64 `yaml:"max_age_seconds" json:"max_age_seconds"` // nothing older counts; a prefix silent for longer is forgotten
 	MinKnown       int   `yaml:"min_known" json:"min_known"`             // known windows below which nothing is decided, neither in nor out; by benefit at most knownByBenefit
 
-	// Selection and exit. The shares of duty and flap are of SelectSlowest.
+	// Selection. The shares of duty and flap are of SelectSlowest.
 	Select         string  `yaml:"select" json:"select"`                       // SelectSlowest, SelectBenefit or SelectAll
 	SelectDuty     float64 `yaml:"select_duty" json:"select_duty"`             // at least this share of the known windows in the group
 	SelectFlap     float64 `yaml:"select_flap" json:"select_flap"`             // at most this share of changes
@@ -54,20 +54,16 @@ type Rules struct {
 	Trial           Trial          `yaml:"trial" json:"trial,omitzero"`
 }
 
-// Trial is the experiment's numbers: trial, promotion, exit by effect.
+// Trial is the experiment's numbers. SelectSlowest has GroupPromoted and the blocks alone.
 type Trial struct {
-	On             bool  `yaml:"on" json:"on"`                           // off: level alone decides, in and out
 	BlockSeconds   int64 `yaml:"block_seconds" json:"block_seconds"`     // all treatment or all control
 	WashoutSeconds int64 `yaml:"washout_seconds" json:"washout_seconds"` // the start of a block: what crosses in it never counts
 	GroupTrial     int   `yaml:"group_trial" json:"group_trial"`         // blocks in a group on trial; one is control
 	GroupPromoted  int   `yaml:"group_promoted" json:"group_promoted"`   // the same once promoted
-	GroupSettled   int   `yaml:"group_settled" json:"group_settled"`     // the same once that has shown the benefit again
 
-	FalseShare         float64 `yaml:"false_share" json:"false_share"`                   // of the promotions: at most this share of them without benefit, on average
-	BudgetSeconds      int64   `yaml:"budget_seconds" json:"budget_seconds"`             // on trial without evidence, then retired
-	CooldownSeconds    int64   `yaml:"cooldown_seconds" json:"cooldown_seconds"`         // after the first retirement; doubled at each one in a row
-	MaxCooldownSeconds int64   `yaml:"max_cooldown_seconds" json:"max_cooldown_seconds"` // and at most this
-	EvidenceSeconds    int64   `yaml:"evidence_seconds" json:"evidence_seconds"`         // older pairs no longer count
+	CooldownSeconds    int64 `yaml:"cooldown_seconds" json:"cooldown_seconds"`         // after the first retirement; doubled at each one in a row
+	MaxCooldownSeconds int64 `yaml:"max_cooldown_seconds" json:"max_cooldown_seconds"` // and at most this
+	EvidenceSeconds    int64 `yaml:"evidence_seconds" json:"evidence_seconds"`         // older pairs no longer count
 }
 
 // Guards are the conditions under which a slow prefix is still not treated.
@@ -137,15 +133,11 @@ func defaultGuards() Guards {
 // DefaultTrial returns the numbers for windows of 300 s and blocks of 10 min.
 func DefaultTrial() Trial {
 	return Trial{
-		On:             true,
 		BlockSeconds:   10 * 60, // s: ten times the wash-out, which shorter ones would waste on it; docs/effect.md has the days with long downloads
 		WashoutSeconds: 60,      // s: queues of the other arm drain in seconds, and its responses end or leave at the border
 		GroupTrial:     2,       // blocks: evidence is fastest at equal shares
 		GroupPromoted:  16,      // blocks: control blocks of the whole PoP, nine a day, for a sixteenth of the gain
-		GroupSettled:   24,      // blocks: six pairs a day; a treated block that is slow is looked at meanwhile
 
-		FalseShare:         0.05,          // one false promotion in twenty, on average
-		BudgetSeconds:      6 * 3600,      // s: 3 h of treatment; 3, 6, 12 h promote 88, 89, 91 % of the helped in simulation
 		CooldownSeconds:    24 * 3600,     // s: another day, the same hour of it
 		MaxCooldownSeconds: 8 * 24 * 3600, // s: a treatment that does not help is tried once a week, since paths do change
 		EvidenceSeconds:    24 * 3600,     // s: with all of the history, an effect that turns is not seen within a day
@@ -156,17 +148,15 @@ func DefaultTrial() Trial {
 // eighth of the gain.
 const GroupByLevel = 8
 
-// ByLevel returns the rules by which the level decides who is tried, without a pacing cap.
+// ByLevel returns the rules by which the level alone decides, without a pacing cap.
 func (r Rules) ByLevel() Rules {
 	r.Select, r.Cap, r.Trial.GroupPromoted = SelectSlowest, false, GroupByLevel
 	return r
 }
 
-// WithoutExperiment returns the rules by which the level alone decides.
-func (r Rules) WithoutExperiment() Rules {
-	r.Trial.On = false
-	return r.ByLevel()
-}
+// Experiment reports whether blocks are compared, and what they show decides. SelectSlowest is what was published: the level
+// alone, in and out.
+func (r Rules) Experiment() bool { return r.Select != SelectSlowest }
 
 // knownByBenefit windows, a quarter of an hour: what its class promises a network is tried, not believed. By level more are needed, since a
 // duty cycle over fewer hangs on one block.
@@ -182,7 +172,7 @@ func (r Rules) Known() int {
 
 // PoPGroup returns in how many blocks one is control for the whole PoP, all networks sharing one draw; 0: each has its own.
 func (r Rules) PoPGroup() int {
-	if r.Trial.On && r.Select == SelectBenefit {
+	if r.Select == SelectBenefit {
 		return r.Trial.GroupPromoted
 	}
 	return 0
@@ -204,14 +194,14 @@ func (r Rules) maxAge() int64   { return r.MaxAgeSeconds / r.WindowSeconds }
 // one's signature may rest on, or the oldest pair that may count.
 func (r Rules) RememberSeconds() int64 {
 	level := r.MaxAgeSeconds + r.PastSeconds()
-	if t := r.Trial; t.On {
+	if t := r.Trial; r.Experiment() {
 		return max(level, t.EvidenceSeconds+int64(t.longest()+1)*t.BlockSeconds)
 	}
 	return level
 }
 
 // longest is the number of blocks in the longest groups.
-func (t Trial) longest() int { return max(t.GroupTrial, t.GroupPromoted, t.GroupSettled) }
+func (t Trial) longest() int { return max(t.GroupTrial, t.GroupPromoted) }
 
 // Listed is a network that the operator lists, with the reason. As text it is
 // "203.0.113.0/24 reason in words"; the reason may be absent.

@@ -59,12 +59,12 @@ type play struct {
 
 // byLevel makes an engine without an experiment.
 func byLevel(r Rules) *Engine {
-	return New(r.WithoutExperiment(), nil)
+	return New(r.ByLevel(), nil)
 }
 
 // TestScripts plays simulated hours that a person can check by hand.
 //
-//	rules     lines "field value", from the defaults without an experiment, by level, without a cap and with blocks of half an hour; a new engine
+//	rules     lines "field value", from the defaults by level, without a cap and with blocks of half an hour; a new engine
 //	window    lines "letter NxRATE key=value...": N eligible connections at RATE kB/s in
 //	          each window from here on (0x0: rows without an eligible one)
 //	round     runs them; times= rounds, skip= windows missed before, start= an absolute
@@ -74,7 +74,7 @@ func byLevel(r Rules) *Engine {
 //	explain, rows, json
 //	cap       the pacing cap of a prefix, as explain has it
 //
-// With "trial.on true" among the rules, rows follow the plan: a window line's
+// With select "benefit" among the rules, rows follow the plan: a window line's
 // effect= multiplies the rates, tgoodput= goodput where it is not the same, and tretrans= sets
 // the retransmitted share while the prefix is under treatment; with "cap true", late=NxP50:P95 and capped=NxP50:P95 set
 // the late rates, kB/s, of N uncapped and N capped connections, and cretrans= the share of the latter. The first block of each
@@ -117,7 +117,7 @@ func TestScripts(t *testing.T) {
 }
 
 func (p *play) setRules(d *datadriven.TestData) string {
-	p.rules = DefaultRules().WithoutExperiment()
+	p.rules = DefaultRules().ByLevel()
 	p.rules.Trial.BlockSeconds = halfHour
 	for _, line := range strings.Split(d.Input, "\n") {
 		name, value, _ := strings.Cut(line, " ")

@@ -52,7 +52,7 @@ func logOf(rate float64) float64 {
 // start makes the engine of the present rules.
 func (p *play) start() {
 	p.next, p.plan = noon, nil
-	if p.rules.Trial.On {
+	if p.rules.Experiment() {
 		p.engine = New(p.rules, firstBlock{})
 		return
 	}
@@ -91,7 +91,7 @@ func (p *play) setTreated(prefix record.Prefix, key, value string) bool {
 // asPlanned is a prefix's row under the plan in force: in its arm, and with what the
 // treatment does there.
 func (p *play) asPlanned(w record.Window) record.Window {
-	if p.rules.Trial.On {
+	if p.rules.Experiment() {
 		return planned(w, p.plan, p.rules.Trial, firstBlock{}, p.under[w.Prefix])
 	}
 	return w
@@ -121,11 +121,8 @@ func planned(w record.Window, plan []Selected, r Trial, draws Draws, under treat
 			return w
 		}
 		groupLen := r.GroupTrial
-		switch s.State {
-		case StatePromoted, StateAlways:
+		if s.State == StatePromoted || s.State == StateAlways {
 			groupLen = r.GroupPromoted
-		case StateSettled:
-			groupLen = r.GroupSettled
 		}
 		w.Arm = draws.Arm(s.Prefix, groupLen, w.Start/r.BlockSeconds)
 		if s.Uncontrolled {

@@ -9,12 +9,11 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Selection by level (promise.go has that by benefit):
+// Selection by level, as the article of this project has it (promise.go has that by benefit):
 //
 //	in:  known >= MinKnown, duty >= SelectDuty, flap <= SelectFlap, no guard;
 //	     by duty (highest first), performance (lowest first), prefix;
-//	     at most MaxNewPerRound in a round and MaxSelected in all, of which one site
-//	     may try as much as it may weigh (site.go)
+//	     at most MaxNewPerRound in a round and MaxSelected in all
 //	out: known >= MinKnown and duty < ReleaseDuty; or denied; or silent for
 //	     MaxAgeSeconds, when no evidence is left that it is in use at all
 //
@@ -56,7 +55,7 @@ func (e *Engine) decide(d *Decision) {
 			return
 		}
 		site := c.t.prefix.Site()
-		if e.rules.Trial.On && float64(trying[site]) >= e.siteShare*float64(e.rules.MaxSelected) {
+		if e.rules.Experiment() && float64(trying[site]) >= e.siteShare*float64(e.rules.MaxSelected) {
 			continue // waits until others of its site have been tried
 		}
 		if !e.affords(&purse, c) {
@@ -134,10 +133,10 @@ func compareCandidates(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(b.s.duty(), a.s.duty()), cmp.Compare(a.t.last, b.t.last), cmp.Compare(a.t.prefix, b.t.prefix))
 }
 
-// compareStaying orders listed prefixes first, then those whose treatment is shown to help.
+// compareStaying orders listed prefixes first, then those whose treatment is believed to help.
 func compareStaying(a, b *candidate) int {
 	return cmp.Or(record.CompareBool(b.t.chosen.State == StateAlways, a.t.chosen.State == StateAlways),
-		record.CompareBool(b.t.chosen.State.Proven(), a.t.chosen.State.Proven()), compareCandidates(a, b))
+		record.CompareBool(b.t.chosen.State == StatePromoted, a.t.chosen.State == StatePromoted), compareCandidates(a, b))
 }
 
 func (e *Engine) choose(c *candidate, d *Decision) {
@@ -172,7 +171,7 @@ func (e *Engine) release(d *Decision) {
 			continue
 		}
 		switch reason, guard := e.leave(t); {
-		case reason == allReason && d.Released >= max(e.rules.MaxNewPerRound, 1):
+		case (reason == allReason || reason == benefitReason) && !e.mayRelease(d):
 			// in the next rounds: hosts refuse a larger change
 		case reason != "":
 			e.drop(t, guard, reason, d)
@@ -205,13 +204,18 @@ func (e *Engine) leave(t *track) (reason, guard string) {
 		return "", ""
 	case e.rules.Select == SelectAll:
 		return allReason, ""
+	case e.rules.Select == SelectBenefit && t.chosen.Class == "":
+		return benefitReason, ""
 	case e.silent(t):
 		return fmt.Sprintf("not seen for %s: no evidence left", durationText(e.rules.MaxAgeSeconds)), ""
-	case e.rules.Select != SelectBenefit && !t.chosen.State.Proven() && s.known >= e.rules.MinKnown && s.duty() < e.rules.ReleaseDuty:
+	case e.rules.Select == SelectSlowest && s.known >= e.rules.MinKnown && s.duty() < e.rules.ReleaseDuty:
 		return fmt.Sprintf("%s, a duty cycle of %.2f (released below %.2f)", e.slowText(s), s.duty(), e.rules.ReleaseDuty), ""
 	}
 	return "", ""
 }
+
+// benefitReason ends what the level selected: what the treatment does to such a network was never believed.
+const benefitReason = "policy.select is benefit, and this was selected by level"
 
 // slowText says how steadily slow a prefix is.
 func (e *Engine) slowText(s standing) string {
@@ -277,7 +281,7 @@ func (e *Engine) asListed(s *Selected, reason string) bool {
 }
 
 // measuresAlways reports whether listed prefixes have blocks to make pairs of.
-func (e *Engine) measuresAlways() bool { return e.rules.Trial.On && !e.rules.Uncontrolled }
+func (e *Engine) measuresAlways() bool { return e.rules.Experiment() && !e.rules.Uncontrolled }
 
 // crop drops the weakest reasons beyond MaxSelected: a cap that was lowered, or a list
 // that has become longer, makes more than there may be.

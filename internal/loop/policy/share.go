@@ -1,10 +1,6 @@
 package policy
 
-import (
-	"fmt"
-
-	"github.com/congctl/congctl/internal/tcp/record"
-)
+import "fmt"
 
 // The treated share is the belief: with selection by benefit no network waits for a proof of its own. P is the probability that the
 // utility of benefit.go exceeds worthTrying, of the network by all that is known, and of its group (its site or name, and its class) in the
@@ -18,8 +14,8 @@ import (
 // nothing 20 were promoted, with it 1 and 4. And networks of one line, which mostly are of one group, change together, as their draws do
 // (loop/plan): where a network is treated and its neighbour is not, the one gains what the other loses.
 //
-// Harm ends a treatment as before, and a treated block that is far slower than those before puts a network back on half, with fresh
-// evidence (settled.go). That the benefit is shown is a figure beside the state, not a gate.
+// Harm ends a treatment as well, and a treated block that is far slower than those before puts a network back on half, with fresh
+// evidence (watch.go). That the benefit is shown is a figure beside the state, not a gate.
 const (
 	tryFrom       = 0.3 // below even odds: a trial that fails costs half an hour and one that succeeds gains days
 	tryGroupFrom  = 0.4
@@ -32,22 +28,18 @@ const (
 	hysteresis    = 0.1 // so that what lies at a limit does not come and go
 )
 
-// share is what the belief calls for, of a prefix in the plan.
+// share is what the belief calls for, of a prefix in the plan that is treated.
 func (e *Engine) share(t *track) verdict {
-	b, ok := e.expects(t, t.chosen.Network)
-	if e.rules.Select != SelectBenefit || t.trial.evidence.Pairs == 0 || !ok {
+	if t.trial.evidence.Pairs == 0 || !t.chosen.teaches() {
 		return verdict{}
 	}
-	own, group := b.exceeds(worthTrying), 1.0 // of what teaches no group
-	if t.chosen.teaches() {
-		group = e.ofGroup(t, t.chosen.Network, b)
-	}
+	b, _ := e.expects(t, t.chosen.Network) // by the class that it was selected with
+	own, group := b.exceeds(worthTrying), e.ofGroup(t, t.chosen.Network, b)
 	promoted := t.chosen.State == StatePromoted
 	least, sure := limits(t.trial.evidence.Pairs)
 	switch {
 	case own < least || group < tryGroupFrom-hysteresis:
 		return verdict{kind: EventRetired, reason: "hardly worth it any more: " + b.text()}
-	case t.chosen.Role != record.ArmNone: // what is never treated is promoted by its own evidence alone, which must show nothing
 	case !promoted && own >= sure && group >= sureGroupFrom:
 		return verdict{kind: EventPromoted, reason: b.text()}
 	case promoted && (own < sureFrom-hysteresis || group < sureGroupFrom-hysteresis):
@@ -68,16 +60,6 @@ func limits(pairs int) (least, sure float64) {
 	return least, sure
 }
 
-// believed reports whether belief alone says how long a prefix stays. One that was selected by level may have no class to expect anything
-// of: then proof and budget do.
-func (e *Engine) believed(t *track) bool {
-	if e.rules.Select != SelectBenefit || t.chosen.Role != record.ArmNone {
-		return false
-	}
-	_, ok := e.expects(t, t.chosen.Network)
-	return ok
-}
-
 // belief says what is believed of a prefix in the plan, and what its share of blocks depends on.
 func (e *Engine) belief(t *track) string {
 	b, _ := e.expects(t, t.chosen.Network)
@@ -87,23 +69,12 @@ func (e *Engine) belief(t *track) string {
 		own, group = sureFrom-hysteresis, sureGroupFrom-hysteresis
 		what = "stays promoted"
 	}
-	text := fmt.Sprintf("Believed: %s; from %s on it %s.", b.text(), percent(own, 0), what)
-	if t.chosen.teaches() {
-		text = fmt.Sprintf("Believed: %s, its class around it with %s; from %s and %s on it %s.",
-			b.text(), percent(e.ofGroup(t, t.chosen.Network, b), 0), percent(own, 0), percent(group, 0), what)
-	}
+	text := fmt.Sprintf("Believed: %s, its class around it with %s; from %s and %s on it %s.",
+		b.text(), percent(e.ofGroup(t, t.chosen.Network, b), 0), percent(own, 0), percent(group, 0), what)
 	if lost := e.turns.text(); lost != "" {
 		text += " Counted in: " + lost + "."
 	}
 	return text
-}
-
-// inTheOther says that a promoted prefix's control block is that of all, where it is.
-func (e *Engine) inTheOther() string {
-	if e.rules.PoPGroup() == 0 {
-		return ""
-	}
-	return "; in the other one no network of the PoP is"
 }
 
 // ofGroup is the probability that the mean of a prefix's group is worth treating.

@@ -85,7 +85,7 @@ func TestPolicerIsAClass(t *testing.T) {
 			{"a policer", 0.1, 0.1, true}, {"at the limit of loss", 0.1, 0.05, true}, {"below it", 0.1, 0.049, false}, {"a rate that varies", 0.2, 0.1, false},
 		} {
 			r := DefaultRules()
-			r.Select = selection
+			r.Select, r.Cap = selection, false
 			e := New(r, firstBlock{})
 			for w := range int64(12) {
 				row := quiet(noon+300*w, letter(t, "a"), 30, 500_000)

@@ -201,7 +201,6 @@ func (x Explanation) experimentText(b *strings.Builder) {
 	line(t.Until, "  cools down     until %s\n", timeText(t.Until))
 	line(int64(t.Retired), "  retired        %d in a row\n", t.Retired)
 	line(t.From, "  evidence from  %s\n", timeText(t.From))
-	line(t.Budget, "  trial until    %s at the latest\n", timeText(t.Budget))
 	t.evidenceText(b)
 	known := slices.ContainsFunc(t.Pairs, func(p PairLine) bool { return p.Goodput > 0 })
 	if len(t.Pairs) > 0 {

@@ -9,19 +9,15 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Trial: level decides entry, effect decides exit; by benefit belief decides both (share.go).
+// Trial: with selection by benefit a network's own blocks correct what is believed of it, and belief decides (share.go).
 //
-//	              +--------------- second look ----------------+
-//	              v                                            |
-//	level --> on trial --(benefit shown, e-BH)--> promoted ----+
-//	              |                                  |         |
-//	              |                         (shown again)      |
-//	              |                                  v         |
-//	              |                               settled -----+
-//	              |                                  |
-//	              +--(harm; no benefit in time)--+---+--(harm; benefit gone)
-//	              |                              v
-//	              +--(level rose)--> out     cooling down
+//	 class --> on trial --(belief)--> promoted
+//	           |      ^                |     |
+//	           |      +--(belief; a slow block; a second look)
+//	           |                             |
+//	           +--(belief; harm; cost)--+----+
+//	                                    v
+//	                               cooling down
 //
 // This file holds what a prefix carries meanwhile: its blocks. A block's arm is drawn, not
 // chosen; only rows of that arm count for it, whatever was applied to their connections
@@ -173,10 +169,8 @@ func (e *Engine) role(p record.Prefix) record.Arm {
 // a trial: the plan says A/A whatever it shows, and its blocks are carried out by the plan.
 func (t Trial) GroupLen(s *Selected) int {
 	switch {
-	case t.On && (s.Role == record.ArmAA || !s.State.Proven() && s.State != StateAlways):
+	case s.Role == record.ArmAA || s.State == StateTrial:
 		return t.GroupTrial
-	case s.State == StateSettled:
-		return t.GroupSettled
 	}
 	return t.GroupPromoted
 }

@@ -44,10 +44,9 @@ func (r Rules) Validate() error {
 	f.want(r.HistoryWindows >= r.MinKnown && r.HistoryWindows <= maxHistoryWindows, "history_windows", r.HistoryWindows,
 		fmt.Sprintf("write at least min_known, %d, and at most %d", r.MinKnown, maxHistoryWindows))
 	f.want(slices.Contains([]string{SelectSlowest, SelectBenefit, SelectAll}, r.Select), "select", r.Select, "write "+SelectBenefit+", "+SelectSlowest+" or "+SelectAll)
-	f.want(r.Select == SelectSlowest || r.Trial.On, "select", r.Select, "needs an experiment: write experiment.mode on, or "+SelectSlowest)
 	f.want(r.Select != SelectAll || len(r.HoldoutPrefixes)+len(r.AAPrefixes) == 0, "select", r.Select,
 		"treats all networks: write what must stay untreated into treatment.never, and leave policy.holdout_prefixes and policy.aa_prefixes empty")
-	f.want(!r.Cap || r.Trial.On, "cap", r.Cap, "needs an experiment: write experiment.mode on, or false")
+	f.want(!r.Cap || r.Experiment(), "cap", r.Cap, "needs an experiment: write false, or select "+SelectBenefit)
 	f.want(!r.Cap || r.Treatment != "", "treatment", r.Treatment, "write the congestion control of the treatment, such as bbr")
 	f.want(r.TreatmentVersion >= 0, "treatment_version", r.TreatmentVersion, "write 0, unknown, or the kernel's version of BBR")
 	f.share("select_duty", r.SelectDuty)
@@ -130,7 +129,7 @@ const maxCooldown = 365 * 86400
 func (r Rules) checkExperiment(f *faults) {
 	checkNamed(f, "holdout_prefixes", r.HoldoutPrefixes)
 	checkNamed(f, "aa_prefixes", r.AAPrefixes)
-	if w := r.WindowSeconds; r.Trial.On && w >= 1 {
+	if w := r.WindowSeconds; r.Experiment() && w >= 1 {
 		r.Trial.check(f, w)
 	}
 }
@@ -141,16 +140,11 @@ func (t Trial) check(f *faults, w int64) {
 	f.want(t.WashoutSeconds >= 0 && t.WashoutSeconds < b, "trial.washout_seconds", t.WashoutSeconds, "write seconds, fewer than a block has")
 	f.want(t.GroupTrial >= 2 && t.GroupTrial <= 1024, "trial.group_trial", t.GroupTrial, "write 2 to 1024 blocks")
 	f.want(t.GroupPromoted >= 2 && t.GroupPromoted <= 1024, "trial.group_promoted", t.GroupPromoted, "write 2 to 1024 blocks")
-	f.want(t.GroupSettled >= t.GroupPromoted && t.GroupSettled <= 1024, "trial.group_settled", t.GroupSettled,
-		fmt.Sprintf("write trial.group_promoted, %d, to 1024 blocks", t.GroupPromoted))
-	f.want(t.FalseShare > 0 && t.FalseShare < 1, "trial.false_share", t.FalseShare, "write a share above 0 and below 1")
 	if b < 2*w {
 		return
 	}
-	f.want(t.BudgetSeconds/b >= int64(2*t.GroupTrial), "trial.budget_seconds", t.BudgetSeconds,
-		fmt.Sprintf("write at least two groups, %d s, or no trial can show anything", b*int64(2*t.GroupTrial)))
-	f.want(t.EvidenceSeconds >= t.BudgetSeconds && t.EvidenceSeconds/b >= int64(2*t.GroupSettled) && t.EvidenceSeconds <= maxCooldown,
-		"trial.evidence_seconds", t.EvidenceSeconds, fmt.Sprintf("write at least trial.budget_seconds, and two groups of a settled prefix, %d s", b*int64(2*t.GroupSettled)))
+	f.want(t.EvidenceSeconds/b >= int64(2*t.longest()) && t.EvidenceSeconds <= maxCooldown,
+		"trial.evidence_seconds", t.EvidenceSeconds, fmt.Sprintf("write at least two of the longest groups, %d s", b*int64(2*t.longest())))
 	f.want(t.CooldownSeconds >= 0, "trial.cooldown_seconds", t.CooldownSeconds, "write 0 or more seconds")
 	f.want(t.MaxCooldownSeconds >= t.CooldownSeconds && t.MaxCooldownSeconds >= 0 && t.MaxCooldownSeconds <= maxCooldown,
 		"trial.max_cooldown_seconds", t.MaxCooldownSeconds, fmt.Sprintf("write at least trial.cooldown_seconds, %d, and at most a year", t.CooldownSeconds))

@@ -77,7 +77,7 @@ func (e *Engine) verdictSelected(t *track, s standing) []string {
 	switch reason, _ := e.leave(t); {
 	case reason != "": // only a held plan keeps it
 		v = append(v, "Will be released: "+reason+".")
-	case t.chosen.State.Proven() || t.chosen.State == StateAlways || e.rules.Select == SelectBenefit: // the level does not matter
+	case t.chosen.State == StateAlways || e.rules.Experiment(): // the level does not matter
 	case s.known < e.rules.MinKnown:
 		v = append(v, fmt.Sprintf("Stays: %s; a decision needs at least %d.", answer.Count(s.known, "known window"), e.rules.MinKnown))
 	default:
@@ -117,10 +117,9 @@ func (e *Engine) verdictTried(t *track) []string {
 		return []string{fmt.Sprintf("In the hold-out since %s: it would be on trial, but is never treated.", timeText(s.Since))}
 	case s.Role == record.ArmAA:
 		return []string{fmt.Sprintf("A/A since %s: judged as if treated, but never treated; it must show no effect.", timeText(s.Since)), e.prospect(t)}
-	case s.State.Proven():
-		n := r.GroupLen(s)
-		return []string{fmt.Sprintf("%s since %s: %s.", map[bool]string{true: "Settled", false: "Promoted"}[s.State == StateSettled], timeText(s.Since), s.Reason),
-			fmt.Sprintf("Treated in %d of %d blocks%s.", n-1, n, e.inTheOther()), e.prospect(t)}
+	case s.State == StatePromoted:
+		return []string{fmt.Sprintf("Promoted since %s: %s.", timeText(s.Since), s.Reason),
+			fmt.Sprintf("Treated in %d of %d blocks; in the other one no network of the PoP is.", r.GroupPromoted-1, r.GroupPromoted), e.prospect(t)}
 	}
 	return []string{fmt.Sprintf("On trial since %s: %s.", timeText(s.Since), s.Reason),
 		fmt.Sprintf("Treated in %d of %d blocks.", r.GroupTrial-1, r.GroupTrial), e.prospect(t)}
@@ -130,18 +129,14 @@ func (e *Engine) prospect(t *track) string {
 	switch v := t.trial.verdict; {
 	case v.kind == EventPromoted:
 		return "Will be promoted: " + v.reason + "."
-	case v.kind == EventSettled:
-		return "Will be settled: " + v.reason + "."
 	case v.kind == EventRetrial:
 		return "Will go back on trial: " + v.reason + "."
 	case v.kind != "":
 		return "Will leave: " + v.reason + "."
-	case e.believed(t) && t.chosen.State != StateAlways:
+	case t.chosen.teaches():
 		return e.belief(t)
-	case t.chosen.State.Proven():
-		return "Stays " + string(t.chosen.State) + ": " + effectText(t.trial.evidence) + "."
 	}
-	return fmt.Sprintf("Waits for evidence until %s: %s.", timeText(e.budgetEnd(t)), effectText(t.trial.evidence))
+	return "Its pairs so far: " + effectText(t.trial.evidence) + "."
 }
 
 // verdictAlways says what follows for a listed prefix in the plan.

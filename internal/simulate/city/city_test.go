@@ -158,7 +158,7 @@ func rowOf(p *Place, lnRates []float64) record.Window {
 	n := uint32(len(lnRates))
 	w := record.Window{Start: midnight, Prefix: p.Prefix, Cong: "cubic", Control: true, Conns: 2 * n, Eligible: n, RateMeans: n,
 		Bytes: 2_000_000 * uint64(n), EligibleSentBytes: 2_000_000 * uint64(n), EligibleRetransBytes: uint64(2_000_000 * float64(n) * p.Kind.Retrans),
-		MinRTTUs: p.Kind.MinRTTUs, SRTTUs: 1.3 * p.Kind.MinRTTUs, RetransShare: p.Kind.Retrans, RwndShare: 0.05, BusyShare: 0.9}
+		MinRTTUs: p.Kind.MinRTTUs, SRTTUs: (1 + p.Kind.Queue) * p.Kind.MinRTTUs, RetransShare: p.Kind.Retrans, RwndShare: 0.05, BusyShare: 0.9}
 	var rates []float64
 	for _, v := range lnRates {
 		rates = append(rates, math.Exp(v))

@@ -57,7 +57,7 @@ func places(seed uint64, n int, world World) []Place {
 		for j := range m {
 			at := order[until(i, n)+j]
 			list[at] = Place{Prefix: prefixAt(at), Kind: k, Drift: k.Drift, Line: until(i, n) + j/lineNets,
-				MinRTTUs: k.MinRTTUs, Queue: 0.3, Retrans: k.Retrans,
+				MinRTTUs: k.MinRTTUs, Queue: k.Queue, Retrans: k.Retrans,
 				BytesPerS: k.MedianMbit * 1e6 / 8 * math.Exp(k.Spread*normalQuantile(levels[j])),
 				Factor:    k.Low + (k.High-k.Low)*factors[j],
 				Conns:     min(medianConns*math.Exp(spreadConns*normalQuantile(conns[j])), maxConns)}
@@ -113,19 +113,20 @@ type Kind struct {
 	Low, High  float64 // BBR's rate over CUBIC's: uniform between these
 	MinRTTUs   float64
 	Retrans    float64 // share of bytes retransmitted, in either arm
+	Queue      float64 // srtt over MinRTTUs, less 1
 }
 
-// Kinds of the simulated PoP. Round-trip times and losses serve only the guards, and a guard stops
-// only `low RTT`.
+// Kinds of the simulated PoP. Round-trip times, losses and queues serve the guards, of which one stops `low RTT`, and belief, which takes
+// what loses without a queue for one class, whatever it gains.
 var Kinds = []Kind{
-	{"fibre", 0.41, 40, 0.5, 0.25, 0, 1, 1, 15_000, 0.002},
-	{"low RTT", 0.05, 60, 0.5, 0.25, 0, 0.8, 0.8, 2_000, 0.0005},
-	{"long RTT", 0.08, 14, 0.5, 0.25, 0, 1.3, 1.3, 180_000, 0.003},
-	{"slow clean access", 0.12, 5, 0.5, 0.25, 0, 1, 1, 30_000, 0.004},
-	{"deep buffer", 0.08, 8, 0.5, 0.25, 0, 1, 1, 60_000, 0.003},
-	{"random loss", 0.08, 4, 0.5, 0.25, 0.33, 3, 10, 60_000, 0.02},
-	{"shallow buffer", 0.07, 10, 0.3, 0.25, 0.33, 2, 3, 40_000, 0.03},
-	{"policer", 0.04, 8, 0.5, 0.25, 0, 0.93, 0.93, 35_000, 0.1},
-	{"BBR-hostile", 0.03, 6, 0.5, 0.25, 0, 0.75, 0.75, 50_000, 0.02},
-	{"LTE", 0.04, 9, 0.5, 0.6, 0, 1.1, 1.1, 70_000, 0.006},
+	{"fibre", 0.41, 40, 0.5, 0.25, 0, 1, 1, 15_000, 0.002, 0.3},
+	{"low RTT", 0.05, 60, 0.5, 0.25, 0, 0.8, 0.8, 2_000, 0.0005, 0.3},
+	{"long RTT", 0.08, 14, 0.5, 0.25, 0, 1.3, 1.3, 180_000, 0.003, 0.3},
+	{"slow clean access", 0.12, 5, 0.5, 0.25, 0, 1, 1, 30_000, 0.004, 0.3},
+	{"deep buffer", 0.08, 8, 0.5, 0.25, 0, 1, 1, 60_000, 0.003, 0.3},
+	{"random loss", 0.08, 4, 0.5, 0.25, 0.33, 3, 10, 60_000, 0.02, 0.05},
+	{"shallow buffer", 0.07, 10, 0.3, 0.25, 0.33, 2, 3, 40_000, 0.03, 0.05},
+	{"policer", 0.04, 8, 0.5, 0.25, 0, 0.93, 0.93, 35_000, 0.1, 0.05},
+	{"BBR-hostile", 0.03, 6, 0.5, 0.25, 0, 0.75, 0.75, 50_000, 0.02, 0.05},
+	{"LTE", 0.04, 9, 0.5, 0.6, 0, 1.1, 1.1, 70_000, 0.006, 0.3},
 }
