@@ -34,7 +34,7 @@ func City(ctx context.Context, o CityOptions, progress func(float64)) (CityRepor
 		progress = func(float64) {}
 	}
 	idle := o
-	idle.Rules.MaxSelected, idle.Rules.MaxNewPerRound = 0, 0
+	idle.Rules.MaxSelected, idle.Rules.MaxNewPerRound, idle.Rules.Always = 0, 0, nil
 	if idle.Rules.Select == policy.SelectAll {
 		idle.Rules = idle.Rules.ByLevel()
 	}

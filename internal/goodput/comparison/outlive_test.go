@@ -343,7 +343,7 @@ func TestOutlive(t *testing.T) {
 		{"a slow reader", slowReader, 1.5, 0.03},
 		{"slow sessions", slowSessions, 1.5, 0.03},
 		{"fast sessions", fastSessions, 1.5, 0.03},
-		{"downloads", longLoads, 1.5, 0.05}, // a treated download counts in fewer windows: see docs/effect.md
+		{"downloads", longLoads, 1.5, 0.05}, // a treated download counts in fewer windows: see docs/measured.md
 		{"slow sessions", slowSessions, 3, 0.03},
 		{"downloads", longLoads, 3, 0.03},
 	} {
@@ -359,7 +359,7 @@ func TestOutlive(t *testing.T) {
 		t.Logf("%s, x %g: overall x %.3f, covered on %d days, p10 x %.3f, on %d, %d brakes", c.name, c.effect, math.Exp(ln), covered, math.Exp(ln10), covered10, brakes)
 		inside(t, c.name+", overall over truth", math.Exp(ln)/c.effect, 1-c.within, 1+c.within)
 		// A download under the default counts in more windows than a treated one, and the slowest in most: at 3 x
-		// that bends the p10 of downloads below the truth (docs/effect.md).
+		// that bends the p10 of downloads below the truth (docs/measured.md).
 		if covered < days-2 || covered10 < days-2 && !(c.effect == 3 && c.traffic.downloads > 0) || brakes > 0 {
 			t.Errorf("%s, x %g: of %d days' intervals %d cover, at p10 %d; %d brakes", c.name, c.effect, days, covered, covered10, brakes)
 		}

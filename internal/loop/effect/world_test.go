@@ -105,7 +105,7 @@ func poisson(r *stat.Rand, mean float64) (n int) {
 }
 
 // replicates is how often a simulation is repeated: few times always, and as many as
-// CONGCTL_REPLICATES says for the figures of docs/effect.md. Few of 0 is only for those.
+// CONGCTL_REPLICATES says for the figures of docs/measured.md. Few of 0 is only for those.
 func replicates(t *testing.T, few int) int {
 	t.Helper()
 	text := os.Getenv("CONGCTL_REPLICATES")

@@ -26,7 +26,7 @@ type Place struct {
 	InFifth   bool    // BytesPerS is among the lowest fifth of all prefixes, type 7
 }
 
-// helps: an effect that a trial of some hours can see.
+// helps: an effect worth having.
 const helps = 1.5
 
 // Helped reports whether the policy should help the prefix.
