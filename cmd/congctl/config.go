@@ -27,7 +27,7 @@ func newConfig(g *global) *cobra.Command {
 				}
 			}
 			for _, key := range c.Ignored {
-				fmt.Fprintf(cmd.ErrOrStderr(), "congctl: note: decides nothing any more: %s\n", key)
+				fmt.Fprintf(cmd.ErrOrStderr(), "congctl: note: a key of an earlier version: %s\n", key)
 			}
 			if away := c.CheckAddresses(); err == nil && errors.Is(away, config.ErrNoCredentials) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "congctl: note: not checked: %v\n", away)

@@ -173,7 +173,7 @@ func (p *pretended) Events(_ context.Context, q control.EventsRequest) (out []jo
 	return out, nil
 }
 
-const pretendPlan = "congctl-plan 2\npop chi\nserial 41\ntreat 20.0.0.0/24 bbr settled 2026-11-20T11:55:00Z - duty 0.94\n"
+const pretendPlan = "congctl-plan 2\npop chi\nserial 41\ntreat 20.0.0.0/24 bbr promoted 2026-11-20T11:55:00Z - duty 0.94\n"
 
 func (p *pretended) Plan(_ context.Context, serial record.PlanID) (control.PlanFile, error) {
 	return control.PlanFile{Serial: cmp.Or(serial, 41), CreatedUnixS: p.now - 600, Hash: "5feceb66ffc86f38d952786c6d696c79", Text: pretendPlan, InForce: serial == 41}, nil

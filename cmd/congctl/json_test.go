@@ -205,7 +205,7 @@ var nullable = []string{"helped_in_force", "helped_in_force_traffic", "releases_
 	"selection_to_promotion_hours_p50", "selection_to_promotion_hours_p90", "harmed_hours", "ratio"}
 
 // keptTimes are keys that stores have, too (docs/format/json.md).
-var keptTimes = []string{"since", "round_start", "window_start", "run_end", "evidence_from", "cooling_until", "trial_until", "start", "end",
+var keptTimes = []string{"since", "round_start", "window_start", "run_end", "evidence_from", "cooling_until", "start", "end",
 	"performance_window_start"}
 
 // amounts are what no time is, however large: a socket of this machine may have any.

@@ -84,7 +84,9 @@ func popConfig(d *pop.Day, policy string) (text string, cfg config.Config, err e
 
 // selections change what the day configures.
 var selections = map[string]func(*config.Config, *pop.Day){
-	policySlowest: func(c *config.Config, _ *pop.Day) { c.Policy.Select, c.Policy.Cap = policySlowest, false },
+	policySlowest: func(c *config.Config, _ *pop.Day) {
+		c.Policy.Select, c.Policy.Cap, c.Experiment.ControlEvery = policySlowest, false, policy.GroupByLevel
+	},
 	policyBenefit: func(c *config.Config, _ *pop.Day) { c.Policy.Select, c.Policy.Cap = policyBenefit, false },
 	policyCapped:  func(c *config.Config, _ *pop.Day) { c.Policy.Select, c.Policy.Cap = policyBenefit, true },
 	policySwitch:  selectAll,

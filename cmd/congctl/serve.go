@@ -55,6 +55,7 @@ func (u *up) reload(ctx context.Context) error {
 		return fmt.Errorf("reload: %w", err)
 	}
 	u.agent.ClearAlarm("reload")
+	warnOf(next, u.log)
 	changed, err := config.Changes(u.held, next)
 	text := strings.Join(append(changed, config.ListChanges(u.rules, rules)...), "; ")
 	u.held, u.rules = next, rules

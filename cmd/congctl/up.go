@@ -190,13 +190,17 @@ func (u *up) thin(ctx context.Context) error {
 	return nil
 }
 
-// logOf returns the log of a run, which begins with the keys of the configuration that decide nothing any more.
+// logOf returns the log of a run, which begins with the configuration's keys of earlier versions.
 func logOf(cfg config.Config, w io.Writer) *slog.Logger {
 	log := newLog(cfg.Log, w)
-	for _, key := range cfg.Ignored {
-		log.Warn("decides nothing any more: " + key)
-	}
+	warnOf(cfg, log)
 	return log
+}
+
+func warnOf(cfg config.Config, log *slog.Logger) {
+	for _, key := range cfg.Ignored {
+		log.Warn("a key of an earlier version: " + key)
+	}
 }
 
 func newLog(l config.Log, w io.Writer) *slog.Logger {

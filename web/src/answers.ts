@@ -113,7 +113,6 @@ export interface Explanation {
     since?: number
     role?: string
     cooling_until?: number
-    trial_until?: number
     pairs?: Pair[]
     rate_ratio?: number
     rate_ratio_low?: number

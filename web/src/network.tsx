@@ -88,8 +88,7 @@ function Experiment({ x }: { x: Explanation }) {
         : <p class="quiet">Fewer than two pairs of blocks: no ratio yet.</p>}
       {e.goodput_ratio ? <Ratio name="Goodput" of={goodput} reach={reach} /> : null}
       {e.log10_evidence_needed && e.log10_evidence_of_benefit !== undefined
-        ? <p>Evidence of benefit 10<sup>{e.log10_evidence_of_benefit.toFixed(1)}</sup>; 10<sup>{e.log10_evidence_needed.toFixed(1)}</sup> is needed.</p> : null}
-      {e.trial_until ? <p class="quiet">The trial ends at {stamp(e.trial_until)} at the latest.</p> : null}
+        ? <p>Evidence of benefit 10<sup>{e.log10_evidence_of_benefit.toFixed(1)}</sup>; from 10<sup>{e.log10_evidence_needed.toFixed(1)}</sup> on it is shown.</p> : null}
       {x.pacing_cap ? <p>{x.pacing_cap.cap_bytes_per_s ? `Paced to ${rate(x.pacing_cap.cap_bytes_per_s)} at most.` : `No pacing cap: ${x.pacing_cap.no_cap ?? 'none is needed'}.`}</p> : null}
       {e.pairs?.length ? <Pairs pairs={e.pairs} /> : null}
     </>

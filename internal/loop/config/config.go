@@ -44,7 +44,7 @@ type Config struct {
 	Metrics Metrics      `yaml:"metrics"`
 	Log     Log          `yaml:"log"`
 
-	Ignored []string `yaml:"-"` // keys of the file that decide nothing any more, each with why
+	Ignored []string `yaml:"-"` // keys of the file that are of earlier versions, each with what decides now
 }
 
 // Clients decides which remote addresses are clients, besides public ones.

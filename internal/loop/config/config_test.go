@@ -395,8 +395,8 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
-// TestGone: keys of an older file that decide nothing any more are named and stop nothing; an experiment that was off is the
-// selection by level, and a file that asks for another one beside it is refused.
+// TestGone: keys of an older file are named and stop nothing; an experiment that was off is the
+// selection by level, which has no cap, and a file that asks for another one beside it is refused, as are values that no file had.
 func TestGone(t *testing.T) {
 	c, err := Parse([]byte("experiment:\n  mode: \"on\"\n  control_every_settled: 24\npolicy:\n  trial: {false_share: 0.05, budget: 6h}\n"))
 	if err != nil || c.Policy.Select != policy.SelectBenefit || len(c.Ignored) != len(gone) || !strings.HasPrefix(c.Ignored[1], "experiment.mode (line 2): policy.select: ") {
@@ -405,6 +405,15 @@ func TestGone(t *testing.T) {
 	text, err := c.Text()
 	if err != nil || strings.Contains(string(text), "false_share") {
 		t.Errorf("written: %v\n%s", err, text)
+	}
+	old, err := Parse([]byte("experiment: {mode: off}\npolicy: {cap: true}"))
+	if err != nil || old.Policy.Select != policy.SelectSlowest || old.Policy.Cap || len(old.Ignored) != 2 || !strings.Contains(old.Ignored[0], "write that in its place") || !strings.Contains(old.Ignored[1], "no pacing cap") {
+		t.Errorf("%v, %s, %q", err, old.Policy.Select, old.Ignored)
+	}
+	for file, want := range map[string]string{"experiment: {mode: false}": "remove it", "experiment: {mode: [on]}": "remove it", "experiment:\n  mode: off\n  mode: on": "set twice, first in line 2"} {
+		if _, err := Parse([]byte(file)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", file, err, want)
+		}
 	}
 	want := `policy.select: "benefit": has an experiment, and experiment.mode is off`
 	if _, err := Parse([]byte("experiment: {mode: off}\npolicy: {select: benefit}")); err == nil || !strings.Contains(err.Error(), want) {

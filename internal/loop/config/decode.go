@@ -41,8 +41,13 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 		switch {
 		case moved[name] != "":
 			d.faults = append(d.faults, strict.Fault{Field: name, Line: key.Line, Problem: "is now " + moved[name], Fix: "write its value there"})
-		case gone[name] != "":
+		case gone[name] != "" && d.lines[name] == 0:
 			d.lines[name], d.values[name] = key.Line, val.Value
+			if name == modeKey && val.Value != "on" && val.Value != "off" {
+				d.fault(val, name, "unknown", "remove it: policy.select says whether there is an experiment")
+			}
+		case gone[name] != "":
+			d.fault(val, name, fmt.Sprintf("set twice, first in line %d", d.lines[name]), "remove both")
 		case key.Kind != yaml.ScalarNode || !ok:
 			d.faults = append(d.faults, strict.Fault{Field: shown, Line: key.Line, Problem: "unknown key", Fix: suggest(v, path, key.Value)})
 		case derived[name] != "":

@@ -109,22 +109,34 @@ func read(root *yaml.Node, exposed error) (Config, strict.Faults) {
 	return c, withoutSecrets(d.faults)
 }
 
+// modeKey turned the experiment on and off once.
+const modeKey = "experiment.mode"
+
 // pass notes the keys that are gone. An experiment that was off is the selection without one.
 func (d *decoder) pass(c *Config) {
+	note := func(name, now string) {
+		c.Ignored = append(c.Ignored, fmt.Sprintf("%s (line %d): %s", name, d.lines[name], now))
+	}
+	off := d.values[modeKey] == "off"
 	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		if d.lines[name] > 0 {
-			c.Ignored = append(c.Ignored, fmt.Sprintf("%s (line %d): %s", name, d.lines[name], gone[name]))
+		switch {
+		case d.lines[name] == 0:
+		case name == modeKey && off:
+			note(name, "off is policy.select: slowest-fifth now; write that in its place")
+		default:
+			note(name, gone[name])
 		}
 	}
-	if d.values["experiment.mode"] != "off" {
-		return
-	}
 	switch line := d.lines["policy.select"]; {
-	case line == 0:
-		c.Policy.Select, d.lines["policy.select"] = policy.SelectSlowest, d.lines["experiment.mode"]
-	case c.Policy.Select != policy.SelectSlowest:
+	case off && line == 0:
+		c.Policy.Select, d.lines["policy.select"] = policy.SelectSlowest, d.lines[modeKey]
+	case off && c.Policy.Select != policy.SelectSlowest:
 		d.faults = append(d.faults, strict.Fault{Field: "policy.select", Line: line, Value: c.Policy.Select, Problem: "has an experiment, and experiment.mode is off",
 			Fix: "remove experiment.mode, which is no key any more, or write " + policy.SelectSlowest})
+	}
+	if c.Policy.Select == policy.SelectSlowest && c.Policy.Cap && d.lines["policy.cap"] > 0 {
+		c.Policy.Cap = false
+		note("policy.cap", "slowest-fifth has no pacing cap")
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // moved maps keys of older files to those that took their place, with the same value.
 var moved = map[string]string{"plan.deny": "treatment.never", "plan.deny_file": "treatment.never_file"}
 
-// gone maps keys of older files, which decide nothing any more, to what does. A file that has them stays good, since an
+// gone maps keys of older files to what decides now. A file that has them stays good, since an
 // upgrade must not stop an edge; [Config.Ignored] names them.
 var gone = map[string]string{
 	"experiment.mode":                  "policy.select: slowest-fifth has no experiment, the others have one",

@@ -21,9 +21,9 @@ import (
 // Options are the controller's numbers; loop/config has their defaults and reasons.
 type Options struct {
 	PoP   string
-	Rules policy.Rules // with the blocks of its Trial, on or off
-	// HoldoutPermille and AAPermille are the shares of all prefixes that are drawn if
-	// Rules.Trial is on, unless Rules name some.
+	Rules policy.Rules // with the blocks of its Trial
+	// HoldoutPermille and AAPermille are the shares of all prefixes that are drawn with an
+	// experiment, unless Rules name some.
 	HoldoutPermille, AAPermille int
 	Treatment                   string
 	TreatmentKnown              bool // this kernel has it, so its version in Rules is right
@@ -196,8 +196,8 @@ func (c *Controller) brake(round *journal.Commit) {
 	round.Settings = map[string][]byte{journal.SettingKilled: []byte("1")}
 }
 
-// groupSettled is the line that formats 2 and 3 of a plan have. No entry is settled any more; the number is that of before, since
-// another one would roll each plan out again.
+// groupSettled is the line that formats 2 and 3 of a plan have. No entry is settled any more; the number was the default, and another one
+// would roll each plan out again.
 const groupSettled = 24
 
 // draft returns a plan without entries.
@@ -223,13 +223,34 @@ func (c *Controller) draft(now int64) *plan.Plan {
 	return next
 }
 
+// heldEntries are the entries of an earlier plan under the header of another one: since then the experiment may have come or gone, and what it
+// left untreated must not be treated for that.
+func heldEntries(entries []plan.Entry, next *plan.Plan) []plan.Entry {
+	out := make([]plan.Entry, 0, len(entries))
+	for _, e := range entries {
+		switch on := next.Experiment == plan.ExperimentOn; {
+		case e.State == plan.StateAlways || e.State == plan.StateUncontrolled:
+		case !on && (e.State == plan.StateHoldout || e.State == plan.StateAA):
+			continue
+		case !on:
+			e.State = plan.StateSelected
+		case e.State == plan.StateSelected:
+			e.State = plan.StateTrial
+		case e.State == plan.StateSettled: // of an earlier version
+			e.State = plan.StatePromoted
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
 // nextPlan returns the plan that follows from a decision, or nil if the present plan
 // says the same and has half its life left.
 func (c *Controller) nextPlan(d policy.Decision, now int64) *plan.Plan {
 	next := c.draft(now)
 	next.Entries = entries(d, c.opt.Treatment, c.plan)
 	if c.plan != nil && c.frozen && d.Brake == "" {
-		next.Entries = c.plan.Entries // held as it is, but renewed so that it does not expire
+		next.Entries = heldEntries(c.plan.Entries, next) // as it is, but renewed so that it does not expire
 	}
 	// Where nothing is decided, too: the host refuses a plan with one of these as a whole.
 	next.Entries = slices.DeleteFunc(slices.Clone(next.Entries), func(e plan.Entry) bool { return c.engine.Barred(e.Prefix) })

@@ -37,7 +37,7 @@ func (c *Controller) RollBack(ctx context.Context, serial record.PlanID, by stri
 		return err
 	}
 	next := c.draft(c.now().Unix())
-	next.Entries = entries
+	next.Entries = heldEntries(entries, next)
 	return c.issue(ctx, next, kindRollback, by)
 }
 
@@ -122,11 +122,12 @@ func (c *Controller) Rewrite(ctx context.Context, serial record.PlanID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	next := c.draft(c.now().Unix())
-	var err error
 	if serial != 0 {
-		if next.Entries, err = c.entriesOf(ctx, serial); err != nil {
+		entries, err := c.entriesOf(ctx, serial)
+		if err != nil {
 			return err
 		}
+		next.Entries = heldEntries(entries, next)
 	}
 	return c.issue(ctx, next, kindRollback, "")
 }

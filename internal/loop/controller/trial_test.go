@@ -269,6 +269,46 @@ func TestSelectionChanges(t *testing.T) {
 	}
 }
 
+// TestFrozenThroughAnotherSelection: a plan that is held stays valid when another selection takes its experiment away, or brings one. What was never
+// treated is not treated for that, and a way back to an earlier plan is one to a valid plan.
+func TestFrozenThroughAnotherSelection(t *testing.T) {
+	r := policy.DefaultRules()
+	hold, _ := record.PrefixOf(netip.MustParseAddr("198.18.3.1"))
+	aa, _ := record.PrefixOf(netip.MustParseAddr("198.18.4.1"))
+	r.HoldoutPrefixes, r.AAPrefixes = []netip.Prefix{hold.Netip()}, []netip.Prefix{aa.Netip()}
+	effect := [5]float64{4, 4, 4, 4, 4}
+	b := newBenchBy(t, fresh(), &machine{}, noon, r)
+	b.try(40, effect)
+	was := lastPlan(t, b.m)
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(b.Freeze(t.Context(), "test"))
+	for _, c := range []struct {
+		rules policy.Rules
+		want  map[string]int
+	}{{r.ByLevel(), map[string]int{"selected": 3}}, {r, map[string]int{"trial": 3}}} {
+		check(b.SetRules(t.Context(), c.rules))
+		b.try(7, effect) // half of a plan's life
+		if p := lastPlan(t, b.m); !maps.Equal(states(p), c.want) || (p.Experiment == plan.ExperimentOn) != c.rules.Experiment() {
+			t.Errorf("%s: %v, experiment %s", c.rules.Select, states(p), p.Experiment)
+		}
+	}
+	check(b.SetRules(t.Context(), r.ByLevel()))
+	check(b.RollBack(t.Context(), was.Serial, "test"))
+	if p := lastPlan(t, b.m); !maps.Equal(states(p), map[string]int{"selected": 3}) {
+		t.Errorf("rolled back: %v", states(p))
+	}
+	check(b.Unfreeze(t.Context(), "test"))
+	b.try(1, effect)
+	if p := lastPlan(t, b.m); states(p)["selected"] != len(p.Entries) {
+		t.Errorf("unfrozen: %v", states(p))
+	}
+}
+
 // TestCooldownOutlivesItsWindows: a restart knows of a cool-down whose trial is long
 // out of the windows that are replayed, and what it showed is believed until that is forgotten, once more as long.
 func TestCooldownOutlivesItsWindows(t *testing.T) {

@@ -19,7 +19,8 @@ import (
 //
 // is 1 on average over the draw, whatever the y are: a level that drifts, load that moves with it,
 // a shock that all networks share, heavy tails. Nothing is estimated. (Of two blocks e is
-// 1 - tanh(m d / 2), d = treatment - control.) One draw decides for all networks, so their bets of one group are one bet, the mean over
+// 1 - tanh(m d / 2), d = treatment - control.) One draw decides for all networks (beside select: all, listed ones have their own, and a mean of
+// e-values is one all the same), so their bets of one group are one bet, the mean over
 // sites, each with its stake; where few sites are treated, as many others as it takes bet nothing, so that harm in one place is not harm
 // on the whole. A group stakes a part w of what was won so far,
 //

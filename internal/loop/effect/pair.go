@@ -7,15 +7,15 @@ import (
 )
 
 // Pair is both arms of one prefix in one group of blocks, the unit of every estimate here. A
-// group has exactly one control block; the treatment blocks, one on trial and seven once
-// promoted, are one side of ONE pair, since seven pairs with the same control block would count
-// its luck seven times.
+// group has exactly one control block; the treatment blocks, one on trial and fifteen once
+// promoted, are one side of ONE pair, since fifteen pairs with the same control block would count
+// its luck fifteen times.
 //
 // The draw decides which of the blocks is control, and nothing else. So whatever a pair weighs by
 // must not depend on it: each block's mean counts the same, however many connections it has, and
 // variance and traffic are of all blocks alike. Then a treatment that does nothing shows nothing
 // on average, however load, level and noise move together. Weighed by connections, a network that
-// is slow while it is busy would be slow in its seven treated blocks: their mean would lean to the
+// is slow while it is busy would be slow in its treated blocks: their mean would lean to the
 // busy ones, while a control block alone leans nowhere (docs/effect.md).
 type Pair struct {
 	Prefix record.Prefix
@@ -32,7 +32,7 @@ func (p Pair) Usable() bool { return len(p.T) > 0 && p.C.N > 0 }
 // LogRatio returns the pair's difference, ln(treatment / control).
 func (p Pair) LogRatio() float64 { return p.Treated().MeanLog - p.C.MeanLog }
 
-// Share returns the share of treatment blocks: 1/2 on trial, 7/8 once promoted, and of the blocks
+// Share returns the share of treatment blocks: 1/2 on trial, 15/16 once promoted, and of the blocks
 // that saw a connection where others did not, or where the prefix came in the middle of the group.
 func (p Pair) Share() float64 { return float64(len(p.T)) / float64(len(p.T)+1) }
 

@@ -97,7 +97,7 @@ func (e Entry) checkState(p *Plan) error {
 	case p.Experiment == ExperimentOff && e.State != StateSelected:
 		return fmt.Errorf("%q: with experiment off write %q, %q or %q", e.State, StateSelected, StateAlways, StateUncontrolled)
 	case p.Experiment == ExperimentOn && e.State == StateSelected:
-		return errors.New("\"selected\": with experiment on write \"trial\", \"promoted\", \"settled\", \"holdout\" or \"aa\"")
+		return errors.New("\"selected\": with experiment on write \"trial\", \"promoted\", \"holdout\" or \"aa\"")
 	case e.State == StateSettled && p.GroupSettled == 0:
 		return fmt.Errorf("%q: a plan of format %s has no group-settled; write %q", e.State, p.format(), StatePromoted)
 	}

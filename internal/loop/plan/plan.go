@@ -21,8 +21,8 @@ const (
 const (
 	StateSelected = "selected" // experiment off: chosen by level
 	StateTrial    = "trial"    // experiment on: on probation, groups of GroupTrial blocks
-	StatePromoted = "promoted" // experiment on: shown to help, groups of GroupPromoted blocks
-	StateSettled  = "settled"  // experiment on: shown again, groups of GroupSettled blocks
+	StatePromoted = "promoted" // experiment on: believed to help, groups of GroupPromoted blocks
+	StateSettled  = "settled"  // experiment on, of earlier versions: groups of GroupSettled blocks
 	StateHoldout  = "holdout"  // experiment on: in the hold-out, drawn or named; never treated
 	StateAA       = "aa"       // experiment on: in the A/A set, drawn or named; never treated
 

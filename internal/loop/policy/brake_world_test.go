@@ -177,7 +177,7 @@ func poissonOf(r *rand.Rand, mean float64) (n uint32) {
 }
 
 // replicates is how often a world is lived through: few times always, and as often as
-// CONGCTL_REPLICATES says for the figures of docs/effect.md.
+// CONGCTL_REPLICATES says for the figures of docs/measured.md.
 func replicates(t *testing.T, few int) int {
 	t.Helper()
 	text := os.Getenv("CONGCTL_REPLICATES")

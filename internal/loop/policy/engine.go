@@ -106,6 +106,9 @@ func (e *Engine) Replay(in Input, m Memory) {
 	e.turns = m.Turns
 	keep := make(map[record.Prefix]*Selected, len(m.Selected))
 	for i := range m.Selected {
+		if m.Selected[i].Role != record.ArmNone && !e.rules.Experiment() {
+			continue // never treated, and nothing would say so any more
+		}
 		s := e.converted(m.Selected[i], d.RoundStart)
 		keep[s.Prefix] = &s
 	}

@@ -107,12 +107,15 @@ func (e *Engine) converted(s Selected, round int64) Selected {
 	}
 	if !e.rules.Experiment() {
 		if s.From, s.Group = 0, 0; s.State != StateAlways {
-			s.State, s.Role, s.Retired, s.Class, s.Network, s.Explored = "", 0, 0, "", "", false
+			s.State, s.Role, s.Retired = "", 0, 0
 		}
 		return s
 	}
-	if s.State == settled {
+	switch {
+	case s.State == settled:
 		s.State = StatePromoted
+	case s.Role == record.ArmAA:
+		s.State = StateTrial // an earlier version promoted them, too
 	}
 	if s.State == StateAlways {
 		return s // as it was then; the next round looks at the list

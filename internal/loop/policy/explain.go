@@ -20,7 +20,7 @@ const (
 	StateCooling   State = "cooling"  // tried, and not to be tried again for a while
 
 	// With the experiment, in place of selected.
-	StateTrial    State = "trial"    // treated and not, in turns, until benefit shows
+	StateTrial    State = "trial"    // treated and not, in turns
 	StatePromoted State = "promoted" // believed to gain, treated except in the control blocks of all
 	StateHoldout  State = "hold-out" // slow enough, and never treated
 	StateAA       State = "A/A"      // tried like the others, and never treated
@@ -244,7 +244,7 @@ type Experiment struct {
 	GoodputHigh float64 `json:"goodput_ratio_high,omitempty"`
 
 	// log10 of the evidence against "no benefit" and against "no harm" in either outcome, and of what one
-	// prefix needs by itself. With many on trial each needs more.
+	// prefix needs by itself.
 	Benefit float64 `json:"log10_evidence_of_benefit,omitempty"`
 	Harm    float64 `json:"log10_evidence_of_harm,omitempty"`
 	Needed  float64 `json:"log10_evidence_needed,omitempty"`

@@ -331,7 +331,7 @@ func (o *oracle) guardedAt(p record.Prefix, round int64) (blocked, lasting, seen
 	lost := retrans / bytes
 	flight := rate / n * (srtt / n / 1e6) / 1448
 	lasting = rwnd/n > g.MaxRwndShare || busy/n < g.MinBusyShare ||
-		n >= float64(o.rules.MinSamples) && high/low <= g.PolicerSpread && lost >= g.PolicerRetransShare &&
+		o.rules.Select == SelectSlowest && n >= float64(o.rules.MinSamples) && high/low <= g.PolicerSpread && lost >= g.PolicerRetransShare &&
 			min(flight*math.Sqrt(lost)/math.Sqrt(1.5), flight/1.0538*math.Pow(lost/(srtt/n/1e6), 0.75)) >= g.PolicerBurst
 	blocked = blocked || lasting || rtt/n < g.TinyRTTUs || rtt/n < g.LowRTTUs && lost < g.LowRTTRetransShare
 	return blocked, lasting, true

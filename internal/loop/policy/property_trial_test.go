@@ -194,6 +194,7 @@ func TestAnotherSelection(t *testing.T) {
 	}
 	promoted := Memory{Selected: []Selected{{Prefix: p, Since: noon, State: StatePromoted, From: noon, Retired: 1}}, Cooling: []Cooling{{Prefix: letter(t, "b"), Until: noon + 9000, Row: 1}}}
 	off := byLevel(cityRules())
+	promoted.Selected = append(promoted.Selected, Selected{Prefix: letter(t, "c"), Since: noon, State: StateTrial, Role: record.ArmHoldout, From: noon})
 	off.Replay(in, promoted)
 	if d := off.Round(Input{Start: noon + 900, RoundStart: noon + 1200}); len(d.Cooling) != 0 || d.Selection[0] != (Selected{Prefix: p, Since: noon}) {
 		t.Errorf("turned off: %+v, cooling %+v", d.Selection, d.Cooling)

@@ -133,7 +133,7 @@ func defaultGuards() Guards {
 // DefaultTrial returns the numbers for windows of 300 s and blocks of 10 min.
 func DefaultTrial() Trial {
 	return Trial{
-		BlockSeconds:   10 * 60, // s: ten times the wash-out, which shorter ones would waste on it; docs/effect.md has the days with long downloads
+		BlockSeconds:   10 * 60, // s: ten times the wash-out, which shorter ones would waste on it; docs/measured.md has the days with long downloads
 		WashoutSeconds: 60,      // s: queues of the other arm drain in seconds, and its responses end or leave at the border
 		GroupTrial:     2,       // blocks: evidence is fastest at equal shares
 		GroupPromoted:  16,      // blocks: control blocks of the whole PoP, nine a day, for a sixteenth of the gain

@@ -171,7 +171,7 @@ func (e *Engine) release(d *Decision) {
 			continue
 		}
 		switch reason, guard := e.leave(t); {
-		case (reason == allReason || reason == benefitReason) && !e.mayRelease(d):
+		case e.byAnother(t, reason) && !e.mayRelease(d):
 			// in the next rounds: hosts refuse a larger change
 		case reason != "":
 			e.drop(t, guard, reason, d)
@@ -179,6 +179,11 @@ func (e *Engine) release(d *Decision) {
 			e.advance(t, d)
 		}
 	}
+}
+
+// byAnother reports whether a prefix leaves that another selection had chosen: all of those may leave at once.
+func (e *Engine) byAnother(t *track, reason string) bool {
+	return reason == allReason || reason == benefitReason || reason != "" && !e.rules.Experiment() && t.chosen.Class != "" && !e.in.TreatmentIsDefault
 }
 
 func (e *Engine) drop(t *track, guard, reason string, d *Decision) {

@@ -112,7 +112,7 @@ func (l *trial) add(b block) {
 }
 
 // regroup notes the groups that the next plan gives a prefix. Rules may have changed since, and what was measured stays in
-// the groups that it was drawn in: otherwise its control blocks would pass for treated ones, and a proven prefix
+// the groups that it was drawn in: otherwise its control blocks would pass for treated ones, and a promoted prefix
 // would have no pair left.
 func (e *Engine) regroup(t *track) {
 	s := *t.chosen
