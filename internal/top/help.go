@@ -16,6 +16,7 @@ var helpText = []string{
 	"",
 	"  MBIT/S, CONNS     median delivery rate of a network's control connections in its",
 	"                    last known window, and their number",
+	"  TREATED           the same rate in its last treated block, Mbit/s",
 	"  GAIN              what its pairs show: delivery rate, treatment over control",
 	"  OPEN, NOW         its connections on this host, and what clients acknowledged",
 	"                    between the last two dumps, Mbit/s",

@@ -33,7 +33,7 @@ func edge() (State, []Network, []Conn) {
 		n := Network{Treatment: treatment, Arm: arm}
 		n.Prefix, n.State, n.PerfBytesPerS, n.Duty, n.Rate, n.Signature = prefix(p), state, mbit*1e6/8, duty, gain, class
 		n.Conns, n.Known, n.MinRTTUs, n.RetransShare = int(3*mbit), 32, 31_200, duty/50
-		if arm != record.ArmNone {
+		if n.TreatedBytesPerS = gain * n.PerfBytesPerS; arm != record.ArmNone {
 			n.ArmUntil = noon.Unix() + 1200
 		}
 		return n

@@ -25,14 +25,14 @@ func TestPrefixes(t *testing.T) {
 	}
 	var b strings.Builder
 	if err := WritePrefixes(&b, []PrefixRow{{
-		Row:       policy.Row{Prefix: p, State: policy.StateSelected, PerfBytesPerS: 250_000, Conns: 9, InGroup: true, Known: 17, Duty: 1, Flap: 0.06, Signature: policy.ClassMixed},
+		Row:       policy.Row{Prefix: p, State: policy.StateSelected, PerfBytesPerS: 250_000, TreatedBytesPerS: 625_000, Conns: 9, InGroup: true, Known: 17, Duty: 1, Flap: 0.06, Signature: policy.ClassMixed},
 		Treatment: "bbr", Arm: record.ArmControl, ArmUntil: 1_700_001_000,
 	}}, false); err != nil {
 		t.Fatal(err)
 	}
 	compare(t, "prefixes", b.String(),
-		"PREFIX          STATE     MBIT/S  CONNS  GROUP  KNOWN  DUTY  FLAP  CONG  ARM-UNTIL   GUARD  SIGNATURE\n"+
-			"203.0.113.0/24  selected  2.00    9      yes    17     1.00  0.06  bbr   C 22:30:00  -      mixed\n")
+		"PREFIX          STATE     MBIT/S  TREATED  CONNS  GROUP  KNOWN  DUTY  FLAP  CONG  ARM-UNTIL   GUARD  SIGNATURE\n"+
+			"203.0.113.0/24  selected  2.00    5.00     9      yes    17     1.00  0.06  bbr   C 22:30:00  -      mixed\n")
 	b.Reset()
 	if err := WritePrefixes(&b, nil, true); err != nil || b.String() != "no such prefixes; congctl prefixes lists all\n" {
 		t.Errorf("no row of those asked for: %q, %v", b.String(), err)

@@ -141,6 +141,13 @@ func TestBlockOfTwoStates(t *testing.T) {
 	if len(pairs) != 1 || len(pairs[0].T) != 1 || pairs[0].Treated().N != 10 || pairs[0].C.N != 5 || pairs[0].Share() != 0.5 || pairs[0].Group != 2 || pairs[0].End != 12*600 {
 		t.Errorf("pairs %+v, want blocks 9 and 10 as one", pairs)
 	}
+	if got := tr.treatedRate(); got != 3 { // e, of block 9
+		t.Errorf("treated %v", got)
+	}
+	tr.chosen.Role = record.ArmAA
+	if got := tr.treatedRate(); got != 0 {
+		t.Errorf("A/A, treated %v", got)
+	}
 }
 
 // TestMemoryForms: a list alone is read as it was stored before cool-downs.

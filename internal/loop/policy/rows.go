@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/congctl/congctl/internal/tcp/record"
@@ -18,6 +19,8 @@ type Row struct {
 	PerfBytesPerS float64 `json:"performance_bytes_per_s"` // last known control performance; 0: none
 	PerfStart     int64   `json:"performance_window_start_unix_s,omitempty"`
 	Conns         int     `json:"performance_connections"` // eligible control connections behind it, own and borrowed
+
+	TreatedBytesPerS float64 `json:"treated_bytes_per_s,omitempty"` // geometric mean of the rates of its last treated block; 0: none, or not tried
 
 	KnownNow bool    `json:"known"`    // in the last window
 	InGroup  bool    `json:"in_group"` // in the last window
@@ -73,6 +76,7 @@ func (e *Engine) row(t *track) Row {
 		row.Since = s.Since
 	}
 	if t.trial != nil {
+		row.TreatedBytesPerS = t.treatedRate()
 		row.Rate, _, _ = ratioOf(t.trial.evidence)
 		row.Goodput, _, _ = ratioOf(t.trial.goodput)
 	}
@@ -84,6 +88,16 @@ func (e *Engine) row(t *track) Row {
 		row.InGroup = t.history[n-1].in()
 	}
 	return row
+}
+
+// treatedRate returns the rate of the last treated block of a prefix with a trial, bytes/s; 0 if there was none, as of A/A.
+func (t *track) treatedRate() float64 {
+	for _, b := range slices.Backward(t.trial.blocks) {
+		if b.arm == record.ArmTreatment && b.groupLen > 0 && t.chosen.Role == record.ArmNone {
+			return math.Round(math.Exp(b.MeanLog))
+		}
+	}
+	return 0
 }
 
 // Order is a way to sort a table of prefixes. Equals go by interest, so that every
