@@ -206,6 +206,24 @@ func TestAnotherSelection(t *testing.T) {
 	if d := off.Round(Input{Start: noon + 900, RoundStart: noon + 1200}); len(d.Cooling) != 0 || d.Selection[0] != (Selected{Prefix: p, Since: noon}) {
 		t.Errorf("turned off: %+v, cooling %+v", d.Selection, d.Cooling)
 	}
+	// What belief had chosen leaves by its level one a round, but for what the operator forbids.
+	rules, many := cityRules(), Memory{}
+	rules.MaxNewPerRound, rules.Guards.Never = 1, []Listed{{Net: letter(t, "f").Netip()}}
+	for _, name := range []string{"d", "e", "f", "g"} {
+		many.Selected = append(many.Selected, Selected{Prefix: letter(t, name), Since: noon, State: StatePromoted, Class: ClassSingle, From: noon})
+	}
+	slow := byLevel(rules)
+	for w := range int64(12) {
+		start := noon - 3600 + 300*w
+		var rows []record.Window
+		for i := range 10 {
+			rows = append(rows, quiet(start, letter(t, string(rune('d'+i))), 6, 1e6-1e4*float64(i)))
+		}
+		slow.Replay(Input{Start: start, RoundStart: start + 300, Rows: rows}, many)
+	}
+	if d := slow.Round(Input{Start: noon, RoundStart: noon + 300}); d.Released != 2 || d.Events[0].Prefix != letter(t, "d") || d.Events[1].Prefix != letter(t, "f") || d.Events[1].Guard != GuardNever {
+		t.Errorf("%+v", d.Events)
+	}
 	r := triedRules()
 	r.HoldoutPrefixes = append(r.HoldoutPrefixes, p.Netip())
 	named := New(r, firstBlock{})

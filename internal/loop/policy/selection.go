@@ -171,7 +171,7 @@ func (e *Engine) release(d *Decision) {
 			continue
 		}
 		switch reason, guard := e.leave(t); {
-		case e.byAnother(t, reason) && !e.mayRelease(d):
+		case guard == "" && e.byAnother(t, reason) && !e.mayRelease(d):
 			// in the next rounds: hosts refuse a larger change
 		case reason != "":
 			e.drop(t, guard, reason, d)
