@@ -143,7 +143,7 @@ function measures(reports: Extract<Report, { kind: 'city' }>[]): Line[] {
   const line = (name: string, of: (c: Extract<Report, { kind: 'city' }>['of']) => ComponentChildren | undefined): Line => [name, reports.map(r => of(r.of))]
   return [
     line('City', c => `${plural(c.prefixes, 'network')}, ${c.hours} h, seed ${c.seed}`),
-    line('Rules', c => `${c.select}, experiment ${c.experiment ? 'on' : 'off'}`),
+    line('Rules', c => c.select),
     line('World', c => c.world?.join(', ') ?? 'no nuisance'),
     line('Networks that treatment helps', c => count(c.helped)),
     line('Of them in force at the end', c => c.helped_in_force === undefined ? undefined : percent(c.helped_in_force, 0)),

@@ -31,7 +31,7 @@ const day = {
   courses: [{ policy: '', metric: '', class: '', points: [{ from_s: 0, n: 0, p10: 0, p50: 0 }] }],
 }
 const city = {
-  seed: 0, prefixes: 0, hours: 0, experiment: true, select: '', world: may(['']), helped: 0, helped_in_force: may(0), selection_to_promotion_hours_p50: may(0), changes_per_round: 0, tried: 0, promoted_useless: 0,
+  seed: 0, prefixes: 0, hours: 0, select: '', world: may(['']), helped: 0, helped_in_force: may(0), selection_to_promotion_hours_p50: may(0), changes_per_round: 0, tried: 0, promoted_useless: 0,
   promoted_harmed: 0, vain_traffic: 0, p10_gain: 0, p10_gain_oracle: 0, p10_gain_all: 0,
 }
 const replay = [{ round_start_unix_s: 0, pop: '', known: 0, selected: [''], added: [''], released: [''] }]
