@@ -25,10 +25,10 @@ func WritePrefixes(w io.Writer, rows []PrefixRow, filtered bool) error {
 			arm = r.Arm.String() + " " + answer.Clock(r.ArmUntil)
 		}
 		out = append(out, []string{
-			r.Prefix.String(), string(r.State), answer.Mbit(r.PerfBytesPerS), answer.Mbit(r.TreatedBytesPerS), fmt.Sprint(r.Conns), answer.Yes(r.InGroup),
-			fmt.Sprint(r.Known), fmt.Sprintf("%.2f", r.Duty), fmt.Sprintf("%.2f", r.Flap),
+			r.Prefix.String(), string(r.State), answer.Mbit(r.PerfBytesPerS), answer.Mbit(r.TreatedBytesPerS), fmt.Sprint(r.Conns),
+			fmt.Sprint(r.Known), fmt.Sprintf("%.2f", r.Duty),
 			answer.Or(r.Treatment, "-"), arm, answer.Or(r.Guard, "-"), answer.Or(string(r.Signature), "-"),
 		})
 	}
-	return answer.Table(w, "PREFIX STATE MBIT/S TREATED CONNS GROUP KNOWN DUTY FLAP CONG ARM-UNTIL GUARD SIGNATURE", out)
+	return answer.Table(w, "PREFIX STATE MBIT/S TREATED CONNS KNOWN DUTY CONG ARM-UNTIL GUARD SIGNATURE", out)
 }
