@@ -204,7 +204,7 @@ func (d *demoFleet) shown(pop string, n int, until time.Time) {
 		promoted = 0
 		d.ask(pop, &rows, "prefixes")
 		for _, r := range rows {
-			if demoStates[r.State] == shownText {
+			if demoStates[r.State] == believedText {
 				promoted++
 			}
 		}

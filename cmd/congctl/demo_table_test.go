@@ -60,9 +60,9 @@ func (d *demoFleet) tell() {
 	}
 }
 
-const shownText = "benefit shown"
+const believedText = "gain believed"
 
-var demoStates = map[policy.State]string{policy.StatePromoted: shownText, policy.StateTrial: "on trial"}
+var demoStates = map[policy.State]string{policy.StatePromoted: believedText, policy.StateTrial: "on trial"}
 
 // states is what the controller says of each client network.
 func (d *demoFleet) states(pop string) map[netip.Addr]string {

@@ -72,6 +72,31 @@ func TestHarmInOnePlace(t *testing.T) {
 	}
 }
 
+// TestSiteCountsOnce: 256 networks of one /48 pull no brake, however long they show the harm. Nor do sixteen /24 of one /20 where two
+// other sites are treated without harm; alone, as on an edge of one town, each counts for itself.
+func TestSiteCountsOnce(t *testing.T) {
+	one48 := func(i int) record.Prefix { return record.Prefix(0x2001_0db8_ffff_0000|uint64(i)<<8) | 56 }
+	one20 := func(i int) record.Prefix { return record.Prefix(0xcb00_7000|uint64(i)<<8) | 24 }
+	h := HarmOf(together(halved(256, 36, one48)), 0)
+	if pull, why := h.Brake(); pull || h.Sites != 1 {
+		t.Errorf("a /48: %+v %s", h, why)
+	}
+	town := halved(16, 36, one20)
+	if pull, _ := HarmOf(together(slices.Clone(town)), 0).Brake(); !pull {
+		t.Error("a town: no brake")
+	}
+	for i := range 2 {
+		for _, p := range halved(1, 36, func(int) record.Prefix { return netOf(i) }) {
+			p.T[0].MeanLog = 0
+			town = append(town, p)
+		}
+	}
+	h = HarmOf(together(town), 0)
+	if pull, why := h.Brake(); pull || h.Sites != 3 {
+		t.Errorf("a /20 and two others: %+v %s", h, why)
+	}
+}
+
 // TestHarmIsFair: shocks that all networks share, heavy-tailed and larger than any effect, are fair bets: M has a mean of at most 1 from any one
 // start, so that of a thousand days of shocks at most one in A reaches A. One bet a network, which takes them for the findings of forty,
 // brakes in most.
