@@ -7,7 +7,7 @@ SHELL := /bin/bash
 # Where `make demo` runs: auto is the lab's own kernel, which it builds first, vm a stock kernel in QEMU. LENGTH=8m ends its day earlier.
 WORLD ?= $(if $(filter x86_64,$(shell uname -m)),auto,vm)
 
-.PHONY: help build cross release demo demo-fleet lab-kernel test check test-root test-vm bench generate web fmt lint clean
+.PHONY: help build cross release demo demo-fleet lab-kernel test check test-root test-vm bench fuzz generate web fmt lint clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -48,7 +48,7 @@ lab-kernel: ## the kernel of --world uml, in which the lab runs some ten times f
 test: ## what a change must not break, in about twelve minutes (QUICK=1: five); as root also the tests against the kernel
 	@tools/check.sh $(if $(QUICK),quick,test)
 
-check: ## everything that must hold before a change lands: make test, then machines, a Debian, a fresh one, fuzzing
+check: ## everything that must hold before a change lands: make test, then machines, a Debian, a fresh one
 	@FRESH=1 tools/check.sh
 
 test-root: ## only the tests that need root
@@ -62,6 +62,9 @@ bench: ## benchmarks of the hot paths, six runs each for benchstat
 	@tools/need-go.sh
 	@mkdir -p .cache
 	CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem -count 6 -p 1 ./... | tee .cache/bench.txt
+
+fuzz: ## each fuzz target on 20,000 inputs, or FUZZ_TIME=10m each (make test runs their seeds)
+	@tools/check.sh fuzz
 
 generate: ## eBPF objects and protobuf code from their sources
 	@tools/need-go.sh

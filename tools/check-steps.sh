@@ -372,7 +372,7 @@ step_generate() {
 	step "$name" generate_and_compare
 }
 
-# ---- smoke: each fuzz target and each benchmark runs at all
+# ---- fuzzing, by make fuzz; each benchmark runs at all
 
 fuzz_targets() { # "package target" lines
 	{ find cmd internal tools -name '*_test.go' -exec grep -oHE '^func Fuzz[A-Za-z0-9_]+' {} + || true; } |
@@ -405,7 +405,7 @@ fuzz_one() { # PACKAGE TARGET
 	(cd "$1" && "$binary" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$times" -test.fuzzminimizetime 100x -test.fuzzcachedir "$binary.cache" </dev/null)
 }
 step_fuzz() {
-	if [ -z "$(fuzz_targets)" ]; then skip "fuzz smoke" "no fuzz targets"; else step "fuzz smoke, $fuzz_time each" fuzz_all; fi
+	if [ -z "$(fuzz_targets)" ]; then skip "fuzz" "no fuzz targets"; else step "fuzz, $fuzz_time each" fuzz_all; fi
 }
 
 # bench_packages lists those with benchmarks: the tests of each other one take a second to link.

@@ -7,7 +7,7 @@
 #   check.sh test       what `make test` runs; with FRESH=1, as root, its tests without root on a fresh Debian, and
 #                       beside them what rest then leaves out: a fleet, a Debian
 #   check.sh quick      its quick part: no race detector, no root
-#   check.sh rest       all others
+#   check.sh rest       all others but fuzz, which `make fuzz` runs
 #   check.sh STEP...    only these (names: see the lists below)
 set -euo pipefail
 # A relative path in the environment is relative to where the command was typed.
@@ -115,7 +115,7 @@ for s in ${*:-test rest}; do
 	rest)
 		beside waits 0 chaos bench browser
 		beside lab 5 kernel lab day # the longer of the two that compute
-		beside computes 10 small web release cross narrow kconfig generate fuzz
+		beside computes 10 small web release cross narrow kconfig generate
 		ended
 		if ! fresh_here; then
 			beside waits 0 fleet

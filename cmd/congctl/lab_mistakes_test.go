@@ -72,8 +72,7 @@ var mistakes = []mistake{
 
 // TestLabMistakes: the real world with a mistake in it is told from the honest one.
 func TestLabMistakes(t *testing.T) {
-	t.Parallel()
-	m := needMachine(t)
+	m := programMachine(t)
 	s, err := scenario.Parse("mistakes.yml", []byte(honestText))
 	check(t, err)
 	byKind := map[string]*scenario.Cell{}

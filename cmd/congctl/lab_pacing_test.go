@@ -22,9 +22,7 @@ measure: {limit: 20s, sample: 10ms}
 // path and more, and its pacing is what keeps it from filling that; to drain the queue of
 // its start it only paces less.
 func TestLabUnpaced(t *testing.T) {
-	t.Parallel()
-	m := needMachine(t)
-	m.CPU = 1
+	m := programMachine(t)
 	s, err := scenario.Parse("pacing.yml", []byte(pacingText))
 	check(t, err)
 	const bdpUs = 40_000 // the queue of one BDP takes a round trip

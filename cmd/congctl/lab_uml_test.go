@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/congctl/congctl/internal/lab/kernel/uml"
+	"github.com/congctl/congctl/internal/lab/kernel/vm"
 )
 
 // needProgram skips without a kernel that is a program. CI builds one (tools/check.sh lab).
@@ -18,6 +20,14 @@ func needProgram(t *testing.T) {
 	if _, ok := uml.Cached(os.Getenv(labCacheEnv)); !ok {
 		t.Skip("needs a kernel of `congctl lab kernel build` in " + labCacheEnv + ", Linux 6.12")
 	}
+}
+
+// programMachine is a machine of that kernel.
+func programMachine(t *testing.T) vm.Machine {
+	t.Helper()
+	needProgram(t)
+	built, _ := uml.Cached(os.Getenv(labCacheEnv))
+	return vm.Machine{Kernel: vm.Kernel{Image: built.Path, Program: true, Release: built.Release}, Wall: 10 * time.Minute}
 }
 
 // TestLabKernelBuild: what is built is named with its checksums, and not built again.

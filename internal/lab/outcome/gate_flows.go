@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/congctl/congctl/internal/lab/scenario"
@@ -85,9 +86,16 @@ func rwndLimited(v *view) Gate {
 	return g
 }
 
-// sndbufLimited: neither did its own buffer.
+// sndbufLimited: neither did its own buffer. The kernel does not count what a buffer of a few segments takes where the program
+// fills it again in the same instant, as on a clock that stands still meanwhile; so the buffer must be the cell's, too.
 func sndbufLimited(v *view) Gate {
 	g := v.limited(func(f *FlowRun) uint64 { return f.SndbufLimitedUs })
+	const key = "net.ipv4.tcp_wmem"
+	if wmem := strings.Fields(v.r.Host.Sysctls[key]); len(wmem) == 3 && v.c.Sysctls[key] == "" {
+		if most, err := strconv.ParseUint(wmem[2], 10, 64); err != nil || most < v.c.Sender.SndbufBytes {
+			g.OK, g.Got = false, fmt.Sprintf("tcp_wmem[2] is %s B, the cell's %d", wmem[2], v.c.Sender.SndbufBytes)
+		}
+	}
 	g.Why = "the send buffer is smaller than 8 x rate x RTT + 4 MB: raise sndbuf (tcp_wmem[2])"
 	return g
 }

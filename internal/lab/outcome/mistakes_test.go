@@ -70,6 +70,11 @@ var mistakes = map[string]func(c *scenario.Cell) *Run{
 		r.Flows[0].SndbufLimitedUs = r.Flows[0].BusyUs / 20
 		return r
 	},
+	"send buffer of a few segments, filled again at once": func(c *scenario.Cell) *Run {
+		r := honest(c)
+		r.Host.Sysctls["net.ipv4.tcp_wmem"] = "4096 8192 8192"
+		return r
+	},
 	"wrong congestion control": func(c *scenario.Cell) *Run {
 		r := honest(c)
 		r.Flows[0].CongSeen = "cubic"
