@@ -247,23 +247,25 @@ func TestShapeByAltname(t *testing.T) {
 	}
 }
 
-// Where no boot would run the script the limit is refused, also one that has to be
-// confirmed first: not when it is too late to ask for another.
-func TestShapeServiceOff(t *testing.T) {
+// Where another init than systemd boots the host no limit is kept, also none that has to be
+// confirmed first: not when it is too late to ask for another. One until the next boot is set.
+func TestShapeAnotherInit(t *testing.T) {
 	s := newShaped(t)
 	check(t, os.RemoveAll(filepath.Join(s.root, "/run/systemd")))
 	s.file("/run/openrc/softlevel", "default\n")
-	s.file("/etc/runlevels/nonetwork/local", "")
+	s.file("/etc/runlevels/default/local", "")
 	before := s.state()
 	for _, more := range []string{"--no-confirm", "--confirm", "--dry-run"} {
 		out, code := s.run("shape", "set", "a", "8Mbit/s", "--persist", more)
-		if code != exitFailed || !strings.Contains(out, "rc-update add local default") || s.state() != before {
+		contains(t, out, "this host's init is openrc", "boot files of systemd only", " shape set a 8Mbit/s ", " --at-boot")
+		if code != exitFailed || s.state() != before {
 			t.Errorf("%s: %d\n%s", more, code, out)
 		}
 	}
-	s.file("/etc/runlevels/default/local", "")
-	if out := s.must("shape", "set", "a", "8Mbit/s", "--persist"); !strings.Contains(out, "kept after a boot by OpenRC") {
-		t.Errorf("switched on:\n%s", out)
+	contains(t, s.must("shape", "set", "a", "8Mbit/s"), "lasts until the next boot")
+	s.must("shape", "clear", "a")
+	if s.state() != before {
+		t.Errorf("before\n%s\nafter\n%s", before, s.state())
 	}
 }
 

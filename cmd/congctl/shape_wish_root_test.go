@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,7 +38,6 @@ const unitOfA = "/etc/systemd/system/congctl-shape-a.service"
 // clear has all as before the first.
 func TestShapePlainSetKeepsNothing(t *testing.T) {
 	s := newShaped(t)
-	s.file("/etc/rc.local", "#!/bin/sh\ntouch x\nexit 0\n")
 	before := s.state()
 	s.must("shape", "set", "a", "8Mbit/s", "--persist")
 	if out := s.must("shape", "set", "a", "8Mbit/s", "--dry-run"); !s.has(unitOfA) {
@@ -56,23 +56,27 @@ func TestShapePlainSetKeepsNothing(t *testing.T) {
 
 // Who keeps the limit changes with the limit, and with the host.
 func TestShapeAnotherKeeper(t *testing.T) {
+	const dropIn = "/etc/systemd/network/a.network.d/90-congctl-shape.conf"
 	s := newShaped(t)
-	s.file("/etc/rc.local", "#!/bin/sh\ntouch x\nexit 0\n")
-	check(t, os.Chmod(filepath.Join(s.root, "/etc/rc.local"), 0o755))
-	s.file("/proc/1/comm", "init\n") // sysvinit, which runs it
-	s.file("/etc/inittab", "id:2:initdefault:\n")
-	s.file("/etc/rc2.d/S02rc.local", "")
-	check(t, os.RemoveAll(filepath.Join(s.root, "/run/systemd")))
+	s.file("/usr/lib/systemd/libsystemd-shared-252.so", "")
+	s.file("/etc/systemd/network/a.network", "[Match]\nName=a\n")
 	before := s.state()
+	check(t, s.ns.Do(func() error {
+		l, err := netlink.LinkByName("a")
+		if err == nil {
+			s.file(fmt.Sprintf("/run/systemd/netif/links/%d", l.Attrs().Index), "NETWORK_FILE=/etc/systemd/network/a.network\n")
+		}
+		return err
+	}))
 	s.must("shape", "set", "a", "8Mbit/s", "--persist")
-	local := s.state()
-	contains(t, local, "# congctl shape a\n")
-	check(t, os.MkdirAll(filepath.Join(s.root, "/run/systemd/system"), 0o755))
-	s.must("shape", "set", "a", "8Mbit/s", "--persist")
-	if strings.Contains(s.state(), "# congctl shape a\n") || !s.has(unitOfA) {
-		t.Errorf("got\n%s", s.state())
+	if !s.has(dropIn) || s.has(unitOfA) {
+		t.Errorf("by networkd:\n%s", s.state())
 	}
-	check(t, os.RemoveAll(filepath.Join(s.root, "/run/systemd")))
+	check(t, os.RemoveAll(filepath.Join(s.root, "/run/systemd/netif"))) // networkd was turned off
+	s.must("shape", "set", "a", "8Mbit/s", "--persist")
+	if s.has(dropIn) || !s.has(unitOfA) {
+		t.Errorf("by a unit:\n%s", s.state())
+	}
 	s.must("shape", "clear", "a")
 	if s.state() != before {
 		t.Errorf("before\n%s\nafter\n%s", before, s.state())

@@ -19,8 +19,6 @@ const (
 	Networkd       Keeper = "networkd"
 	NetworkManager Keeper = "NetworkManager"
 	Systemd        Keeper = "systemd"
-	OpenRC         Keeper = "OpenRC"
-	RCLocal        Keeper = "rc.local"
 )
 
 // Boot is what is known of the services that run a host, from files only.
@@ -32,13 +30,7 @@ type Boot struct {
 	SystemdVersion int
 	// Keyfile is that of the link's NetworkManager connection, "" without one.
 	Keyfile, KeyText string
-	Systemd          bool   // is the first process
-	OpenRC           bool   // runs the services
-	Local            bool   // OpenRC's service local runs what is in /etc/local.d
-	RCService        bool   // OpenRC has rc.local, as on Debian, in place of local
-	RCLocal          string // path of what the init runs at the end of a boot, "" without one
-	RCText           string // "" if the file does not exist
-	RCIdle           bool   // the file exists, but is not executable and so not run
+	Init             string // the first process: "systemd", "none", or another's name
 }
 
 // Kept is a file that keeps the limit, whole.
@@ -63,23 +55,14 @@ func Persist(link string, t Target, b Boot, command []string) (p Persistence, er
 	b.KeyText = oursInKeyfile.ReplaceAllString(b.KeyText, "\n")
 	plain := t.Inner == "" && t.Ingress == nil && !t.OffloadsOff
 	switch {
+	case b.Init != "systemd":
+		return p, fmt.Errorf("keep the limit of %s: %s; run this at each boot: %s", link, advise.OnlySystemd(b.Init), shell(command))
 	case plain && b.NetworkFile != "" && b.SystemdVersion >= tbfSince && onlyFor(b.NetworkText, "Match", "Name", link):
 		return networkd(t, b), nil
 	case plain && b.Keyfile != "" && onlyFor(b.KeyText, "connection", "interface-name", link) && !strings.Contains(b.KeyText, "[tc]"):
 		return keyfile(t, b), nil
-	case b.Systemd:
-		p = systemd(link, command)
-	case b.RCLocal != "" && !b.Local && b.RCIdle:
-		return p, fmt.Errorf("keep the limit of %s: %s is not executable, so no boot runs it: chmod +x %s", link, b.RCLocal, b.RCLocal)
-	case b.RCLocal != "" && !b.Local:
-		return rcLocal(link, b, command), nil
-	case b.OpenRC && !b.Local:
-		return p, serviceOff(link, b)
-	case b.OpenRC:
-		return openRC(link, command), nil
-	default:
-		return p, fmt.Errorf("keep the limit of %s: found no systemd, no OpenRC and no init that runs rc.local; have your init run this at boot: %s", link, shell(command))
 	}
+	p = systemd(link, command)
 	switch {
 	case b.NetworkFile != "" && !plain:
 		p.note("networkd manages %s but cannot set all of this, so a unit sets the limit", link)
@@ -183,52 +166,8 @@ func escape(s string) string {
 	return b.String()
 }
 
-const shebang = "#!/bin/sh\n"
-
-func localStart(link string) string { return "/etc/local.d/congctl-shape-" + link + ".start" }
-
-func openRC(link string, command []string) Persistence {
-	return Persistence{Keeper: OpenRC, Files: []Kept{{localStart(link), shebang + written + "exec " + shell(command) + "\n", 0o755}}}
-}
-
-// serviceOff: a script that no boot reaches keeps no limit.
-func serviceOff(link string, b Boot) error {
-	service, runs := "local", path.Dir(localStart(link))
-	if b.RCService {
-		service, runs = "rc.local", advise.RCLocal
-	}
-	return fmt.Errorf("keep the limit of %s: the OpenRC service %s, which runs %s, is disabled, so no boot would set it: rc-update add %s default", link, service, runs, service)
-}
-
 // oursInKeyfile matches what an earlier limit put there.
 var oursInKeyfile = regexp.MustCompile(fmt.Sprintf(`\n+\[tc\]\nqdisc\.root=handle %x: tbf [^\n]*\n`, Handle))
-
-// lineMark stands above our line in rc.local.
-func lineMark(link string) string { return "# congctl shape " + link + "\n" }
-
-func withoutLine(link, text string) string {
-	before, after, ok := strings.Cut(text, lineMark(link))
-	if !ok {
-		return text
-	}
-	line, rest, _ := strings.Cut(after, "\n")
-	if strings.Contains(line, " shape set "+change.Quoted(link)+" ") {
-		after = rest // any other line is somebody else's; ours was removed and the mark left behind
-	}
-	return before + after
-}
-
-// rcLocal puts a line before the end of rc.local, which is often an exit, and removes that
-// of an earlier limit.
-func rcLocal(link string, b Boot, command []string) Persistence {
-	head := strings.TrimRight(withoutLine(link, b.RCText), "\n") + "\n"
-	if head == "\n" {
-		head = shebang
-	}
-	head, tail := advise.BeforeEnd(head)
-	text := head + lineMark(link) + shell(command) + "\n" + tail
-	return Persistence{Keeper: RCLocal, Files: []Kept{{b.RCLocal, text, 0o755}}}
-}
 
 func shell(words []string) string {
 	quoted := make([]string, len(words))
@@ -255,7 +194,7 @@ func Command(program, link string, t Target) []string {
 const written = "# Written by congctl shape set; congctl shape clear removes it.\n"
 
 // Keeping lists the files that may keep an earlier limit of a link, for all keepers:
-// another service may run the host now.
+// another service may run the link now.
 func Keeping(link string, b Boot) (paths []string) {
 	if b.NetworkFile != "" {
 		paths = append(paths, dropIn(b))
@@ -264,24 +203,16 @@ func Keeping(link string, b Boot) (paths []string) {
 		paths = append(paths, b.Keyfile)
 	}
 	unit, wants := units(link)
-	paths = append(paths, unit, wants, localStart(link))
-	if b.RCLocal != "" {
-		paths = append(paths, b.RCLocal)
-	}
-	return paths
+	return append(paths, unit, wants)
 }
 
-// Without returns a file without the lines that keep the limit of a link, and whether
-// anything is left. A file with nothing of ours comes back unchanged.
-func Without(link, text string) (rest string, there bool) {
-	if strings.HasPrefix(strings.TrimPrefix(text, shebang), written) {
+// Without returns a file without the lines that keep a limit, and whether anything is left. A
+// file with nothing of ours comes back unchanged.
+func Without(text string) (rest string, there bool) {
+	if strings.HasPrefix(text, written) {
 		return "", false
 	}
-	rest = withoutLine(link, oursInKeyfile.ReplaceAllString(text, "\n"))
-	if rest == shebang && rest != text {
-		return "", false // an rc.local that was made for our line
-	}
-	return rest, true
+	return oursInKeyfile.ReplaceAllString(text, "\n"), true
 }
 
 // Alone reports whether a directory exists only for our file in it.
@@ -291,7 +222,7 @@ func Alone(dir string) bool {
 }
 
 // readers hold limits in memory by files, each with the command that makes it read them
-// again. A script is read when it runs.
+// again.
 var readers = []struct {
 	dir     string
 	keeper  Keeper

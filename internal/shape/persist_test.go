@@ -10,23 +10,15 @@ import (
 )
 
 var hosts = map[string]Boot{
-	"networkd":               {NetworkFile: "/run/systemd/network/10-netplan-eth0.network", NetworkText: "[Match]\nName=eth0\n\n[Network]\nDHCP=yes\n", SystemdVersion: tbfSince, Systemd: true},
-	"networkd-old":           {NetworkFile: "/etc/systemd/network/eth0.network", NetworkText: "[Match]\nName=eth0\n", SystemdVersion: tbfSince - 1, Systemd: true},
-	"networkd-for-many":      {NetworkFile: "/etc/systemd/network/all.network", NetworkText: "[Match]\nName=en* eth*\n", SystemdVersion: tbfSince, Systemd: true},
-	"networkmanager":         {Keyfile: "/etc/NetworkManager/system-connections/wired.nmconnection", KeyText: "[connection]\nid=wired\ntype=ethernet\ninterface-name=eth0\n\n[ipv4]\nmethod=auto\n", SystemdVersion: 252, Systemd: true},
-	"networkmanager-with-tc": {Keyfile: "/etc/NetworkManager/system-connections/wired.nmconnection", KeyText: "[connection]\ninterface-name=eth0\n[tc]\nqdisc.root=fq\n", Systemd: true},
-	"networkmanager-again":   {Keyfile: "/etc/NetworkManager/system-connections/wired.nmconnection", KeyText: "[connection]\ninterface-name=eth0\n\n[tc]\nqdisc.root=handle c0c7: tbf rate 500 burst 1 limit 2\n", Systemd: true},
-	"systemd":                {Systemd: true},
-	"openrc":                 {OpenRC: true, Local: true},
-	"openrc-without-local":   {OpenRC: true},
-	"rc.local":               {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh -e\n# by hand\ntouch /var/lock/x\nexit 0\n"},
-	"rc.local-without-exit":  {RCLocal: "/etc/rc.d/rc.local", RCText: "#!/bin/sh\ntouch /var/lock/subsys/local\n"},
-	"rc.local-again":         {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh\n# congctl shape eth0\n/usr/bin/congctl shape set eth0 1Mbit/s --replace --at-boot\ntouch x\n"},
-	"rc.local-odd-exit":      {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh\ntouch x\nexit 0 # all is well\n\n# the end\n"},
-	"rc.local-to-be":         {RCLocal: "/etc/rc.local"},
-	"rc.local-idle":          {RCLocal: "/etc/rc.local", RCText: "#!/bin/sh\nexit 0\n", RCIdle: true},
-	"debian-openrc":          {OpenRC: true, RCLocal: "/etc/rc.local", RCText: "#!/bin/sh\nexit 0\n"},
-	"nothing":                {},
+	"networkd":               {NetworkFile: "/run/systemd/network/10-netplan-eth0.network", NetworkText: "[Match]\nName=eth0\n\n[Network]\nDHCP=yes\n", SystemdVersion: tbfSince, Init: "systemd"},
+	"networkd-old":           {NetworkFile: "/etc/systemd/network/eth0.network", NetworkText: "[Match]\nName=eth0\n", SystemdVersion: tbfSince - 1, Init: "systemd"},
+	"networkd-for-many":      {NetworkFile: "/etc/systemd/network/all.network", NetworkText: "[Match]\nName=en* eth*\n", SystemdVersion: tbfSince, Init: "systemd"},
+	"networkmanager":         {Keyfile: "/etc/NetworkManager/system-connections/wired.nmconnection", KeyText: "[connection]\nid=wired\ntype=ethernet\ninterface-name=eth0\n\n[ipv4]\nmethod=auto\n", SystemdVersion: 252, Init: "systemd"},
+	"networkmanager-with-tc": {Keyfile: "/etc/NetworkManager/system-connections/wired.nmconnection", KeyText: "[connection]\ninterface-name=eth0\n[tc]\nqdisc.root=fq\n", Init: "systemd"},
+	"networkmanager-again":   {Keyfile: "/etc/NetworkManager/system-connections/wired.nmconnection", KeyText: "[connection]\ninterface-name=eth0\n\n[tc]\nqdisc.root=handle c0c7: tbf rate 500 burst 1 limit 2\n", Init: "systemd"},
+	"systemd":                {Init: "systemd"},
+	"networkmanager-openrc":  {Keyfile: "/etc/NetworkManager/system-connections/wired.nmconnection", KeyText: "[connection]\ninterface-name=eth0\n", Init: "openrc"},
+	"container":              {Init: "none"},
 }
 
 // Whoever keeps a limit by files that it has read already has to read them again.
@@ -35,8 +27,6 @@ func TestReread(t *testing.T) {
 		"networkd":       "networkd uses its old files until it restarts; to reread them now: sudo networkctl reload",
 		"networkmanager": "NetworkManager uses its old files until it restarts; to reread them now: sudo nmcli connection reload",
 		"systemd":        "systemd uses its old files until it restarts; to reread them now: sudo systemctl daemon-reload",
-		"openrc":         "",
-		"rc.local":       "",
 	} {
 		target, err := For(ethernet, Ask{Rate: 8e6})
 		if err != nil {

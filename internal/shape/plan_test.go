@@ -185,33 +185,22 @@ func TestWithout(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, b := range hosts {
-		before := map[string]string{b.Keyfile: b.KeyText, b.RCLocal: b.RCText}
+		before := map[string]string{b.Keyfile: b.KeyText}
 		p, err := Persist("eth0", target, b, Command("congctl", "eth0", target))
 		if err != nil {
 			continue // nobody keeps it there
 		}
 		for _, f := range p.Files {
-			rest, there := Without("eth0", f.Text)
+			rest, there := Without(f.Text)
 			want := before[f.Path]
 			was := want != "" // a file that is to be made is not there before
-			if want, _ = Without("eth0", want); rest != want || there != was {
+			if want, _ = Without(want); rest != want || there != was {
 				t.Errorf("%s: %s: left %t %q, was %t %q", name, f.Path, there, rest, was, want)
-			}
-			if other, _ := Without("eth1", f.Text); there && other != f.Text && f.Path == b.RCLocal {
-				t.Errorf("%s: %s: that of eth0 went with that of eth1", name, f.Path)
 			}
 			if !slices.Contains(Keeping("eth0", b), f.Path) {
 				t.Errorf("%s: %s would not be found", name, f.Path)
 			}
 		}
-	}
-}
-
-// Who takes our command out of rc.local and leaves the mark loses no line of their own.
-func TestWithoutOnlyOurLine(t *testing.T) {
-	const text = "#!/bin/sh\n# congctl shape eth0\niptables -A INPUT -j DROP\nexit 0\n"
-	if rest, there := Without("eth0", text); rest != "#!/bin/sh\niptables -A INPUT -j DROP\nexit 0\n" || !there {
-		t.Errorf("left %q", rest)
 	}
 }
 

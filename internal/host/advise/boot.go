@@ -18,26 +18,15 @@ type Boot struct {
 }
 
 // SysctlOrder returns the files that set sysctls at boot in the order in which they are
-// applied, and those that exist but are not read: masked ones, and a sysctl.conf on a host
-// with only systemd-sysctl, which reads nothing but the directories.
+// applied, and those that exist but are not read: masked ones, and a sysctl.conf to which no
+// directory has a link.
 func (f *Facts) SysctlOrder() (applied, unread Files) {
 	applied, unread = f.Files.DropIns(SysctlDirs, ".conf")
-	if f.System.Applier == "busybox" { // runs sysctl -p
-		applied, unread = nil, append(applied, unread...)
-	}
 	conf, ok := f.Files.Get(SysctlConf)
-	switch {
-	case !ok:
-	case f.System.Applier == "systemd-sysctl":
-		if !slices.ContainsFunc(applied, func(d File) bool { return d.links(SysctlConf) }) {
-			unread = append(unread, conf)
-		}
-	case slices.ContainsFunc(applied, func(d File) bool { return d.links(SysctlConf) && d.Path > "/etc/sysctl.d/99" }):
-		// read last anyway, through the link
-	default:
-		applied = append(applied, conf)
+	if ok && !slices.ContainsFunc(applied, func(d File) bool { return d.links(SysctlConf) }) {
+		unread = append(unread, conf)
 	}
-	if f.System.Applier == "" {
+	if !f.System.Applies.Value {
 		return nil, append(applied, unread...)
 	}
 	return applied, unread
@@ -56,8 +45,8 @@ func (f File) links(to string) bool {
 // AfterBoot predicts a setting. A file that may not be read leaves it unknown: it could be
 // the one that counts.
 func (f *Facts) AfterBoot(key string) Known[Boot] {
-	if f.System.ApplierWhy != "" {
-		return Unknown[Boot](f.System.ApplierWhy)
+	if why := f.System.Applies.Why; why != "" {
+		return Unknown[Boot](why)
 	}
 	applied, _ := f.SysctlOrder()
 	for _, file := range append(f.Files.hidden(SysctlDirs), applied...) {
@@ -65,7 +54,7 @@ func (f *Facts) AfterBoot(key string) Known[Boot] {
 			return Unknown[Boot](file.Path + ": " + file.Why)
 		}
 	}
-	order, refused := f.taken(f.applier(), f.applier().written(applied, key))
+	order, refused := f.taken(grammarSystemd, grammarSystemd.written(applied, key))
 	later, more := f.taken(grammar{}, f.later(key))
 	early, _ := f.taken(grammar{}, f.cmdlineSets(key))
 	order = settled(slices.Concat(early, order, later))
@@ -157,7 +146,7 @@ func settled(order []Setting) (kept []Setting) {
 
 func (f *Facts) setInEtc(key string) bool {
 	applied, _ := f.SysctlOrder()
-	set, _ := f.applier().settings(applied)
+	set, _ := grammarSystemd.settings(applied)
 	return slices.ContainsFunc(set, func(s Setting) bool { return strings.HasPrefix(s.File, "/etc/") && s.sets(key) })
 }
 

@@ -59,7 +59,7 @@ func (f *Facts) byHand() string {
 }
 
 func grantFiles(f *Facts) string {
-	if f.System.ApplierWhy != "" {
+	if !f.System.Applies.OK() {
 		return f.byHand()
 	}
 	if f.System.UID != 0 {
@@ -118,7 +118,7 @@ func short(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
 func checkSyntax(f *Facts) Finding {
 	applied, unread := f.SysctlOrder()
-	_, faults := f.applier().settings(append(applied, unread...))
+	_, faults := grammarSystemd.settings(append(applied, unread...))
 	if len(faults) == 0 {
 		return ok("%s of sysctl settings, all well-formed", answer.Count(len(applied)+len(unread), "file"))
 	}
@@ -142,7 +142,7 @@ func checkUnread(f *Facts) Finding {
 	_, unread := f.SysctlOrder()
 	var lost []string
 	conf := false
-	set, _ := f.applier().settings(unread)
+	set, _ := grammarSystemd.settings(unread)
 	for _, s := range set {
 		if s.sets(KeyCong) || s.sets(KeyQdisc) {
 			lost = append(lost, fmt.Sprintf("%s (%s=%s)", s.at(), short(s.Key), s.Value))
@@ -155,10 +155,10 @@ func checkUnread(f *Facts) Finding {
 		}
 		return ok("no file that sets congestion control or qdisc is left unread")
 	}
-	if f.System.ApplierWhy != "" {
-		return unclear("what reads "+some(lost), f.System.ApplierWhy, f.byHand())
+	if why := f.System.Applies.Why; why != "" {
+		return unclear("what reads "+some(lost), why, f.byHand())
 	}
-	if f.System.Applier == "" {
+	if !f.System.Applies.Value {
 		return fail("nothing reads %s", some(lost)).because("nothing sets sysctls at boot: see sysctl-applier").fix(enableBBR, disable)
 	}
 	if conf {
@@ -173,7 +173,7 @@ func checkUnread(f *Facts) Finding {
 
 // misnamed finds settings in a file whose name no program that reads drop-ins takes.
 func (f *Facts) misnamed() (Finding, bool) {
-	set, _ := f.applier().settings(f.Files.strays(SysctlDirs))
+	set, _ := grammarSystemd.settings(f.Files.strays(SysctlDirs))
 	for _, s := range set {
 		if s.sets(KeyCong) || s.sets(KeyQdisc) {
 			return warn("nothing reads %s (%s=%s): %s", s.at(), short(s.Key), s.Value, onlyConf).
@@ -207,15 +207,12 @@ func (f *Facts) unrun() (Finding, bool) {
 func checkApplier(f *Facts) Finding {
 	s := f.System
 	switch {
-	case s.Applier != "":
-		return ok("%s sets sysctls at boot (init: %s)", s.Applier, s.Init)
-	case s.ApplierWhy != "":
-		return unclear("what sets sysctls at boot", s.ApplierWhy, f.byHand())
+	case s.Applies.Value:
+		return ok("systemd-sysctl sets sysctls at boot (init: %s)", s.Init)
+	case !s.Applies.OK():
+		return unclear("what sets sysctls at boot", s.Applies.Why, f.byHand())
 	case s.Container != "" && s.Init == "none":
 		return ok("nothing sets sysctls when this container starts (%s); pass them when you start it", s.Container)
-	case s.Init == "openrc":
-		return fail("nothing sets sysctls at boot: OpenRC's service sysctl is not in the runlevel boot").
-			because("files in sysctl.d have no effect").fix("sudo rc-update add sysctl boot", "sudo rc-update del sysctl boot")
 	}
 	return fail("found nothing that sets sysctls at boot (init: %s)", s.Init).
 		because("files in sysctl.d have no effect").

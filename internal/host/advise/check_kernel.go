@@ -124,6 +124,8 @@ func checkAutoload(f *Facts) Finding {
 		return fail("%s blocks %s: %s", file, name, line).
 			because("the module cannot be loaded after a reboot, whatever sysctl.d says").
 			fix("remove the line", "put the line back")
+	case f.System.Foreign():
+		return unclear("whether "+name+" loads at boot", f.System.Applies.Why, f.byHand())
 	case from != "" && len(bars) > 0:
 		return warn("%s loads %s, but %s has: %s", from, name, bars[0].file, bars[0].line).
 			because("systemd-modules-load obeys a blacklist; then only the sysctl setting loads the module, by name").

@@ -1,7 +1,5 @@
 package advise
 
-import "slices"
-
 // Facts is what was read about a host at one time, without any judgement.
 type Facts struct {
 	System  System
@@ -51,19 +49,15 @@ func No(k Known[bool]) bool { return k.OK() && !k.Value }
 // System is what runs on the kernel, and what this program may do there.
 type System struct {
 	Distro Distro
-	// Init is the first process's kind: "systemd", "openrc", "busybox", "sysvinit", "none"
-	// (a container whose first process is an application), or the name of one that congctl does
-	// not know ("procd", "runit", "dinit").
+	// Init is the first process's kind: "systemd", "none" (a container whose first process is an
+	// application), or the name of another one ("openrc", "sysvinit", "runit").
 	Init string
-	// Applier is what sets sysctls at boot: "systemd-sysctl", "procps", "openrc", "busybox";
-	// "" if there is none, or if ApplierWhy says why it is unknown.
-	Applier    string
-	ApplierWhy string
-	// Sysctl is the program of that name: "busybox", or "" for that of procps.
-	Sysctl string
-	// Script is what the init runs at the end of a boot: RCLocal or LocalStart; "" for neither.
-	Script        string
-	ScriptAnyMode bool // passed to a shell, and so run whatever its mode is
+	// Applies: systemd-sysctl sets sysctls at boot. Of another init it is unknown.
+	Applies Known[bool]
+	// Script is what systemd runs at the end of a boot: RCLocal or RCLocalRedHat; "" for neither.
+	Script string
+	// Busybox: the program sysctl is busybox's, which reads files in its own way.
+	Busybox bool
 	// Container is its kind ("docker", "podman", "lxc", "systemd-nspawn", "kubernetes",
 	// "container"), "" for none.
 	Container string
@@ -79,9 +73,16 @@ type System struct {
 	Cgroup2         string // where cgroup2 is mounted, "" if it is not
 }
 
-// Stranger reports whether congctl knows no more of the init than its name.
-func (s System) Stranger() bool {
-	return !slices.Contains([]string{"systemd", "openrc", "busybox", "sysvinit", "none", ""}, s.Init)
+// Foreign reports whether another init than systemd boots this host.
+func (s System) Foreign() bool { return s.Init != "systemd" && s.Init != "none" }
+
+// OnlySystemd says why nothing is known of a boot by that init, and nothing is written for it.
+func OnlySystemd(init string) string {
+	found := "this host's init is " + init
+	if init == "none" {
+		found = "no init runs here"
+	}
+	return found + ", and congctl reads and writes the boot files of systemd only"
 }
 
 // Distro is from os-release; empty without one.

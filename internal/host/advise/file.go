@@ -27,16 +27,6 @@ func (fs Files) Get(name string) (File, bool) {
 	return fs[i], true
 }
 
-// In returns the files directly in a directory whose names have the suffix, without hidden ones.
-func (fs Files) In(dir, suffix string) (in Files) {
-	for _, f := range fs {
-		if path.Dir(f.Path) == dir && strings.HasSuffix(f.Path, suffix) && path.Base(f.Path)[0] != '.' {
-			in = append(in, f)
-		}
-	}
-	return in
-}
-
 // hidden returns those directories that could not be listed.
 func (fs Files) hidden(dirs []string) Files {
 	return slices.DeleteFunc(slices.Clone(fs), func(f File) bool { return f.Why == "" || !slices.Contains(dirs, f.Path) })
@@ -59,10 +49,13 @@ func (fs Files) strays(dirs []string) (strays Files) {
 func (fs Files) DropIns(dirs []string, suffix string) (order, masked Files) {
 	taken := map[string]bool{}
 	for _, dir := range dirs {
-		for _, f := range fs.In(dir, suffix) {
-			if base := path.Base(f.Path); taken[base] {
+		for _, f := range fs {
+			base := path.Base(f.Path)
+			switch {
+			case path.Dir(f.Path) != dir || !strings.HasSuffix(base, suffix) || base[0] == '.':
+			case taken[base]:
 				masked = append(masked, f)
-			} else {
+			default:
 				taken[base] = true
 				order = append(order, f)
 			}

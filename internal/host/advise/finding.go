@@ -56,13 +56,25 @@ var checks = []struct {
 	{"default-qdisc", checkDefaultQdisc}, {"live-qdiscs", checkLiveQdiscs}, {"mq-root", checkMq},
 	{"shaper-order", checkShapers}, {"netem-left", checkNetem}, {"fq-drops", checkFqDrops},
 	{"offloads", checkOffloads},
-	{"boot-cong", checkCongAfterBoot}, {"boot-qdisc", checkQdiscAfterBoot}, {"sysctl-overrides", checkOverrides},
-	{"sysctl-syntax", checkSyntax}, {"sysctl-unread", checkUnread}, {"sysctl-applier", checkApplier},
+	{"boot-cong", checkCongAfterBoot}, {"boot-qdisc", checkQdiscAfterBoot},
+	{"sysctl-overrides", ofSystemd("which settings a boot overrides", checkOverrides)},
+	{"sysctl-syntax", ofSystemd("how a boot reads files of settings", checkSyntax)},
+	{"sysctl-unread", ofSystemd("which files of settings a boot reads", checkUnread)}, {"sysctl-applier", checkApplier},
 	{"networkd-qdisc", checkNetworkd}, {"networkmanager-qdisc", checkKeyfiles}, {"tuned", checkTuned},
 	{"connections", checkConnections}, {"pacing", checkPacing}, {"send-buffer", checkSendBuffer},
 	{"metrics-cache", checkMetrics},
 	{"cpu-steal", checkSteal}, {"cpu-queue", checkRunQueue}, {"sock-ops", checkSockOps},
 	{"cgroup2", checkCgroup}, {"btf", checkBTF}, {"loop-tier", checkLoop},
+}
+
+// ofSystemd is a check of what systemd does at boot: where another init boots the host, it is unknown.
+func ofSystemd(what string, judge func(*Facts) Finding) func(*Facts) Finding {
+	return func(f *Facts) Finding {
+		if f.System.Foreign() {
+			return unclear(what, f.System.Applies.Why, f.byHand())
+		}
+		return judge(f)
+	}
 }
 
 // Check judges a host. Each check returns exactly one finding, so that two reports of a host

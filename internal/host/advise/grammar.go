@@ -7,44 +7,22 @@ import (
 	"unicode"
 )
 
-// grammar is how one program reads files of settings. They agree on comments, which are whole
-// lines, and on little else; testdata/sysctl.measured has what each of them made of a case.
+// grammar is how one program reads files of settings. In both comments are whole lines, a name may be a pattern, and a dash and
+// a name alone take that name out of all patterns; testdata/sysctl.measured has what each of them made of a case.
 type grammar struct {
-	blank    string // what is cut off around a line, a name and a value
-	ends     string // what ends a line beside "\n"
-	dashes   int    // how many "-" before a name mean that a refusal does not matter
-	spaced   bool   // blanks may follow the dash
-	joins    bool   // a "\" at the end of a line, also of a comment, appends the next one
-	patterns bool   // a name may be a pattern; a dash and a name alone take that name out of all patterns
-	once     bool   // a setting is written once, with its last value, and a name alone takes it back
-	loose    bool   // a name may end in a separator
-	relative bool   // a name is a path relative to /proc/sys, or an absolute one
+	blank  string // what is cut off around a line, a name and a value
+	ends   string // what ends a line beside "\n"
+	dashes int    // how many "-" before a name mean that a refusal does not matter
+	spaced bool   // blanks may follow the dash
+	once   bool   // a setting is written once, with its last value, and a name alone takes it back
+	loose  bool   // a name may end in a separator
 }
 
-const asciiSpace = " \t\n\v\f\r"
-
-// The grammars of systemd 252, procps 4.0.2 and busybox 1.35.
+// The grammars of systemd 252, which sets sysctls at boot, and of procps 4.0.2, which scripts and units run.
 var (
-	grammarSystemd = grammar{blank: " \t\n\r", ends: "\r\x00", dashes: 1, spaced: true, patterns: true, once: true, loose: true}
-	grammarProcps  = grammar{blank: asciiSpace, dashes: 2, patterns: true}
-	grammarBusybox = grammar{blank: asciiSpace, joins: true, relative: true}
+	grammarSystemd = grammar{blank: " \t\n\r", ends: "\r\x00", dashes: 1, spaced: true, once: true, loose: true}
+	grammarProcps  = grammar{blank: " \t\n\v\f\r", dashes: 2}
 )
-
-// applier returns the grammar of what sets sysctls at boot.
-func (f *Facts) applier() grammar {
-	if f.System.Applier == "systemd-sysctl" {
-		return grammarSystemd
-	}
-	return f.program()
-}
-
-// program returns the grammar of the program sysctl.
-func (f *Facts) program() grammar {
-	if f.System.Applier == "busybox" || f.System.Sysctl == "busybox" {
-		return grammarBusybox
-	}
-	return grammarProcps
-}
 
 // parse reads a file: its settings with dotted keys, and the lines that do not do what their
 // author meant.
@@ -57,8 +35,8 @@ func (g grammar) parse(file, text string) (set []Setting, faults []SyntaxFault) 
 		name, value, assigns := strings.Cut(line, "=")
 		name, dashed := g.undash(strings.Trim(name, g.blank))
 		s := Setting{File: file, Line: l.number, Key: g.key(name), Value: strings.Trim(value, g.blank)}
-		s.Excludes = !assigns && dashed && g.patterns
-		s.Glob = g.patterns && assigns && strings.ContainsAny(s.Key, "*?[")
+		s.Excludes = !assigns && dashed
+		s.Glob = assigns && strings.ContainsAny(s.Key, "*?[")
 		if why := g.fault(name, value, assigns, s.Excludes); why != "" {
 			faults = append(faults, SyntaxFault{file, l.number, line, why})
 		}
@@ -76,19 +54,13 @@ type line struct {
 }
 
 func (g grammar) lines(text string) (list []line) {
-	raw := strings.Split(text, "\n")
-	for i := 0; i < len(raw); i++ {
-		whole := raw[i]
-		for g.joins && strings.HasSuffix(whole, `\`) {
-			whole = whole[:len(whole)-1]
-			if i++; i < len(raw) {
-				whole += raw[i]
-			}
-		}
+	n := 0
+	for whole := range strings.SplitSeq(text, "\n") {
+		n++
 		pieces := strings.FieldsFunc(whole, func(r rune) bool { return strings.ContainsRune(g.ends, r) })
 		for _, piece := range pieces {
 			piece, _, _ = strings.Cut(piece, "\x00") // where a text ends for C
-			list = append(list, line{min(i+1, len(raw)), piece})
+			list = append(list, line{n, piece})
 		}
 	}
 	return list
@@ -109,17 +81,10 @@ func (g grammar) undash(name string) (bare string, dashed bool) {
 // cannot be found keeps a separator at its end.
 func (g grammar) key(name string) string {
 	p := name
-	i := strings.IndexAny(name, "./")
-	switch {
-	case i >= 0 && name[i] == '.': // then slashes and dots change their roles
+	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '.' { // then slashes and dots change their roles
 		p = swap(name)
-	case g.relative: // a dot is tried as a slash
-		p = strings.ReplaceAll(name, ".", "/")
 	}
-	if rest, is := strings.CutPrefix(p, "/proc/sys/"); is && g.relative {
-		p = rest
-	}
-	lost := !g.loose && strings.HasSuffix(p, "/") || g.relative && strings.HasPrefix(p, "/")
+	lost := !g.loose && strings.HasSuffix(p, "/")
 	if p = strings.TrimPrefix(path.Clean("/"+p), "/"); lost {
 		p += "/"
 	}
@@ -144,10 +109,6 @@ func (g grammar) fault(name, value string, assigns, excludes bool) string {
 		return `there is no "="`
 	case name == "":
 		return `there is no name before "="`
-	case !g.patterns && strings.ContainsAny(name, "*?["):
-		return "busybox's sysctl knows no patterns: write the whole name"
-	case g.dashes == 0 && name[0] == '-':
-		return `busybox's sysctl takes the "-" for a part of the name: omit it`
 	case value == "":
 		return `there is no value after "="`
 	case strings.ContainsAny(value, "#;"):

@@ -29,7 +29,7 @@ func measuredCases(t *testing.T) (list []measuredCase) {
 			t.Fatalf("%s: %v", line, err)
 		}
 		text = strings.NewReplacer("@", KeyCong, "<blanks>", strings.Repeat(" ", 5000), "<letters>", strings.Repeat("x", 5000)).Replace(text)
-		list = append(list, measuredCase{text, map[string]string{"systemd-sysctl": w[0], "procps": w[1], "busybox": w[2]}})
+		list = append(list, measuredCase{text, map[string]string{"systemd-sysctl": w[0], "procps": w[1]}})
 	}
 	return list
 }
@@ -38,8 +38,10 @@ func measuredCases(t *testing.T) (list []measuredCase) {
 func TestMeasured(t *testing.T) {
 	for _, c := range measuredCases(t) {
 		for applier, want := range c.by {
-			f := &Facts{Files: Files{{Path: map[bool]string{true: SysctlConf, false: "/etc/sysctl.d/x.conf"}[applier == "busybox"], Text: c.text}}}
-			f.System.Applier = applier
+			f := hostOf(File{Path: "/etc/sysctl.d/x.conf", Text: c.text})
+			if applier == "procps" {
+				f = masked(File{Path: RCLocal, Exec: true, Text: "#!/bin/sh\nsysctl -p /etc/x.conf\n"}, File{Path: "/etc/x.conf", Text: c.text})
+			}
 			f.Kernel.Congs = []string{"reno", "bbr"}
 			f.Kernel.Config = Know(map[string]string{"DEFAULT_TCP_CONG": "-"})
 			if b := f.AfterBoot(KeyCong); b.Value.Value != want {

@@ -5,45 +5,27 @@ import (
 	"strings"
 )
 
-// Loads finds the file that loads a module at boot; "" for none. systemd takes a whole line for a
-// name, other inits its first word.
+// Loads finds the file that loads a module at boot; "" for none.
 func (f *Facts) Loads(module string) string {
 	order, _ := f.Files.DropIns(ModulesLoadDirs, ".conf")
-	if etc, ok := f.Files.Get(modulesFile); ok && f.System.Init != "systemd" {
-		order = append(order, etc)
-	}
-	for _, file := range order {
-		if f.names(file, module) {
-			return file.Path
-		}
-	}
-	return ""
+	return namedIn(order, module)
 }
-
-// modulesFile is read by the inits of old, and by systemd where modules-load.d has a link to it.
-const modulesFile = "/etc/modules"
 
 // misnamedFor finds a file that would load a module if its name were another one; "" for none.
 func (f *Facts) misnamedFor(module string) string {
-	for _, file := range f.Files.strays(ModulesLoadDirs) {
-		if f.names(file, module) {
-			return file.Path
+	return namedIn(f.Files.strays(ModulesLoadDirs), module)
+}
+
+// namedIn finds the first file that names a module: systemd takes a whole line for a name.
+func namedIn(files Files, module string) string {
+	for _, file := range files {
+		for line := range strings.Lines(file.Text) {
+			if underscored(strings.Trim(line, " \t\r\n")) == module {
+				return file.Path
+			}
 		}
 	}
 	return ""
-}
-
-func (f *Facts) names(file File, module string) bool {
-	for line := range strings.Lines(file.Text) {
-		line = strings.Trim(line, " \t\r\n")
-		if f.System.Init != "systemd" {
-			line, _, _ = strings.Cut(strings.ReplaceAll(line, "\t", " "), " ")
-		}
-		if underscored(line) == module {
-			return true
-		}
-	}
-	return false
 }
 
 // bar is a line of modprobe.d that keeps a module out.

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Where inits keep the commands of an administrator that run at the end of a boot.
+// Where an administrator's commands are that systemd runs at the end of a boot.
 const (
 	RCLocal       = "/etc/rc.local"
-	RCLocalRedHat = "/etc/rc.d/rc.local"   // to which /etc/rc.local is a link, if it is there
-	LocalStart    = "/etc/local.d/*.start" // OpenRC's service local
+	RCLocalRedHat = "/etc/rc.d/rc.local" // to which /etc/rc.local is a link, if it is there
 )
 
 // idleScript is a script that no boot runs.
@@ -21,20 +20,16 @@ type idleScript struct {
 
 // scripts returns those that a boot runs, in their order, and those that it does not.
 func (f *Facts) scripts() (run Files, idle []idleScript) {
-	all := append(append(f.Files.In(path.Dir(RCLocal), "/rc.local"), f.Files.In(path.Dir(RCLocalRedHat), "/rc.local")...), f.Files.In(path.Dir(LocalStart), ".start")...)
-	slices.SortStableFunc(all, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	for _, file := range all {
-		ours, _ := path.Match(f.System.Script, file.Path)
+	for _, name := range []string{RCLocalRedHat, RCLocal} {
+		file, ok := f.Files.Get(name)
 		switch {
-		case f.System.Stranger(): // it may run it
-		case !ours && f.System.Init == "openrc" && f.System.Script == "" && path.Dir(file.Path) == path.Dir(LocalStart):
-			idle = append(idle, idleScript{file, "OpenRC's service local is off", "sudo rc-update add local default", "sudo rc-update del local default"})
-		case !ours:
+		case !ok:
+		case name != f.System.Script:
 			idle = append(idle, idleScript{file, f.System.Init + " does not run it", enableBBR, disable})
-		case !file.Exec && !f.System.ScriptAnyMode:
+		case !file.Exec:
 			idle = append(idle, idleScript{file, "it is not executable", "sudo chmod +x " + file.Path, "sudo chmod -x " + file.Path})
 		default:
-			if why, fix := f.unstarted(file.Text); why != "" && file.Why == "" {
+			if why, fix := unstarted(file.Text); why != "" && file.Why == "" {
 				idle = append(idle, idleScript{file, why, fix + " " + file.Path, "restore the old first line"})
 				continue
 			}
@@ -44,17 +39,13 @@ func (f *Facts) scripts() (run Files, idle []idleScript) {
 	return run, idle
 }
 
-// unstarted says why execve(2) refuses a script, and what mends it. systemd starts programs itself; where a shell
-// does, it takes a text without "#!" for its own.
-func (f *Facts) unstarted(text string) (why, fix string) {
+// unstarted says why execve(2) refuses a script, and what mends it: systemd starts programs without a shell.
+func unstarted(text string) (why, fix string) {
 	first, _, _ := strings.Cut(text, "\n")
 	interpreter, marked := strings.CutPrefix(first, "#!")
 	interpreter = strings.Trim(interpreter, " \t")
-	marked = marked && interpreter != ""
 	switch {
-	case f.System.ScriptAnyMode || !marked && f.System.Init != "systemd":
-		return "", ""
-	case !marked:
+	case !marked || interpreter == "":
 		return `it does not begin with "#!", so systemd cannot start it`, "sudo sed -i '1i #!/bin/sh'"
 	case strings.HasSuffix(first, "\r"):
 		return "its lines end in a carriage return, which becomes part of the interpreter's name", `sudo sed -i 's/\r$//'`

@@ -64,6 +64,8 @@ func (f *Facts) sysctlSets(words []string, key string) (set []Setting, ok bool) 
 		return nil, false
 	}
 	switch {
+	case (s.system || s.load) && f.System.Busybox:
+		return nil, false
 	case s.system:
 		order, _ := f.Files.DropIns(SysctlDirs, ".conf")
 		return f.loaded(append(paths(order), SysctlConf), key), true
@@ -118,7 +120,7 @@ func (f *Facts) loaded(names []string, key string) (set []Setting) {
 		if !ok && name != SysctlConf {
 			set = append(set, Setting{Key: key, Value: "sysctl -p " + name, Odd: true}) // its text was not read
 		}
-		kept, _ := f.taken(grammar{}, f.program().written(Files{file}, key))
+		kept, _ := f.taken(grammar{}, grammarProcps.written(Files{file}, key))
 		set = append(set, kept...)
 	}
 	return set

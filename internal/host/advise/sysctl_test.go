@@ -39,10 +39,17 @@ vm.swappiness =
 }
 
 // host returns facts whose only interest is in files.
-func hostOf(applier string, files ...File) *Facts {
+func hostOf(files ...File) *Facts {
 	f := &Facts{Files: files}
-	f.System.Applier, f.System.Script = applier, RCLocal
+	f.System = System{Init: "systemd", Applies: Know(true), Script: RCLocal}
 	f.Kernel.Config = Know(map[string]string{"DEFAULT_TCP_CONG": "cubic"})
+	return f
+}
+
+// masked is a host on which nothing applies files of settings.
+func masked(files ...File) *Facts {
+	f := hostOf(files...)
+	f.System.Applies = Know(false)
 	return f
 }
 
@@ -55,30 +62,28 @@ func TestAfterBoot(t *testing.T) {
 		facts *Facts
 		want  string
 	}{
-		"nothing":                       {hostOf("systemd-sysctl"), "cubic the kernel's own default"},
-		"one file":                      {hostOf("systemd-sysctl", setsCong("/usr/lib/sysctl.d/9.conf", "bbr")), "bbr /usr/lib/sysctl.d/9.conf:1"},
-		"later name, weaker dir":        {hostOf("systemd-sysctl", setsCong("/etc/sysctl.d/10.conf", "bbr"), setsCong("/lib/sysctl.d/20.conf", "reno")), "reno /lib/sysctl.d/20.conf:1"},
-		"same name":                     {hostOf("systemd-sysctl", setsCong("/lib/sysctl.d/20.conf", "reno"), setsCong("/run/sysctl.d/20.conf", "bbr")), "bbr /run/sysctl.d/20.conf:1"},
-		"masked":                        {hostOf("systemd-sysctl", setsCong("/lib/sysctl.d/20.conf", "reno"), File{Path: "/etc/sysctl.d/20.conf", Link: "/dev/null"}), "cubic the kernel's own default"},
-		"sysctl.conf, systemd":          {hostOf("systemd-sysctl", conf), "cubic the kernel's own default"},
-		"sysctl.conf, systemd and link": {hostOf("systemd-sysctl", conf, link), "vegas /etc/sysctl.d/99-sysctl.conf:1"},
-		"sysctl.conf, procps":           {hostOf("procps", conf, setsCong("/etc/sysctl.d/99-z.conf", "bbr")), "vegas /etc/sysctl.conf:1"},
-		"busybox":                       {hostOf("busybox", setsCong(SysctlConf, "bbr"), setsCong("/etc/sysctl.d/99-z.conf", "reno")), "bbr /etc/sysctl.conf:1"},
-		"refused, busybox":              {hostOf("busybox", setsCong(SysctlConf, "bbr # x")), "cubic the kernel's own default"},
-		"nobody":                        {hostOf("", conf), "cubic the kernel's own default"},
-		"refused, systemd":              {hostOf("systemd-sysctl", setsCong("/etc/sysctl.d/1.conf", "bbr"), setsCong("/etc/sysctl.d/2.conf", "bbr # x")), "cubic the kernel's own default"},
-		"refused, procps":               {hostOf("procps", setsCong("/etc/sysctl.d/1.conf", "bbr"), setsCong("/etc/sysctl.d/2.conf", "bbr # x")), "bbr /etc/sysctl.d/1.conf:1"},
-		"pattern": {hostOf("systemd-sysctl", setsCong("/etc/sysctl.d/1.conf", "bbr"),
+		"nothing":                       {hostOf(), "cubic the kernel's own default"},
+		"one file":                      {hostOf(setsCong("/usr/lib/sysctl.d/9.conf", "bbr")), "bbr /usr/lib/sysctl.d/9.conf:1"},
+		"later name, weaker dir":        {hostOf(setsCong("/etc/sysctl.d/10.conf", "bbr"), setsCong("/lib/sysctl.d/20.conf", "reno")), "reno /lib/sysctl.d/20.conf:1"},
+		"same name":                     {hostOf(setsCong("/lib/sysctl.d/20.conf", "reno"), setsCong("/run/sysctl.d/20.conf", "bbr")), "bbr /run/sysctl.d/20.conf:1"},
+		"masked":                        {hostOf(setsCong("/lib/sysctl.d/20.conf", "reno"), File{Path: "/etc/sysctl.d/20.conf", Link: "/dev/null"}), "cubic the kernel's own default"},
+		"sysctl.conf, systemd":          {hostOf(conf), "cubic the kernel's own default"},
+		"sysctl.conf, systemd and link": {hostOf(conf, link), "vegas /etc/sysctl.d/99-sysctl.conf:1"},
+		"nobody":                        {masked(conf, setsCong("/etc/sysctl.d/1.conf", "bbr")), "cubic the kernel's own default"},
+		"refused, systemd":              {hostOf(setsCong("/etc/sysctl.d/1.conf", "bbr"), setsCong("/etc/sysctl.d/2.conf", "bbr # x")), "cubic the kernel's own default"},
+		"refused, procps": {hostOf(File{Path: RCLocal, Exec: true, Text: "#!/bin/sh\nsysctl --system\n"}, setsCong("/etc/sysctl.d/1.conf", "bbr"), setsCong("/etc/sysctl.d/2.conf", "bbr # x")),
+			"bbr /etc/sysctl.d/1.conf:1"},
+		"pattern": {hostOf(setsCong("/etc/sysctl.d/1.conf", "bbr"),
 			File{Path: "/etc/sysctl.d/2.conf", Text: "net.ipv4.tcp_congestion_*=reno\n"}), "bbr /etc/sysctl.d/1.conf:1"},
-		"rc.local":      {hostOf("procps", conf, File{Path: RCLocal, Exec: true, Text: "#!/bin/sh\nsysctl -w net.ipv4.tcp_congestion_control=bbr\n"}), "bbr /etc/rc.local:2"},
-		"rc.local echo": {hostOf("", File{Path: RCLocal, Exec: true, Text: "echo bbr >/proc/sys/net/ipv4/tcp_congestion_control\n"}), "bbr /etc/rc.local:1"},
+		"rc.local":      {hostOf(conf, File{Path: RCLocal, Exec: true, Text: "#!/bin/sh\nsysctl -w net.ipv4.tcp_congestion_control=bbr\n"}), "bbr /etc/rc.local:2"},
+		"rc.local echo": {masked(File{Path: RCLocal, Exec: true, Text: "#!/bin/sh\necho bbr >/proc/sys/net/ipv4/tcp_congestion_control\n"}), "bbr /etc/rc.local:2"},
 	} {
 		b := c.facts.AfterBoot(KeyCong)
 		if got := b.Value.Value + " " + b.Value.From; !b.OK() || got != c.want {
 			t.Errorf("%s: %q (%s), want %q", name, got, b.Why, c.want)
 		}
 	}
-	hidden := hostOf("systemd-sysctl", File{Path: "/etc/sysctl.d/1.conf", Why: "not permitted"})
+	hidden := hostOf(File{Path: "/etc/sysctl.d/1.conf", Why: "not permitted"})
 	if b := hidden.AfterBoot(KeyCong); b.OK() {
 		t.Errorf("a file that may not be read: %+v", b)
 	}
@@ -94,7 +99,7 @@ func TestLaterNameWins(t *testing.T) {
 			files = append(files, setsCong(dir+"/"+name+".conf", string(rune('a'+i))))
 		}
 		files = append(files, setsCong(rapid.SampledFrom(SysctlDirs).Draw(t, "last")+"/zz.conf", "bbr"))
-		f := hostOf("systemd-sysctl", files...)
+		f := hostOf(files...)
 		if b := f.AfterBoot(KeyCong); b.Value.Value != "bbr" {
 			t.Fatalf("%+v", b)
 		}
@@ -110,11 +115,11 @@ func FuzzParseSysctl(f *testing.F) {
 	f.Add("net.core.default_qdisc = fq # x\n-a/b.c=1\n=\n*\n")
 	f.Add("\ufeff# a \\\n-\x00=\r\n/proc/sys/a..b/=\u00a0\\")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, g := range []grammar{grammarSystemd, grammarProcps, grammarBusybox} {
+		for _, g := range []grammar{grammarSystemd, grammarProcps} {
 			set, faults := g.parse("f", text)
 			lines := strings.Count(text, "\n") + 1
 			for _, s := range set {
-				if s.Line < 1 || s.Line > lines || !g.joins && !strings.Contains(text, s.Value) {
+				if s.Line < 1 || s.Line > lines || !strings.Contains(text, s.Value) {
 					t.Errorf("%+v of %q", s, text)
 				}
 				s.sets(KeyCong)
@@ -132,8 +137,8 @@ func FuzzParseSysctl(f *testing.F) {
 func FuzzTexts(f *testing.F) {
 	f.Add("[QDisc]\nParent=root\n[FairQueueing]\ninstall tcp_bbr /bin/true\nsysctl -w net.core.default_qdisc=fq\necho\n[")
 	f.Fuzz(func(t *testing.T, text string) {
-		facts := hostOf("procps")
-		for _, p := range []string{"/etc/sysctl.d/1.conf", SysctlConf, "/etc/rc.local", "/etc/modprobe.d/1.conf", "/etc/modules", "/etc/systemd/network/1.network",
+		facts := hostOf()
+		for _, p := range []string{"/etc/sysctl.d/1.conf", SysctlConf, "/etc/rc.local", "/etc/modprobe.d/1.conf", "/etc/systemd/network/1.network",
 			"/etc/NetworkManager/system-connections/1.nmconnection", "/etc/modules-load.d/x", "/etc/systemd/network/1.network.d/x.conf", TunedMain, "/etc/tuned/active_profile", "/etc/tuned/x/tuned.conf"} {
 			facts.Files = append(facts.Files, File{Path: p, Text: text})
 		}

@@ -52,8 +52,8 @@ func (c CubicLT) For(f *advise.Facts) Plan {
 	p.step(change.Sysctl, advise.KeyCong, change.Text(c.Name), "new connections, IPv4 and IPv6")
 	atBoot := fmt.Sprintf("have your init run \"congctl host enable %s --at-boot\"", c.Name)
 	switch {
-	case f.System.Init != "systemd":
-		p.note(AboutReboot, "it is off: "+atBoot)
+	case f.System.Foreign():
+		p.note(AboutReboot, "it is off: "+advise.OnlySystemd(f.System.Init)+"; "+atBoot)
 	case c.Program == "":
 		p.note(AboutReboot, "it is off: "+c.NoProgram)
 	default:

@@ -16,8 +16,6 @@ const (
 	// laterDropIn is for a host on which somebody had the same idea.
 	laterDropIn = "/etc/sysctl.d/zzzz-congctl-bbr.conf"
 	loadFile    = "/etc/modules-load.d/congctl-bbr.conf"
-	// localStart comes last among what OpenRC's service local runs.
-	localStart = "/etc/local.d/zz-congctl-bbr.start"
 
 	mark = "# Written by \"congctl host enable bbr\"; \"congctl host disable\" takes it back."
 )
@@ -25,7 +23,7 @@ const (
 // files makes it permanent. It tries each way for this host on paper, and plans the first
 // after which the predicted boot ends with our values.
 func (p *planner) files() {
-	if p.f.System.Init == "none" || p.f.System.Init == "" {
+	if p.f.System.Init == "none" {
 		p.note(AboutReboot, "nothing in this container applies settings when it starts: pass them when you start it (--sysctl "+advise.KeyCong+"="+p.cong+")")
 		return
 	}
@@ -34,7 +32,7 @@ func (p *planner) files() {
 		return
 	}
 	for _, f := range []*advise.Facts{p.f, certain(p.f)} {
-		for _, way := range []func() []advise.File{p.byDropIn(dropIn), p.byDropIn(laterDropIn), p.byConf, p.byScript} {
+		for _, way := range []func() []advise.File{p.byDropIn(dropIn), p.byDropIn(laterDropIn), p.byScript} {
 			if files := way(); len(files) > 0 && len(p.lacking(with(f, files))) == 0 {
 				p.write(files)
 				return
@@ -113,48 +111,28 @@ func (p *planner) byDropIn(name string) func() []advise.File {
 	}
 }
 
-// byConf uses sysctl.conf if that is read last, or alone: it adds lines at the end and keeps those
-// that are there.
-func (p *planner) byConf() []advise.File {
-	f, ok := p.f.Files.Get(advise.SysctlConf)
-	if f.Link != "" || f.Why != "" {
-		return nil // somebody set up a link on purpose
-	}
-	if !ok && p.f.System.Applier != "busybox" {
-		return nil
-	}
-	return []advise.File{{Path: advise.SysctlConf, Text: ended(f.Text) + mark + "\n" + p.assignments("%s = %s\n")}}
-}
-
-// byScript uses what the init runs last, if nothing else applies settings or if it sets
+// byScript uses what systemd runs last, if nothing else applies settings or if it sets
 // others: it adds lines before anything that may end the script. It does not enable a script
 // that is not run.
 func (p *planner) byScript() []advise.File {
 	name := p.f.System.Script
-	if name == advise.LocalStart {
-		name = localStart
-	}
 	f, ok := p.f.Files.Get(name)
 	switch {
-	case name == "" || f.Link != "" || f.Why != "" || ok && !f.Exec && !p.f.System.ScriptAnyMode:
+	case name == "" || f.Link != "" || f.Why != "" || ok && !f.Exec:
 		return nil
 	case !ok:
 		f = advise.File{Path: name, Text: "#!/bin/sh\n", Exec: true}
 	}
-	head, tail := advise.BeforeEnd(ended(f.Text))
+	if f.Text != "" && !strings.HasSuffix(f.Text, "\n") {
+		f.Text += "\n"
+	}
+	head, tail := advise.BeforeEnd(f.Text)
 	lines := mark + "\n"
 	if m := "tcp_" + p.cong; p.isModule(m) {
 		lines += "modprobe " + m + "\n"
 	}
 	f.Text = head + lines + p.assignments("sysctl -w %s=%s\n") + tail
 	return []advise.File{f}
-}
-
-func ended(text string) string {
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		return text + "\n"
-	}
-	return text
 }
 
 func (p *planner) isModule(name string) bool {
@@ -165,9 +143,6 @@ func (p *planner) isModule(name string) bool {
 // autoload loads the modules early. Setting the sysctl would load them, too, but a blacklist or a
 // stricter kernel may prevent it.
 func (p *planner) autoload() {
-	if p.f.System.Init != "systemd" && p.f.System.Init != "openrc" {
-		return // those load them by the setting; systems with /etc/modules differ too much
-	}
 	if p.f.System.Container != "" {
 		return // a container loads none
 	}
@@ -186,12 +161,12 @@ func (p *planner) autoload() {
 
 // noWay: no file that congctl writes decides. It names what does; BBR is on until the next boot.
 func (p *planner) noWay(keys []string) {
-	if why := p.f.System.ApplierWhy; why != "" {
-		p.note(AboutReboot, "is unknown: "+why+"; BBR is on until then: have your init run \"congctl host enable bbr\" at boot")
+	if why := p.f.System.Applies.Why; why != "" {
+		p.note(AboutReboot, "is unknown: "+why+"; BBR is on until then: have your init run \"congctl host enable bbr\" at boot, or \"sysctl -w"+p.assignments(" %s=%s")+"\"")
 		return
 	}
-	if p.f.System.Applier == "" {
-		p.note(AboutReboot, "nothing on this host applies settings at boot, so BBR is on only until then: enable a service that does (OpenRC: sudo rc-update add sysctl boot), then run \"congctl host enable bbr\" again")
+	if !p.f.System.Applies.Value {
+		p.note(AboutReboot, "systemd-sysctl is masked, so nothing applies settings at boot and BBR is on only until then: sudo systemctl unmask systemd-sysctl, then run \"congctl host enable bbr\" again")
 		return
 	}
 	for _, key := range keys {

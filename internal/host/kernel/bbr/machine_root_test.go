@@ -135,7 +135,7 @@ func onMachine(root string) *Host {
 		change.Sysctl: carry.Sysctls{Root: "/"}, change.Module: carry.Modules{Root: "/"}, change.Qdisc: carry.Qdiscs{}, change.Program: pins{}}})
 	facts := func() advise.Facts {
 		f := inspect.Local().Read()
-		f.System.Init, f.System.Applier, f.System.Container = "systemd", "systemd-sysctl", ""
+		f.System.Init, f.System.Applies, f.System.Container = "systemd", advise.Know(true), ""
 		return f
 	}
 	return &Host{Facts: facts, Engine: e, Connect: loopback.Connect, Lock: root + carry.DefaultDir, Machine: "m", Boot: "b"}

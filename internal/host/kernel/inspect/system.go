@@ -21,15 +21,12 @@ func (h Host) system() advise.System {
 		InitUserNS:      known(h.initUserNS()),
 		Cgroup2:         h.cgroup2(),
 	}
-	s.Init, s.Script, s.ScriptAnyMode = h.Boot()
-	if family := " " + s.Distro.ID + " " + s.Distro.Like + " "; s.Script == advise.RCLocal && !h.has(s.Script) && h.has(advise.RCLocalRedHat) &&
-		slices.ContainsFunc([]string{" amzn ", " fedora ", " rhel ", " centos "}, func(id string) bool { return strings.Contains(family, id) }) {
-		s.Script = advise.RCLocalRedHat
+	s.Init = h.Init()
+	if s.Init == "systemd" {
+		s.Script = h.rcLocal(s.Distro)
 	}
-	s.Applier, s.ApplierWhy = h.applier(s.Init)
-	if slices.ContainsFunc([]string{"/sbin/sysctl", "/usr/sbin/sysctl", "/bin/sysctl"}, func(p string) bool { return strings.Contains(h.link(p), "busybox") }) {
-		s.Sysctl = "busybox"
-	}
+	s.Applies = h.applies(s.Init)
+	s.Busybox = slices.ContainsFunc([]string{"/sbin/sysctl", "/usr/sbin/sysctl", "/bin/sysctl"}, func(p string) bool { return strings.Contains(h.link(p), "busybox") })
 	s.UID, s.Caps = h.process()
 	return s
 }
@@ -48,13 +45,13 @@ func (h Host) distro() advise.Distro {
 	return advise.Distro{ID: set["ID"], Like: set["ID_LIKE"], Version: set["VERSION_ID"], Name: set["PRETTY_NAME"]}
 }
 
-// strangers are inits that congctl knows by name only. In a container any other first process is an
-// application; elsewhere it is an init.
-var strangers = []string{"procd", "runit", "runit-init", "dinit", "s6-svscan", "s6-linux-init", "openrc-init", "finit", "shepherd", "upstart", "sinit", "systemd", "init"}
+// inits are names of first processes. In a container any other first process is an application;
+// elsewhere it is an init.
+var inits = []string{"procd", "runit", "runit-init", "dinit", "s6-svscan", "s6-linux-init", "openrc-init", "finit", "shepherd", "upstart", "sinit", "systemd", "init"}
 
-// init detects the init by the traces that it leaves while it runs; a file of its program
+// Init detects the init by the traces that it leaves while it runs; a file of its program
 // only shows that it is installed.
-func (h Host) init() string {
+func (h Host) Init() string {
 	comm := strings.TrimSpace(h.text("/proc/1/comm"))
 	switch {
 	case h.hasDir("/run/systemd/system"):
@@ -65,7 +62,7 @@ func (h Host) init() string {
 		return "busybox"
 	case comm == "init" && h.has("/etc/inittab"):
 		return "sysvinit"
-	case comm == "" || h.container() != "" && !slices.Contains(strangers, comm):
+	case comm == "" || h.container() != "" && !slices.Contains(inits, comm):
 		return "none"
 	}
 	return comm
@@ -76,64 +73,40 @@ func (h Host) hasDir(dir string) bool {
 	return err == nil
 }
 
+// generators make the unit that runs rc.local, if that may be run; later systemd has none.
+var generators = []string{"/usr/lib/systemd/system-generators/systemd-rc-local-generator", "/lib/systemd/system-generators/systemd-rc-local-generator"}
+
+// rcLocal is the script that systemd runs at the end of a boot, "" for none.
+func (h Host) rcLocal(d advise.Distro) string {
+	by := append([]string{"/etc/systemd/system/multi-user.target.wants/rc-local.service"}, generators...)
+	if h.link("/etc/systemd/system/rc-local.service") == "/dev/null" || !slices.ContainsFunc(by, h.has) {
+		return ""
+	}
+	family := " " + d.ID + " " + d.Like + " "
+	if !h.has(advise.RCLocal) && h.has(advise.RCLocalRedHat) &&
+		slices.ContainsFunc([]string{" amzn ", " fedora ", " rhel ", " centos "}, func(id string) bool { return strings.Contains(family, id) }) {
+		return advise.RCLocalRedHat
+	}
+	return advise.RCLocal
+}
+
 // systemdSysctls are the places of systemd's program; the last one is of NixOS.
 var systemdSysctls = []string{"/usr/lib/systemd/systemd-sysctl", "/lib/systemd/systemd-sysctl", "/run/current-system/systemd/lib/systemd/systemd-sysctl"}
 
-// applier finds what sets sysctls at boot, or says why that is unknown.
-func (h Host) applier(init string) (applier, why string) {
-	switch init {
-	case "none": // its files exist, but nothing runs them
-		return "", ""
-	case "systemd":
-		return h.systemdApplier()
-	case "openrc":
-		switch {
-		case h.reached("sysctl"):
-			return "openrc", ""
-		case h.reached("procps"): // Debian's has no sysctl
-			return "procps", ""
-		}
-		return "", "" // links of sysvinit may be left
-	case "busybox":
-		if strings.Contains(h.text("/etc/inittab")+h.text("/etc/init.d/rcS"), "sysctl") {
-			return "busybox", ""
-		}
-	case "sysvinit":
-	default:
-		return "", "congctl does not know what this init (" + init + ") runs at boot"
+// applies finds out whether systemd-sysctl sets sysctls at boot.
+func (h Host) applies(init string) advise.Known[bool] {
+	masked := func(dir string) bool { return h.link(dir+"systemd-sysctl.service") == "/dev/null" }
+	switch {
+	case init == "none": // its files exist, but nothing runs them
+		return advise.Know(false)
+	case init != "systemd":
+		return advise.Unknown[bool](advise.OnlySystemd(init))
+	case slices.ContainsFunc([]string{"/etc/systemd/system/", "/run/systemd/system/"}, masked):
+		return advise.Know(false)
+	case slices.ContainsFunc(systemdSysctls, h.has):
+		return advise.Know(true)
 	}
-	dirs := []string{"/etc/rcS.d", "/etc/rc2.d", "/etc/rc3.d"}
-	if init == "busybox" { // Buildroot's rcS runs what is beside it
-		dirs = append(dirs, "/etc/init.d")
-	}
-	for _, dir := range dirs {
-		names, _ := h.Files.List(dir)
-		for _, n := range names {
-			switch {
-			case !strings.HasPrefix(n, "S") || !strings.Contains(n, "procps") && !strings.Contains(n, "sysctl"):
-			case dir == "/etc/init.d":
-				return "", "congctl does not read " + dir + "/" + n
-			default:
-				return "procps", ""
-			}
-		}
-	}
-	for _, script := range []string{"/etc/rc.d/rc.sysinit", "/etc/rc.sysinit", "/etc/rc.d/rc.S", "/etc/rc.d/rc.M"} { // of Red Hat 6, of Slackware
-		if strings.Contains(h.text(script), "sysctl") {
-			return "", "congctl does not read " + script
-		}
-	}
-	return "", ""
-}
-
-func (h Host) systemdApplier() (applier, why string) {
-	if slices.ContainsFunc([]string{"/etc/systemd/system/", "/run/systemd/system/"}, func(dir string) bool { return h.link(dir+"systemd-sysctl.service") == "/dev/null" }) {
-		return "", "" // masked
-	}
-	if slices.ContainsFunc(systemdSysctls, h.has) {
-		return "systemd-sysctl", ""
-	}
-	return "", "there is no systemd-sysctl where distributions have it"
+	return advise.Unknown[bool]("there is no systemd-sysctl where distributions have it")
 }
 
 func (h Host) container() string {

@@ -28,7 +28,6 @@ func (h Host) texts() (list advise.Files) {
 		{advise.ModprobeDirs, ".conf"},
 		{advise.NetworkdDirs, ".network"},
 		{connectionDirs, ".nmconnection"},
-		{[]string{path.Dir(advise.LocalStart)}, path.Ext(advise.LocalStart)},
 	} {
 		for _, dir := range group.dirs {
 			if !h.merged(dir) {
@@ -48,7 +47,7 @@ func (h Host) texts() (list advise.Files) {
 	if !h.has(rc) {
 		rc = advise.RCLocalRedHat
 	}
-	for _, p := range []string{advise.SysctlConf, "/etc/modules", rc, advise.TunedMain} {
+	for _, p := range []string{advise.SysctlConf, rc, advise.TunedMain} {
 		if f := h.file(p); f.Why != "not there" {
 			list = append(list, f)
 		}

@@ -13,7 +13,7 @@ import (
 type place struct {
 	paths  []string
 	suffix string   // of the names that count, "" for all
-	script bool     // of an init: those that it starts, whose names it may begin with S and a number
+	script bool     // of sysvinit, which systemd starts too: those whose names begin with S and a number
 	within []string // a file counts only if its text has one of these
 }
 
@@ -45,7 +45,6 @@ var places = []place{
 	{paths: []string{"/var/lib/cloud/instance/user-data.txt"}, within: []string{"bootcmd", "#cloud-boothook"}}, // the rest runs once
 	{paths: []string{"/etc/init.d/boot.local"}}, {paths: []string{"/etc/rc.d/boot.local"}},
 	{paths: []string{"/etc/rcS.d"}, script: true}, {paths: []string{"/etc/rc2.d"}, script: true}, {paths: []string{"/etc/rc3.d"}, script: true}, {paths: []string{"/etc/rc5.d"}, script: true},
-	{paths: []string{"/etc/runlevels/sysinit"}, script: true}, {paths: []string{"/etc/runlevels/boot"}, script: true}, {paths: []string{"/etc/runlevels/default"}, script: true},
 }
 
 // writers finds what speaks of a setting in those places, and in the scripts that are started from there. own are the
@@ -63,7 +62,7 @@ func (h Host) writers(own advise.Files) (list advise.Files) {
 		switch {
 		case path.Base(f.Path) == "tuned.conf": // its scripts are beside it
 			all = append(all, place{paths: []string{path.Dir(f.Path)}, suffix: ".sh"})
-		case f.Path == advise.RCLocal || f.Path == advise.RCLocalRedHat || path.Dir(f.Path) == path.Dir(advise.LocalStart):
+		case f.Path == advise.RCLocal || f.Path == advise.RCLocalRedHat:
 			started = append(started, programs(f.Text)...)
 		}
 	}
@@ -99,7 +98,7 @@ func (h Host) at(p place) (list advise.Files) {
 			continue
 		}
 		for _, n := range names {
-			if n[0] == '.' || taken[n] || !strings.HasSuffix(n, p.suffix) || p.script && applies(n) {
+			if n[0] == '.' || taken[n] || !strings.HasSuffix(n, p.suffix) || p.script && hasReader(n) {
 				continue
 			}
 			taken[n] = true
@@ -115,8 +114,8 @@ func within(text string, any []string) bool {
 	return len(any) == 0 || slices.ContainsFunc(any, func(s string) bool { return strings.Contains(text, s) })
 }
 
-// applies reports whether a script of an init is not started, or is one that applies settings or runs rc.local: those have readers.
-func applies(script string) bool {
+// hasReader reports whether a script of sysvinit is not started, or is one that applies settings or runs rc.local: those have readers.
+func hasReader(script string) bool {
 	return script[0] == 'K' || slices.Contains([]string{"procps", "procps.sh", "sysctl", "rc.local", "local", "rc"}, strings.TrimLeft(script, "S0123456789"))
 }
 

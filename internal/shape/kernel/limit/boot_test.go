@@ -13,19 +13,18 @@ import (
 	"github.com/congctl/congctl/internal/shape"
 )
 
-// A host is files, each line PATH: TEXT with \n for a newline, PATH* for one that may be run; the answer is who runs the
-// link eth0, whose index is 2, and what keeps its limit.
+// A host is files, each line PATH: TEXT with \n for a newline; the answer is who runs the link eth0, whose index is 2, and
+// what keeps its limit.
 func TestWhoRunsTheHost(t *testing.T) {
 	datadriven.RunTest(t, "testdata/boot", func(t *testing.T, d *datadriven.TestData) string {
 		root := t.TempDir()
 		for line := range strings.SplitSeq(d.Input, "\n") {
 			name, text, _ := strings.Cut(line, ": ")
-			name, exec := strings.CutSuffix(name, "*")
 			p := filepath.Join(root, name)
 			if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(p, []byte(strings.ReplaceAll(text, `\n`, "\n")), map[bool]os.FileMode{true: 0o755, false: 0o644}[exec]); err != nil {
+			if err := os.WriteFile(p, []byte(strings.ReplaceAll(text, `\n`, "\n")), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -29,10 +29,10 @@ func unitWith(text string) change.Step {
 
 // TestShouldHold: a boot takes a limit away, but for the one that the files keep.
 func TestShouldHold(t *testing.T) {
-	const local = "#!/bin/sh\ntouch x\nexit 0\n"
+	const keyfile = "[connection]\ninterface-name=eth0\n"
 	kept, keptToo := unitWith("# Written by congctl shape set; congctl shape clear removes it.\n1"), unitWith("# Written by congctl shape set; congctl shape clear removes it.\n2")
 	gone := change.Step{Kind: change.File, Target: "/etc/unit", Old: kept.New}
-	stripped := change.Step{Kind: change.File, Target: "/etc/rc.local", Old: change.FileText("congctl shape set eth0\n" + local), New: change.FileText(local)}
+	stripped := change.Step{Kind: change.File, Target: "/etc/keyfile", Old: change.FileText(keyfile + "\n[tc]\nqdisc.root=handle c0c7: tbf rate 1 burst 3028 limit 103028\n"), New: change.FileText(keyfile)}
 	for name, c := range map[string]struct {
 		open []*change.Journal
 		want []change.Step
@@ -42,14 +42,14 @@ func TestShouldHold(t *testing.T) {
 		"a boot since, kept":              {[]*change.Journal{applied("old", limitTo("1"), kept)}, []change.Step{limitTo("1"), kept}},
 		"kept once it was confirmed":      {[]*change.Journal{applied("old", limitTo("1")), applied("old", kept)}, []change.Step{limitTo("1"), kept}},
 		"kept no longer":                  {[]*change.Journal{applied("old", limitTo("1"), kept), applied("old", gone)}, []change.Step{gone}},
-		"rc.local was stripped":           {[]*change.Journal{applied("old", limitTo("1"), stripped)}, []change.Step{stripped}},
+		"the keyfile was stripped":        {[]*change.Journal{applied("old", limitTo("1"), stripped)}, []change.Step{stripped}},
 		"stripped, kept by another":       {[]*change.Journal{applied("old", limitTo("1"), kept, stripped)}, []change.Step{limitTo("1"), kept, stripped}},
 		"another, not confirmed":          {[]*change.Journal{applied("old", limitTo("1"), kept), applied("old", limitTo("2"))}, []change.Step{limitTo("1"), kept}},
 		"another, of this boot":           {[]*change.Journal{applied("old", limitTo("1"), kept), applied("now", limitTo("2"))}, []change.Step{kept, limitTo("2")}},
 		"kept after a boot without":       {[]*change.Journal{applied("older", incomingTo("1")), applied("old", limitTo("2"), kept)}, []change.Step{limitTo("2"), kept}},
 		"only the file changed a boot on": {[]*change.Journal{applied("older", limitTo("1"), kept), applied("old", keptToo)}, []change.Step{limitTo("1"), keptToo}},
 	} {
-		got := shouldHold(c.open, "eth0", "now")
+		got := shouldHold(c.open, "now")
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s:\ngot  %v\nwant %v", name, got, c.want)
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/congctl/congctl/internal/change"
 	"github.com/congctl/congctl/internal/change/kernel/carry"
-	"github.com/congctl/congctl/internal/host/advise"
 	"github.com/congctl/congctl/internal/host/kernel/inspect"
 	"github.com/congctl/congctl/internal/shape"
 )
@@ -80,7 +79,7 @@ func (h *Host) strip(p *Proposal, f string) error {
 	if err != nil || !v.Present {
 		return err
 	}
-	rest, there := shape.Without(p.Link.Name, v.Text)
+	rest, there := shape.Without(v.Text)
 	if rest == v.Text {
 		return nil
 	}
@@ -102,8 +101,7 @@ func (h *Host) strip(p *Proposal, f string) error {
 // programs of the host to learn what they would do.
 func readBoot(root string, disk carry.Disk, l shape.Link) (b shape.Boot, err error) {
 	f := files{disk: disk}
-	init, script, anyMode := inspect.Host{Files: inspect.Tree(root)}.Boot()
-	b.Systemd, b.OpenRC, b.Local = init == "systemd", init == "openrc", script == advise.LocalStart
+	b.Init = inspect.Host{Files: inspect.Tree(root)}.Init()
 	b.SystemdVersion = f.systemdVersion()
 	state := f.text(fmt.Sprintf("/run/systemd/netif/links/%d", l.Index))
 	if b.NetworkFile = valueOf(state, "NETWORK_FILE"); b.NetworkFile != "" {
@@ -112,24 +110,7 @@ func readBoot(root string, disk carry.Disk, l shape.Link) (b shape.Boot, err err
 	if uuid := valueOf(f.text(fmt.Sprintf("/run/NetworkManager/devices/%d", l.Index)), "connection-uuid"); uuid != "" {
 		f.findKeyfile(&b, uuid)
 	}
-	if script == advise.RCLocal {
-		f.findRCLocal(&b, anyMode)
-	}
-	if b.OpenRC && script == "" {
-		services := f.names("/etc/init.d")
-		b.RCService = slices.Contains(services, "rc.local") && !slices.Contains(services, "local")
-	}
 	return b, f.err
-}
-
-// findRCLocal follows Red Hat's link, as only a plain file can be written.
-func (f *files) findRCLocal(b *shape.Boot, anyMode bool) {
-	b.RCLocal = advise.RCLocal
-	v, err := f.disk.Read(b.RCLocal)
-	if other, lost := f.disk.Read("/etc/rc.d/rc.local"); lost == nil && other.Present && (err != nil || !v.Present) {
-		b.RCLocal, v = "/etc/rc.d/rc.local", other
-	}
-	b.RCText, b.RCIdle = v.Text, v.Present && v.Mode&0o111 == 0 && !anyMode
 }
 
 // files reads many and remembers those that it was not allowed to read. A file that is not

@@ -55,7 +55,7 @@ func (h *Host) Differs(link string) (says []string, err error) {
 			says = append(says, fmt.Sprintf("%s (%s) is unfinished (phase %s): congctl shape clear %s undoes it; --force also restores what others changed since", j.ID, j.Verb, j.Phase, link))
 		}
 	}
-	for _, s := range shouldHold(open, link, h.boot) {
+	for _, s := range shouldHold(open, h.boot) {
 		now, e := h.engine.Read(s.Kind, s.Target)
 		if s.Kind.Volatile() && !now.Present {
 			continue // gone with a link that had this name
@@ -70,30 +70,30 @@ func (h *Host) Differs(link string) (says []string, err error) {
 
 // shouldHold returns the newest write of each target that should still hold, after several
 // changes and the boots between them.
-func shouldHold(open []*change.Journal, link, boot string) (steps []change.Step) {
+func shouldHold(open []*change.Journal, boot string) (steps []change.Step) {
 	at := ""
 	for _, j := range open {
 		if j.Phase != change.Applied {
 			continue
 		}
 		if at != "" && at != j.Boot {
-			steps = afterBoot(steps, link)
+			steps = afterBoot(steps)
 		}
 		at = j.Boot
 		steps = append(steps, j.Steps...)
 	}
 	if at != boot {
-		steps = afterBoot(steps, link)
+		steps = afterBoot(steps)
 	}
 	return newest(steps)
 }
 
 // afterBoot: a boot clears what was set on a link, except what was in place when the newest
 // file that keeps it was written. Over SSH that is a change of its own.
-func afterBoot(steps []change.Step, link string) (left []change.Step) {
+func afterBoot(steps []change.Step) (left []change.Step) {
 	keeper := -1
 	for i, s := range steps {
-		if keeps(s, link) && !writtenIn(s, steps[i+1:]) {
+		if keeps(s) && !writtenIn(s, steps[i+1:]) {
 			keeper = i
 		}
 	}
@@ -107,8 +107,8 @@ func afterBoot(steps []change.Step, link string) (left []change.Step) {
 
 // keeps reports whether a step makes a boot set the limit. A file from which an earlier limit
 // was stripped does not.
-func keeps(s change.Step, link string) bool {
-	rest, there := shape.Without(link, s.New.Text)
+func keeps(s change.Step) bool {
+	rest, there := shape.Without(s.New.Text)
 	return s.Kind == change.File && s.New.Present && (!there || rest != s.New.Text)
 }
 
