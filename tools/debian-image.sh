@@ -5,9 +5,6 @@
 # loader: QEMU boots the kernel itself. Nothing is mounted; root is needed for the chroot
 # of debootstrap.
 #
-# Beside it come the same Debian as an administrator makes it who wants no systemd:
-# with sysvinit in NAME-sysvinit.img where OUT is NAME.img, with OpenRC in NAME-openrc.img.
-#
 #   VMLINUZ    /boot/vmlinuz-RELEASE of a Debian kernel package; its config is beside it
 #   MODULES    .../lib/modules/RELEASE
 #   OUT        the image; what is there is replaced when the new one is whole
@@ -41,8 +38,7 @@ debootstrap --variant=minbase --include="$packages" $suite "$root" "${MIRROR:-ht
 	{ tail -n 20 "$out.log" >&2; exit 1; }
 
 release=$(basename "$modules")
-overlay() { tar -C "$1" --owner=0 --group=0 --mode=u=rwX,go=rX -cf - . | tar -C "$root" -xpf -; }
-overlay tools/debian/overlay
+tar -C tools/debian/overlay --owner=0 --group=0 --mode=u=rwX,go=rX -cf - . | tar -C "$root" -xpf -
 mkdir -p "$root/boot" "$root/usr/lib/modules"
 cp -r "$modules" "$root/usr/lib/modules/"
 cp "$(dirname "$vmlinuz")/config-$release" "$root/boot/"
@@ -53,34 +49,8 @@ chroot "$root" systemctl -q enable systemd-networkd drive
 echo 0123456789abcdef0123456789abcdef >"$root/etc/machine-id" # a first boot would set presets anew
 chroot "$root" dpkg-query -W -f '${Package} ${Version} ${Installed-Size}\n' >"$out.packages"
 
-image() { # OUT
-	rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
-	truncate -s 1G "$1"
-	mke2fs -q -t ext4 -E lazy_itable_init=0 -d "$root" "$1"
-}
-image "$out.new"
-
-# No service starts meanwhile: the kernel is this host's.
-within() {
-	install -m 755 /dev/stdin "$root/usr/sbin/policy-rc.d" <<<$'#!/bin/sh\nexit 101'
-	DEBIAN_FRONTEND=noninteractive chroot "$root" bash -ec "$1" >>"$out.log" 2>&1 || { tail -n 20 "$out.log" >&2; exit 1; }
-	rm "$root/usr/sbin/policy-rc.d"
-}
-# What goes is systemd-sysv, and NetworkManager, which wants it. What is disabled is as
-# above: half of a boot by shell scripts; the clock would write its drift to /etc.
-within 'apt-get -o Acquire::Languages=none update
-	apt-get -y --no-install-recommends install sysvinit-core sysv-rc insserv initscripts ifupdown
-	for service in bootlogs brightness dbus mount-configfs mountnfs.sh hostname.sh mountdevsubfs.sh checkroot.sh checkfs.sh checkroot-bootclean.sh \
-		mountall.sh mountall-bootclean.sh mountnfs-bootclean.sh urandom bootmisc.sh rmnologin umountnfs.sh; do update-rc.d $service disable || true; done
-	rm /etc/init.d/hwclock.sh /etc/rc?.d/*hwclock.sh
-	mkdir /var/cache/openrc; cd /var/cache/openrc
-	apt-get -o APT::Sandbox::User=root download openrc librc1 libeinfo1'
-overlay tools/debian/sysvinit
-# No terminal has a user; drive starts when all of the runlevel has.
-sed -i '/getty/d' "$root/etc/inittab"
-echo 'dr:2:once:/usr/local/sbin/drive' >>"$root/etc/inittab"
-image "${out%.img}-sysvinit.img"
-within 'apt-get -y install /var/cache/openrc/*.deb; rm /etc/runlevels/*/{cgroups,savecache,umountnfs.sh}'
-image "${out%.img}-openrc.img"
+rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
+truncate -s 1G "$out.new"
+mke2fs -q -t ext4 -E lazy_itable_init=0 -d "$root" "$out.new"
 mv "$out.new" "$out"
 awk -v out="$out" -v kernel="$release" '{ n++; s += $3 } END { printf "%s: %d packages, %d MB, kernel %s\n", out, n, s / 1024, kernel }' "$out.packages"

@@ -10,7 +10,7 @@ import (
 // treats, reloads, stops, resumes and ends as without, in other namespaces too; and
 // systemd-analyze finds little to attack (3.0 of 10).
 func TestDebianUnit(t *testing.T) {
-	m, r := bare(t, func(image string) string { return image }, packages)
+	m, r := bare(t, packages)
 	apt := installed(t, r)
 	must(t, r, "systemd-analyze verify --man=no congctl{,-agent,-controller,-ingest}.service && systemd-analyze security --offline=true --threshold=30 /usr/lib/systemd/system/congctl*.service >/tmp/security || { cat /tmp/security; false; }")
 

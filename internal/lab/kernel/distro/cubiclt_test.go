@@ -45,7 +45,7 @@ func newer(t *testing.T) Machine {
 	if err != nil || len(images) != 1 {
 		t.Fatalf("kernels of %s: %v %v", kernel, images, err)
 	}
-	m := machine(t, func(image string) string { return image }, program)
+	m := machine(t, program)
 	m.Image = images[0]
 	carry(t, filepath.Join(kernel, "lib/modules"), "/usr/lib/modules", m.Disk)
 	return m

@@ -75,26 +75,20 @@ func TestMain(m *testing.M) {
 // debian returns a fresh Debian with congctl on its path, booted.
 func debian(t *testing.T) (Machine, *Running) {
 	t.Helper()
-	return fresh(t, func(image string) string { return image })
-}
-
-// fresh boots the image that is chosen.
-func fresh(t *testing.T, choose func(image string) string) (Machine, *Running) {
-	t.Helper()
-	m, r := bare(t, choose, program)
+	m, r := bare(t, program)
 	must(t, r, "cat /dev/vda >/usr/local/bin/congctl && chmod 755 /usr/local/bin/congctl && sync")
 	return m, r
 }
 
-// bare boots the image that is chosen, with the file of carried as /dev/vda.
-func bare(t *testing.T, choose func(image string) string, carried func() (string, error)) (Machine, *Running) {
+// bare boots the image, with the file of carried as /dev/vda.
+func bare(t *testing.T, carried func() (string, error)) (Machine, *Running) {
 	t.Helper()
-	m := machine(t, choose, carried)
+	m := machine(t, carried)
 	return m, up(t, m)
 }
 
 // machine returns one to boot.
-func machine(t *testing.T, choose func(image string) string, carried func() (string, error)) Machine {
+func machine(t *testing.T, carried func() (string, error)) Machine {
 	t.Helper()
 	if os.Getenv("CONGCTL_DEBIAN_CACHE") == "" || testing.Short() {
 		t.Skip("boots a Debian 12 in QEMU, minutes: CONGCTL_DEBIAN_CACHE names a folder for its disk image; minimum kernel of the guest 4.13")
@@ -117,7 +111,7 @@ func machine(t *testing.T, choose func(image string) string, carried func() (str
 	}
 	dir := t.TempDir()
 	m := Machine{Image: k.Image, Disk: filepath.Join(dir, "disk"), Program: bin, Console: filepath.Join(dir, "console")}
-	if err := Copy(context.Background(), choose(img), m.Disk); err != nil {
+	if err := Copy(context.Background(), img, m.Disk); err != nil {
 		t.Fatal(err)
 	}
 	return m

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/congctl/congctl/internal/lab/kernel/vm"
 )
@@ -37,10 +36,6 @@ func Image(ctx context.Context, tree, cache string, kernel vm.Kernel) (string, e
 	}
 	return image, nil
 }
-
-// RunBy returns the image beside it: the same Debian with another init, "sysvinit" or
-// "openrc".
-func RunBy(init, image string) string { return strings.TrimSuffix(image, ".img") + "-" + init + ".img" }
 
 // hashTree is a short hash of names and contents below roots.
 func hashTree(roots ...string) (string, error) {
