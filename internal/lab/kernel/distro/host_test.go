@@ -29,20 +29,13 @@ func TestDebianHost(t *testing.T) {
 	wantOn(t, r)
 	must(t, r, "congctl host enable bbr") // nothing to do
 
-	r = wantTakenBack(t, m, r, before)
-	shapeByNetworkManagerPersists(t, m, r)
-}
-
-// wantTakenBack disables, and wants all as it was before, after one more reboot, too.
-func wantTakenBack(t *testing.T, m Machine, r *Running, before state) *Running {
-	t.Helper()
 	must(t, r, "congctl host disable")
 	wantOff(t, r)
 	wantState(t, r, before)
 	r = again(t, m, r)
 	wantOff(t, r)
 	wantState(t, r, before)
-	return r
+	shapeByNetworkManagerPersists(t, m, r)
 }
 
 // connection opens one to a service of the machine itself and shows what ss sees of it.
