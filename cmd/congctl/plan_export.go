@@ -14,7 +14,7 @@ import (
 )
 
 // exportForms are the values of --format.
-var exportForms = []string{plan.FormNginxGeo, plan.FormHAProxyMap, answer.FormatJSON, plan.FormCIDR}
+var exportForms = []string{plan.FormNginxGeo, plan.FormHAProxyMap, answer.FormatJSON, plan.FormCIDR, plan.FormIPRoute}
 
 func newPlanExport(g *global) *cobra.Command {
 	var form string
@@ -22,9 +22,10 @@ func newPlanExport(g *global) *cobra.Command {
 	var every bool
 	cmd := &cobra.Command{
 		Use:   "export [SERIAL|FILE]",
-		Short: "Write the networks that a plan treats now for nginx, HAProxy or another program",
+		Short: "Write the networks that a plan treats now for nginx, HAProxy, ip route or another program",
 		Long: `export writes the networks that a plan treats, for servers that set the congestion
-control themselves: QUIC stacks, a socket option of their own. Without an argument
+control themselves: QUIC stacks, a socket option of their own; and as ip-route the
+commands that treat them by routes, for kernels older than 5.15. Without an argument
 it takes the latest plan.
 
 Networks in control in this block are left out, as the kernel does, and so are

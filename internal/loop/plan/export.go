@@ -19,6 +19,7 @@ const (
 	FormNginxGeo   = "nginx-geo"   // what stands between the braces of a geo block, to be included there
 	FormHAProxyMap = "haproxy-map" // for the converter map_ip
 	FormCIDR       = "cidr"        // networks alone
+	FormIPRoute    = "ip-route"    // commands of iproute2, for sh as root
 )
 
 // Export is what a plan treats at one time.
@@ -108,6 +109,7 @@ func (x *Export) Text(form string) (string, error) {
 		FormNginxGeo:   func(e Exported) string { return e.Prefix.String() + " " + e.Cong + ";" },
 		FormHAProxyMap: func(e Exported) string { return e.Prefix.String() + " " + e.Cong },
 		FormCIDR:       func(e Exported) string { return e.Prefix.String() },
+		FormIPRoute:    addRoute,
 	}[form]
 	if !ok {
 		return "", errors.New("unknown form " + form)
@@ -116,10 +118,34 @@ func (x *Export) Text(form string) (string, error) {
 	for _, l := range x.comment(form) {
 		b.WriteString("# " + l + "\n")
 	}
+	if form == FormIPRoute {
+		fmt.Fprintf(&b, flushRoutes, routeProto)
+	}
 	for _, e := range x.Treated {
 		b.WriteString(line(e) + "\n")
 	}
 	return b.String(), nil
+}
+
+// Routes do not say whose they are. A protocol of their own (rtm_protocol) does: 156 is in no list of iproute2, FRR (186-198), BIRD (12)
+// or Open/R (99). By it each run removes the routes of the one before. The metric is above all that are in use, so that any other route
+// to the same network wins; FRR reads its upper byte as an administrative distance.
+const (
+	routeProto  = 156
+	routeMetric = 0xff<<24 | routeProto
+
+	flushRoutes = `# for sh as root; the way to clients: VIA4="via 192.0.2.254 dev eth0" VIA6="via 2001:db8:ffff::254 dev eth0"
+ip -4 route flush proto %[1]d
+ip -6 route flush proto %[1]d
+`
+)
+
+func addRoute(e Exported) string {
+	family := 6
+	if e.Prefix.Netip().Addr().Is4() {
+		family = 4
+	}
+	return fmt.Sprintf("ip -%[1]d route add %[2]s ${VIA%[1]d:?} proto %[3]d metric %[4]d congctl %[5]s", family, e.Prefix, routeProto, uint32(routeMetric), e.Cong)
 }
 
 // comment has the words of the plan's header where there is one.
