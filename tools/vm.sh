@@ -23,7 +23,7 @@ cd "$(dirname "$0")/.."
 export PATH="$PATH:/usr/sbin:/sbin" CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath -vet=off -ldflags=-s"
 
 packages=("$@")
-[ $# -gt 0 ] || packages=(internal/{loop/kernel/enforce,linux/sample,linux/netns,loop/kernel/route,linux/qdisc,shape/kernel/limit} \
+[ $# -gt 0 ] || packages=(internal/{loop/kernel/enforce,linux/sample,linux/netns,linux/qdisc,shape/kernel/limit} \
 	internal/{change/kernel/carry,host/kernel/bbr,lab/kernel/world} cmd/congctl)
 # What the tests use: congestion controls, dumps, links, queues. The first process
 # loads them, as a distribution's udev or modprobe would on demand.

@@ -222,7 +222,7 @@ func (u *fleetAgent) obey(ctx context.Context, o link.Order) {
 	if r.Refusal == "" {
 		s := u.agent.Status()
 		r.Plan, r.Hash, r.InForce = record.PlanID(s.Plan), u.hash, s.InForce
-		if u.follower == nil && u.router == nil {
+		if u.follower == nil {
 			r.InForce = u.entries // this kernel treats nothing, so there is nothing to read back
 		}
 	}

@@ -34,9 +34,6 @@ func prose(t *testing.T) map[string]string {
 	return pages
 }
 
-// routeWords follow `congctl` where it is the kernel's route attribute.
-var routeWords = []string{"bbr", "cubic", "dctcp", "lock"}
-
 var (
 	codeSpan  = regexp.MustCompile("`([^`\n]+)`")
 	verbSpan  = regexp.MustCompile(`^(?:sudo )?congctl ([a-z]+)`)
@@ -62,7 +59,7 @@ func proseFaults(page, src string, tests map[string]bool) (faults []string) {
 	for _, m := range codeSpan.FindAllStringSubmatch(fencedAll.ReplaceAllString(src, ""), -1) {
 		switch span := m[1]; {
 		case verbSpan.MatchString(span):
-			if v := verbSpan.FindStringSubmatch(span)[1]; !slices.Contains(routeWords, v) && !slices.Contains(append(verbNames(), "completion", "help"), v) {
+			if v := verbSpan.FindStringSubmatch(span)[1]; !slices.Contains(append(verbNames(), "completion", "help"), v) {
 				faults = append(faults, "names the verb congctl "+v+", which there is not")
 			}
 		case makeSpan.MatchString(span):

@@ -27,7 +27,6 @@ import (
 	"github.com/congctl/congctl/internal/loop/controller"
 	"github.com/congctl/congctl/internal/loop/kernel/cpu"
 	"github.com/congctl/congctl/internal/loop/kernel/enforce"
-	"github.com/congctl/congctl/internal/loop/kernel/route"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/metrics"
 	"github.com/congctl/congctl/internal/metrics/listener"
@@ -49,8 +48,7 @@ type edgeHost struct {
 	owner owner
 
 	sampler  *sampler
-	follower *follower     // nil below tier good
-	router   *route.Router // nil except on tiers route and basic
+	follower *follower // nil at tier observe
 	probe    enforce.Probe
 	instance *instance.Lock
 	agent    *agent.Agent
@@ -168,8 +166,6 @@ func (u *edgeHost) openAgent(ctx context.Context) error {
 			deps.Sweeper = u.follower
 		}
 		deps.KernelCounts, deps.Attached = u.follower.counts, u.follower.Attached
-	} else if u.router != nil {
-		deps.Treater = u.router
 	}
 	u.agent = agent.New(agent.Options{
 		Poll: u.cfg.Poll, Window: u.cfg.Window, Block: u.cfg.Experiment.Block, Washout: u.cfg.Experiment.Washout,

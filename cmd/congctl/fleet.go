@@ -69,7 +69,7 @@ type FleetHost struct {
 	Host      string        `json:"host"`
 	Connected bool          `json:"connected"`
 	Version   string        `json:"version"`
-	Tier      string        `json:"tier"`        // full, good, basic, route, observe; "" of an older agent
+	Tier      string        `json:"tier"`        // full, good, observe; "" of an older agent
 	BBR       int           `json:"bbr_version"` // of its kernel; 0: it has none, or an older agent
 	Plan      record.PlanID `json:"plan"`
 	InForce   int           `json:"prefixes_in_force"` // read back from its kernel

@@ -73,7 +73,7 @@ func check(t testing.TB, err error) {
 
 // play is what a child process of a test does besides being the program.
 func play(part string) int {
-	parts := map[string]func() error{"acceptlog": keepAcceptLog, "panic": panicOnScreen, "crowd": holdCrowd, "island": liveOnIsland, "here": become, "squatter": squat, "untraced": runUntraced, "cache": runCache, "enemies": attack}
+	parts := map[string]func() error{"acceptlog": keepAcceptLog, "panic": panicOnScreen, "crowd": holdCrowd, "island": liveOnIsland, "here": become, "untraced": runUntraced, "cache": runCache, "enemies": attack}
 	if err := parts[part](); err != nil {
 		fmt.Fprintln(os.Stderr, part+":", err)
 		return 1

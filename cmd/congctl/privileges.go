@@ -15,12 +15,10 @@ import (
 
 // uses are the capabilities that a loop uses after its start, when its programs are loaded and
 // attached and its socket has its group. No reload needs more: each key here needs a restart.
-func uses(c config.Config, ebpf, routes bool) (s privilege.Set) {
-	if ebpf {
-		s |= privilege.Of(unix.CAP_BPF) // maps, iterators, the marks of a dump
-	}
-	if ebpf || routes {
-		s |= privilege.Of(unix.CAP_NET_ADMIN) // the congestion control of another's socket, routes
+func uses(c config.Config, treats bool) (s privilege.Set) {
+	if treats {
+		s |= privilege.Of(unix.CAP_BPF)       // maps, iterators, the marks of a dump
+		s |= privilege.Of(unix.CAP_NET_ADMIN) // the congestion control of another's socket
 	}
 	if !slices.Equal(c.Netns, []string{sample.Own}) {
 		s |= privilege.Of(unix.CAP_SYS_ADMIN) // enters them, and again those that come later
@@ -36,7 +34,7 @@ func uses(c config.Config, ebpf, routes bool) (s privilege.Set) {
 
 // drop gives up all other privileges. From here on root is only the owner of its files.
 func (u *edgeHost) drop(context.Context) error {
-	left, err := privilege.Keep(uses(u.cfg, u.follower != nil, u.router != nil))
+	left, err := privilege.Keep(uses(u.cfg, u.follower != nil))
 	if err != nil {
 		return fmt.Errorf("give up privileges: %w", err)
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/congctl/congctl/internal/linux/privilege"
 	"github.com/congctl/congctl/internal/loop/control"
-	"github.com/congctl/congctl/internal/loop/kernel/route"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -80,20 +79,6 @@ func TestPrivilegesOfObserving(t *testing.T) {
 	if len(e.records()) == 0 {
 		t.Error("no connection was recorded")
 	}
-}
-
-// TestPrivilegesOfRoutes: routes take CAP_NET_ADMIN alone.
-func TestPrivilegesOfRoutes(t *testing.T) {
-	e := newRouteEdge(t)
-	e.start()
-	e.wantPrivileges(privilege.Of(unix.CAP_NET_ADMIN))
-	wantRoutes(t, "started", true)
-	e.must("stop")
-	wantRoutes(t, "stopped", false)
-	e.must("resume")
-	eventually(t, "routes after resume", patience, func() bool { n, err := route.Left(); return err == nil && n > 0 })
-	e.stop()
-	wantRoutes(t, "ended", false)
 }
 
 // TestPrivilegesOfAccessLogs: a log that only the web server's user may read is followed through

@@ -12,7 +12,7 @@ import (
 )
 
 // wholly are the verbs that a signal does not cut short. up and agent close their window, answer running
-// requests and take their routes away, within five seconds, and agent and ingest keep what is on its way; a controller
+// requests and detach their program, within five seconds, and agent and ingest keep what is on its way; a controller
 // ends its streams. The others change the host step by
 // step, and end on their own with all steps made or all undone. A process that dies between
 // two steps leaves that to the next one.

@@ -9,12 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/linux/instance"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/control"
 	"github.com/congctl/congctl/internal/loop/controller"
-	"github.com/congctl/congctl/internal/loop/kernel/route"
 )
 
 func newStop(g *global) *cobra.Command {
@@ -63,6 +61,7 @@ type stopper struct {
 func (g stopper) stop(cmd *cobra.Command, evict bool) error {
 	running, err := g.carryStop(cmd.Context(), evict)
 	var silent *control.NoAnswer
+	what := noneTreated
 	switch {
 	case errors.As(err, &silent) && g.pop != "":
 		return failed("the same again: a stop may be repeated", fmt.Errorf("%w; agents treat by their plan until they are stopped, or it expires", err))
@@ -70,11 +69,6 @@ func (g stopper) stop(cmd *cobra.Command, evict bool) error {
 		return failed("sudo congctl stop --force", fmt.Errorf("%w; %s", unanswered(err, silent.PID), goesOn(g.cfg, silent.Taken)))
 	case errors.Is(err, instance.ErrRunning):
 		return failed("again in a moment, or sudo congctl stop --force", err)
-	case err != nil:
-		return err
-	}
-	what, err := g.withoutRoutes()
-	switch {
 	case err != nil:
 		return err
 	case !running && !g.whole:
@@ -102,44 +96,11 @@ func goesOn(cfg config.Config, taken bool) string {
 	if taken {
 		goes = "may go on"
 	}
-	if routesLeft() > 0 {
-		return "treatment by routes " + goes + " until the process runs again or --force ends it"
-	}
 	return fmt.Sprintf("treatment %s, and ends at %s at the latest unless the process renews it",
 		goes, time.Now().Add(cfg.Treatment.Expiry).UTC().Format("15:04:05Z"))
 }
 
-// routesLeft counts the routes of ours; what cannot be listed here treats nothing here.
-func routesLeft() int {
-	n, err := route.Left()
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
 const noneTreated = "no new connection is treated from now on"
-
-// withoutRoutes removes the routes that a stopped congctl cannot have, and says what holds then.
-func (g stopper) withoutRoutes() (what string, err error) {
-	if g.pop != "" { // the routes here are another's
-		return noneTreated, nil
-	}
-	n, err := route.Clear()
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return "", failed("use sudo", fmt.Errorf("the stop is recorded, but routes still treat new connections: %w", err))
-	case err != nil:
-		return "", fmt.Errorf("the stop is recorded, but routes still treat new connections: %w", err)
-	case n > 0:
-		return noneTreated + "; " + routesRemoved(n), nil
-	}
-	return noneTreated, nil
-}
-
-func routesRemoved(n int) string {
-	return answer.Count(n, "route") + " that an ended congctl left were removed"
-}
 
 const (
 	// endWithin: SIGKILL takes a process within milliseconds, unless the kernel itself is busy with it.
@@ -162,18 +123,15 @@ func (g stopper) byForce(cmd *cobra.Command) error {
 	} else if err != nil {
 		return failed("sudo congctl stop --force, again once the process has gone", fmt.Errorf("%w; the stop is not recorded", err))
 	}
-	holds, left := g.withoutRoutes()
 	again, err := g.record(cmd.Context())
 	var silent *control.NoAnswer
 	switch {
 	case errors.Is(err, instance.ErrRunning), errors.As(err, &silent):
 		return failed("congctl stop", fmt.Errorf("congctl (pid %d) was ended; another congctl was started and has not taken the stop: treatment may go on: %w", h.PID, err))
 	case err != nil:
-		return fmt.Errorf("congctl (pid %d) was ended: %s, but the next start will not know of the stop: %w", h.PID, noneTreated, errors.Join(left, err))
-	case left != nil:
-		return left
+		return fmt.Errorf("congctl (pid %d) was ended: %s, but the next start will not know of the stop: %w", h.PID, noneTreated, err)
 	}
-	what := fmt.Sprintf("congctl (pid %d) was ended, and the stop is recorded for the next start: %s", h.PID, holds)
+	what := fmt.Sprintf("congctl (pid %d) was ended, and the stop is recorded for the next start: %s", h.PID, noneTreated)
 	if again {
 		what = fmt.Sprintf("congctl (pid %d) was ended; another was started meanwhile: it treats no new connection either", h.PID)
 	}

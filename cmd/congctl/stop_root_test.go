@@ -2,12 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,11 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vishvananda/netlink"
-
-	"github.com/congctl/congctl/internal/linux/netns"
 	"github.com/congctl/congctl/internal/loop/control"
-	"github.com/congctl/congctl/internal/loop/kernel/route"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -236,122 +228,4 @@ func TestStatusWaits(t *testing.T) {
 		t.Errorf("ready, and a transfer ran %s", got)
 	}
 	e.stop()
-}
-
-// newRouteEdge is an edge at tier route whose plan has one network with a route of its own.
-func newRouteEdge(t *testing.T) *edge {
-	cfg := quickSettings()
-	cfg.More = "tier: route"
-	e := newEdge(t, cfg)
-	prefix := prefixOf(t, client(e.networksIn(record.ArmTreatment, 1)[0], 1))
-	ns, err := netns.Current()
-	check(t, err)
-	t.Cleanup(func() { ns.Close() })
-	check(t, errors.Join(netns.Veth(ns, "route0", ns, "route1"), ns.Up("route0"), ns.Up("route1"),
-		ns.AddRoute("route0", netns.Route{To: prefix.Netip()}))) // for the treatment's route to copy
-	t.Cleanup(func() {
-		link, err := netlink.LinkByName("route0")
-		check(t, errors.Join(err, netlink.LinkDel(link)))
-	})
-	e.keepPlan(e.planFor(prefix))
-	return e
-}
-
-func wantRoutes(t *testing.T, when string, want bool) {
-	t.Helper()
-	n, err := route.Left()
-	check(t, err)
-	if (n > 0) != want {
-		t.Errorf("%s: %d routes of congctl", when, n)
-	}
-}
-
-// TestForceRemovesRoutes: routes outlive their process; a stop by force ends them with it,
-// and any later stop ends those that a killed process left.
-func TestForceRemovesRoutes(t *testing.T) {
-	e := newRouteEdge(t)
-	e.start()
-	e.pause()
-	if _, errs, _ := e.verbWithin(100*time.Millisecond, "stop"); !strings.Contains(errs, "by routes goes on until the process runs again") {
-		t.Errorf("stop: %s", errs)
-	}
-	wantRoutes(t, "paused", true)
-	if out, errs, code := e.verb("stop", "--force"); code != exitOK || !strings.Contains(out, "no new connection is treated from now on; 2 routes that an ended congctl left were removed") {
-		t.Errorf("--force: exit code %d: %s%s", code, out, errs)
-	}
-	e.ended()
-	wantRoutes(t, "after stop --force", false)
-	for _, verb := range [][]string{{"stop", "--force"}, {"stop"}} {
-		e.must("resume")
-		e.start()
-		wantRoutes(t, "started", true)
-		e.kill()
-		wantRoutes(t, "after kill -9", true)
-		if out := e.must(verb...); !strings.Contains(out, "2 routes that an ended congctl left were removed") {
-			t.Errorf("%v of a dead process: %s", verb, out)
-		}
-		wantRoutes(t, strings.Join(verb, " ")+" without a process", false)
-	}
-}
-
-// TestSecondRouterIsRefused: two would remove each other's routes, at whatever tier the second
-// starts. A name that an ordinary user took refuses nobody.
-func TestSecondRouterIsRefused(t *testing.T) {
-	e := newRouteEdge(t)
-	e.start()
-	other := filepath.Join(e.dir, "other.yml")
-	text := strings.NewReplacer("/state", "/other", "/sock", "/sock2", "/records", "/records2").Replace(e.cfg.yaml(e.dir))
-	for _, tier := range []string{"route", "observe", `""`} {
-		check(t, os.WriteFile(other, []byte(strings.Replace(text, "tier: route", "tier: "+tier, 1)), 0o600))
-		second := program("up", "-c", other)
-		stop := time.AfterFunc(patience, func() { _ = second.Process.Kill() }) // it runs, and should not
-		out, err := second.CombinedOutput()
-		stop.Stop()
-		if want := fmt.Sprintf("another congctl treats by routes in this network namespace (pid %d)", e.cmd.Process.Pid); err == nil || !strings.Contains(string(out), want) {
-			t.Errorf("tier %s: %v: %s", tier, err, out)
-		}
-		wantRoutes(t, "beside tier "+tier, true)
-	}
-	e.kill()
-	squatter := program()
-	squatter.Env = append(os.Environ(), asEnv+"=squatter")
-	squatter.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, Pdeathsig: syscall.SIGKILL}
-	out, err := squatter.StdoutPipe()
-	check(t, errors.Join(err, squatter.Start()))
-	t.Cleanup(func() { _ = squatter.Process.Kill(); _ = squatter.Wait() })
-	_, err = io.ReadFull(out, make([]byte, 1))
-	check(t, err)
-	e.start()
-	wantRoutes(t, "beside a squatter", true)
-	e.stop()
-}
-
-// squat takes the name by which routers know each other, until it is ended.
-func squat() error {
-	l, err := net.Listen("unix", "@congctl-route")
-	if err != nil {
-		return err
-	}
-	fmt.Println("taken")
-	time.Sleep(time.Hour) // not select {}, which Go ends as a deadlock
-	return l.Close()
-}
-
-// TestEachStartRemovesRoutes: a start at a tier that makes no routes removes those of a
-// killed process too, before anything else decides what is treated.
-func TestEachStartRemovesRoutes(t *testing.T) {
-	e := newRouteEdge(t)
-	for _, tier := range []string{"observe", `""`} {
-		e.cfg.More = "tier: route"
-		e.writeConfig()
-		e.start()
-		wantRoutes(t, "tier route", true)
-		e.kill()
-		wantRoutes(t, "after kill -9", true)
-		e.cfg.More = "tier: " + tier
-		e.writeConfig()
-		e.start()
-		wantRoutes(t, "tier "+tier, false)
-		e.kill()
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/congctl/congctl/internal/linux/cubiclt"
 	"github.com/congctl/congctl/internal/loop/config"
 	"github.com/congctl/congctl/internal/loop/kernel/enforce"
-	"github.com/congctl/congctl/internal/loop/kernel/route"
 	"github.com/congctl/congctl/internal/loop/policy"
 	"github.com/congctl/congctl/internal/tcp/inetdiag"
 	"github.com/congctl/congctl/internal/tcp/ranges"
@@ -30,16 +29,7 @@ func (u *edgeHost) openKernel(ctx context.Context) error {
 	}
 	u.probe = p.HeldTo(u.cfg.Tier)
 	u.log.Info(u.tierText())
-	if err := route.Alone(); err != nil {
-		return err
-	}
-	// Whatever this tier treats by: what is left of an earlier one would treat on, unseen.
-	if n, err := route.Clear(); err != nil {
-		return err
-	} else if n > 0 {
-		u.log.Warn(routesRemoved(n))
-	}
-	storage, err := u.openTier(ctx)
+	storage, err := u.openTier()
 	if err != nil {
 		return err
 	}
@@ -92,19 +82,16 @@ func (u *edgeHost) tierText() string {
 
 // openTier opens what enforces at this tier, and returns the map of marks that the
 // sampler reads along.
-func (u *edgeHost) openTier(ctx context.Context) (storage int, err error) {
-	if u.probe.Tier.CanFollow() {
-		storage, err = u.openFollower()
-		if !errors.Is(err, enforce.ErrTaken) {
-			return storage, err
-		}
-		u.probe.Tier, u.probe.Reasons = enforce.TierRoute, []string{err.Error()}
-		u.probe = u.probe.HeldTo(u.cfg.Tier)
-		u.log.Warn(u.tierText())
+func (u *edgeHost) openTier() (storage int, err error) {
+	if !u.probe.Tier.CanFollow() {
+		return 0, nil
 	}
-	if u.probe.Tier >= enforce.TierRoute {
-		return 0, u.openRouter(ctx)
+	storage, err = u.openFollower()
+	if !errors.Is(err, enforce.ErrTaken) {
+		return storage, err
 	}
+	u.probe.Tier, u.probe.Reasons = enforce.TierObserve, []string{err.Error(), enforce.ByRoutes}
+	u.log.Warn(u.tierText())
 	return 0, nil
 }
 
@@ -121,24 +108,11 @@ func (u *edgeHost) openFollower() (storage int, err error) {
 	return e.MarksFD(), nil
 }
 
-func (u *edgeHost) openRouter(ctx context.Context) (err error) {
-	if u.router, err = route.Open(); err != nil {
-		return err
-	}
-	u.later(u.router.Close)
-	u.beside(context.WithoutCancel(ctx), func(ctx context.Context) error { return u.router.Follow(ctx.Done()) })
-	return nil
-}
-
-// setDeny tells the kernel what is never treated. A route is of a network that the plan names, which none of these is; eBPF may
-// treat whatever the plan does not name, so that it has to know what is no client.
+// setDeny tells the kernel what is never treated. It may treat whatever the plan does not name, so that it has to know what is no
+// client.
 func (u *edgeHost) setDeny(cfg config.Config, rules policy.Rules) error {
-	deny := policy.Nets(rules.Guards.Never)
-	switch {
-	case u.follower != nil:
-		return u.follower.SetDeny(slices.Concat(deny, cfg.Clients.Exclude, ranges.Specials(limitsOf(cfg, rules).Allow)))
-	case u.router != nil:
-		return u.router.SetDeny(deny)
+	if u.follower == nil {
+		return nil
 	}
-	return nil
+	return u.follower.SetDeny(slices.Concat(policy.Nets(rules.Guards.Never), cfg.Clients.Exclude, ranges.Specials(limitsOf(cfg, rules).Allow)))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // TestMissingCapabilityIsNamed: without CAP_PERFMON the kernel answers as an old one would. congctl
-// names the capability and treats nothing, rather than by routes from the first byte.
+// names the capability and treats nothing.
 func TestMissingCapabilityIsNamed(t *testing.T) {
 	e := newEdge(t, quickSettings())
 	self, err := os.Executable()
@@ -26,7 +26,7 @@ func TestMissingCapabilityIsNamed(t *testing.T) {
 	e.start()
 	s, err := e.status()
 	check(t, err)
-	for _, want := range []string{"CAP_PERFMON", "`tier: route`"} {
+	for _, want := range []string{"CAP_PERFMON", "--format ip-route"} {
 		if !strings.Contains(s.TierReason, want) {
 			t.Errorf("the reason %q does not say %q", s.TierReason, want)
 		}
@@ -37,14 +37,13 @@ func TestMissingCapabilityIsNamed(t *testing.T) {
 	e.stop()
 }
 
-// TestTakenCgroupIsObserved: a foreign program that excludes ours makes congctl watch, not treat
-// by routes unasked.
+// TestTakenCgroupIsObserved: a foreign program that excludes ours makes congctl watch.
 func TestTakenCgroupIsObserved(t *testing.T) {
 	e := newEdge(t, quickSettings())
 	attachAlone(t)
 	e.launch()
 	e.awaitStatus("tier observe", func(s control.Status) bool {
-		return s.Tier == "observe" && strings.Contains(s.TierReason, "BPF_F_ALLOW_MULTI") && strings.Contains(s.TierReason, "`tier: route`")
+		return s.Tier == "observe" && strings.Contains(s.TierReason, "BPF_F_ALLOW_MULTI") && strings.Contains(s.TierReason, "--format ip-route")
 	})
 	e.stop()
 }

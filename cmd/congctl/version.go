@@ -34,9 +34,7 @@ type KnownTier struct {
 var knownTiers = []KnownTier{
 	{enforce.TierFull, "Linux 6.12", "treats by eBPF, gives back callbacks that another program took"},
 	{enforce.TierGood, "Linux 5.15 with BTF", "treats by eBPF"},
-	{enforce.TierBasic, "Linux 5.3", `treats by routes where "tier: route" is set`},
-	{enforce.TierRoute, "older, or no cgroup2", `treats by routes where "tier: route" is set`},
-	{enforce.TierObserve, "no BBR, or no permission", "measures and decides, treats nothing"},
+	{enforce.TierObserve, "older, no BBR, or no permission", "measures and decides, treats nothing"},
 }
 
 // pseudoVersion is how Go names a commit without a tag: time and hash.

@@ -2,6 +2,7 @@ package advise
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/congctl/congctl/internal/answer"
 )
@@ -101,7 +102,7 @@ func checkLoop(f *Facts) Finding {
 	t := f.Loop.Tier
 	why := ""
 	if len(f.Loop.Reasons) > 0 {
-		why = ": " + f.Loop.Reasons[0]
+		why = ": " + strings.Join(f.Loop.Reasons, "; ")
 	}
 	switch {
 	case !t.OK():
@@ -112,7 +113,7 @@ func checkLoop(f *Facts) Finding {
 		return unclear("what congctl up can do here", "as this user "+t.Value+why, grantRoot(f))
 	}
 	return warn("congctl up works at tier %s%s", t.Value, why).
-		because("there it treats less precisely, or only watches; BBR for the whole host does not need it").
+		because("there it only watches; BBR for the whole host does not need it").
 		fix("see congctl status, and docs/tiers.md", "")
 }
 

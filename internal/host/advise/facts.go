@@ -238,7 +238,7 @@ type CPU struct {
 
 // Loop is what `congctl up` finds on this kernel.
 type Loop struct {
-	Tier    Known[string] // "full", "good", "basic", "route", "observe"
+	Tier    Known[string] // "full", "good", "observe"
 	Reasons []string
 	// Others are loaded sock_ops programs other than ours.
 	Others Known[[]Program]

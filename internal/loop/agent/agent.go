@@ -30,7 +30,7 @@ type Options struct {
 }
 
 // Deps are what the agent works with. Follower, Treater and Sweeper are nil if the kernel
-// lacks them; a Sweeper comes with a Follower.
+// lacks them; a Treater and a Sweeper come with a Follower.
 type Deps struct {
 	Sockets  Sockets
 	Counters Counters

@@ -26,7 +26,7 @@ type Config struct {
 	NetnsTrust  string      `yaml:"netns_trust"` // "host", or "all"
 	Ports       []PortRange `yaml:"ports"`       // local; empty is all
 	Cgroup      string      `yaml:"cgroup"`      // "" is the cgroup2 root, found in /proc/mounts
-	Tier        string      `yaml:"tier"`        // "" is the best that the kernel can do; "route" or "observe" holds it lower
+	Tier        string      `yaml:"tier"`        // "" is the best that the kernel can do; "observe" treats nothing
 	RingBytes   int         `yaml:"ring_bytes"`
 	MaxPrefixes int         `yaml:"max_prefixes"`
 
@@ -161,8 +161,5 @@ const (
 	ControlOff = "off"
 )
 
-// Values of Tier, besides "" for the best.
-const (
-	TierRoute   = "route"
-	TierObserve = "observe"
-)
+// TierObserve is the value of Tier besides "" for the best.
+const TierObserve = "observe"

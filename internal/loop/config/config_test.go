@@ -396,7 +396,8 @@ func TestRevoked(t *testing.T) {
 }
 
 // TestGone: keys of an older file are named and stop nothing; an experiment that was off is the
-// selection by level, which has no cap, and a file that asks for another one beside it is refused, as are values that no file had.
+// selection by level, which has no cap, and a file that asks for another one beside it is refused, as are values that no file had. Tier
+// route is observe.
 func TestGone(t *testing.T) {
 	c, err := Parse([]byte("experiment:\n  mode: \"on\"\n  control_every_settled: 24\npolicy:\n  trial: {false_share: 0.05, budget: 6h}\n"))
 	if err != nil || c.Policy.Select != policy.SelectBenefit || len(c.Ignored) != len(gone) || !strings.HasPrefix(c.Ignored[1], "experiment.mode (line 2): policy.select: ") {
@@ -410,7 +411,11 @@ func TestGone(t *testing.T) {
 	if err != nil || old.Policy.Select != policy.SelectSlowest || old.Policy.Cap || len(old.Ignored) != 2 || !strings.Contains(old.Ignored[0], "write that in its place") || !strings.Contains(old.Ignored[1], "no pacing cap") {
 		t.Errorf("%v, %s, %q", err, old.Policy.Select, old.Ignored)
 	}
-	for file, want := range map[string]string{"experiment: {mode: false}": "remove it", "experiment: {mode: [on]}": "remove it", "experiment:\n  mode: off\n  mode: on": "set twice, first in line 2"} {
+	routes, err := Parse([]byte("window: 5m\ntier: route\n"))
+	if err != nil || routes.Tier != TierObserve || len(routes.Ignored) != 1 || !strings.HasPrefix(routes.Ignored[0], "tier (line 2): route is observe now") {
+		t.Errorf("%v, tier %q, %q", err, routes.Tier, routes.Ignored)
+	}
+	for file, want := range map[string]string{"tier: basic": `tier: "basic": not a tier limit; use "observe"`, "experiment: {mode: false}": "remove it", "experiment: {mode: [on]}": "remove it", "experiment:\n  mode: off\n  mode: on": "set twice, first in line 2"} {
 		if _, err := Parse([]byte(file)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", file, err, want)
 		}

@@ -112,10 +112,15 @@ func read(root *yaml.Node, exposed error) (Config, strict.Faults) {
 // modeKey turned the experiment on and off once.
 const modeKey = "experiment.mode"
 
-// pass notes the keys that are gone. An experiment that was off is the selection without one.
+// pass notes the keys that are gone. An experiment that was off is the selection without one. A host that was held to routes
+// is not moved to eBPF unasked.
 func (d *decoder) pass(c *Config) {
 	note := func(name, now string) {
 		c.Ignored = append(c.Ignored, fmt.Sprintf("%s (line %d): %s", name, d.lines[name], now))
+	}
+	if c.Tier == "route" {
+		c.Tier = TierObserve
+		note("tier", "route is observe now, which treats nothing; remove the line to treat by eBPF, or see congctl plan export --format ip-route")
 	}
 	off := d.values[modeKey] == "off"
 	for _, name := range slices.Sorted(maps.Keys(gone)) {

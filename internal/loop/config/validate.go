@@ -42,8 +42,8 @@ func (c Config) checkPlaces(fs *strict.Faults) {
 	absolute(fs, "state_dir", c.StateDir, false)
 	absolute(fs, "socket", c.Socket, false)
 	absolute(fs, "cgroup", c.Cgroup, true)
-	if !slices.Contains([]string{"", TierRoute, TierObserve}, c.Tier) {
-		fs.Add("tier", c.Tier, "not a tier limit", `use "route" or "observe"; "" is the best tier that the kernel allows`)
+	if c.Tier != "" && c.Tier != TierObserve {
+		fs.Add("tier", c.Tier, "not a tier limit", `use "observe"; "" is the best tier that the kernel allows`)
 	}
 	absolute(fs, "treatment.always_file", c.Treatment.AlwaysFile, true)
 	absolute(fs, "treatment.never_file", c.Treatment.NeverFile, true)

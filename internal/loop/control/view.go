@@ -83,7 +83,7 @@ type Status struct {
 	PoP          string        `json:"pop"`
 	PID          int           `json:"pid,omitempty"`
 	StartedUnixS int64         `json:"started_unix_s,omitempty"`
-	Tier         string        `json:"tier,omitempty"` // full, good, basic, route, observe
+	Tier         string        `json:"tier,omitempty"` // full, good, observe
 	TierReason   string        `json:"tier_reason,omitempty"`
 	Stopped      bool          `json:"stopped"`               // by the kill switch: what the kernel does; in a replay what the store says
 	StoppedNext  bool          `json:"stopped_at_next_start"` // what the store says; it differs where the store could not be written

@@ -113,8 +113,8 @@ func (l *Ledger) unixNs(bootNs uint64) int64 {
 // treated ones alone cut, T would hold the old connections and C the fresh ones, and the
 // difference between old and fresh would pass for an effect.
 //
-// Without eBPF no crossing is known, and the first sight stands for it: a route treats a
-// connection from there on, and a pre-start one may have crossed at any time before.
+// Without eBPF no crossing is known, and the first sight stands for it; a pre-start
+// connection may have crossed at any time before.
 
 // settleIn notes the first sight of an entry without a mark.
 func (l *Ledger) settleIn(e *entry, hasMark bool) {
@@ -170,7 +170,7 @@ func (l *Ledger) fillArms(ns *netns, r *record.Conn, e *entry) {
 		if r.Assigned == record.ArmControl {
 			r.Applied = record.AppliedControl
 		}
-	case l.cfg.Unfollowed: // a route's treatment, or its application's own choice
+	case l.cfg.Unfollowed: // its application's own choice, or a route's
 		r.Assigned, r.Applied = record.ArmUnknown, record.AppliedUnknown
 	default:
 		r.Assigned, r.Applied = l.armAt(r.Prefix, r.Window), record.AppliedUnknown

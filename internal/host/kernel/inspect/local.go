@@ -27,13 +27,12 @@ func (local) Tier() (string, []string, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	p = p.HeldTo("")
 	if p.Tier.CanFollow() {
 		treats := "it treats with bbr or cubic_lt"
 		if ok, lacks := cubiclt.Fits(); !ok {
 			treats = "it treats with bbr; cubic_lt: " + lacks
 		}
-		p.Reasons = []string{strings.Join(append(p.Reasons, treats), "; ")} // a finding shows the first
+		p.Reasons = append(p.Reasons, treats)
 	}
 	return p.Tier.String(), p.Reasons, nil
 }

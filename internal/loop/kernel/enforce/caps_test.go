@@ -26,7 +26,7 @@ func TestLackingCapabilities(t *testing.T) {
 	}
 }
 
-// TestHeldTo: routes treat whole connections, so only who asks for them gets them.
+// TestHeldTo: a configuration lowers what the kernel can do, and raises nothing.
 func TestHeldTo(t *testing.T) {
 	for _, c := range []struct {
 		kernel Tier
@@ -36,14 +36,10 @@ func TestHeldTo(t *testing.T) {
 	}{
 		{TierFull, "", TierFull, "why"},
 		{TierGood, "", TierGood, "why"},
-		{TierBasic, "", TierObserve, "why; congctl treats by routes only where `tier: route` asks for it"},
-		{TierRoute, "", TierObserve, "why; congctl treats by routes only where `tier: route` asks for it"},
 		{TierObserve, "", TierObserve, "why"},
-		{TierFull, "route", TierRoute, "limited to it by the configuration; this kernel allows full"},
-		{TierBasic, "route", TierRoute, "limited to it by the configuration; this kernel allows basic"},
-		{TierRoute, "route", TierRoute, "why"},
-		{TierRoute, "observe", TierObserve, "limited to it by the configuration; this kernel allows route"},
-		{TierObserve, "route", TierObserve, "why"},
+		{TierFull, "observe", TierObserve, "limited to it by the configuration; this kernel allows full"},
+		{TierGood, "observe", TierObserve, "limited to it by the configuration; this kernel allows good"},
+		{TierObserve, "observe", TierObserve, "why"},
 	} {
 		got := Probe{Tier: c.kernel, Reasons: []string{"why"}}.HeldTo(c.asked)
 		if says := strings.Join(got.Reasons, "; "); got.Tier != c.want || says != c.says {

@@ -22,13 +22,11 @@ type Tier uint8
 
 const (
 	TierObserve Tier = iota // measure by polling, treat nothing
-	TierRoute               // `ip route ... congctl` for planned prefixes: no byte threshold, no close records
-	TierBasic               // sock_ops with sk_storage (5.3), but without what our program needs: runs as route
 	TierGood                // everything but giving stolen callbacks back (5.15)
 	TierFull                // everything (6.12)
 )
 
-var tierNames = [...]string{"observe", "route", "basic", "good", "full"}
+var tierNames = [...]string{"observe", "good", "full"}
 
 func (t Tier) String() string { return tierNames[t] }
 
@@ -48,20 +46,13 @@ type Probe struct {
 	Available []string `json:"available_congestion_control"`
 }
 
-// byRoutes: routes treat whole connections, from the first byte, which is another experiment
-// than eBPF's. So they are for those who ask.
-const byRoutes = "congctl treats by routes only where `tier: route` asks for it"
+// ByRoutes is the last reason where eBPF cannot run.
+const ByRoutes = "routes can treat in its place: congctl plan export --format ip-route"
 
-// HeldTo lowers the kernel's abilities to a configured tier; "" is the best by eBPF.
+// HeldTo lowers the kernel's abilities to a configured tier; "" is the best.
 func (p Probe) HeldTo(tier string) Probe {
-	if tier == "" && (p.Tier == TierRoute || p.Tier == TierBasic) {
-		p.Tier, p.Reasons = TierObserve, append(slices.Clone(p.Reasons), byRoutes)
-	}
-	for t, name := range tierNames {
-		if name == tier && Tier(t) < p.Tier {
-			p.Reasons = []string{"limited to it by the configuration; this kernel allows " + p.Tier.String()}
-			p.Tier = Tier(t)
-		}
+	if tier == TierObserve.String() && p.Tier > TierObserve {
+		p.Tier, p.Reasons = TierObserve, []string{"limited to it by the configuration; this kernel allows " + p.Tier.String()}
 	}
 	return p
 }
@@ -104,11 +95,16 @@ func (p *Probe) say(t Tier, format string, args ...any) {
 	p.Reasons = append(p.Reasons, fmt.Sprintf(format, args...))
 }
 
+func (p *Probe) noBPF(format string, args ...any) {
+	p.say(TierObserve, format, args...)
+	p.Reasons = append(p.Reasons, ByRoutes)
+}
+
 func (p *Probe) probeBPF(code uint32) error {
 	if p.Cgroup == "" {
 		root, err := cgroup.Root()
 		if errors.Is(err, cgroup.ErrNone) {
-			p.say(TierRoute, "%v", err)
+			p.noBPF("%v", err)
 			return nil
 		} else if err != nil {
 			return err
@@ -120,7 +116,7 @@ func (p *Probe) probeBPF(code uint32) error {
 		return err
 	}
 	if lacks := lacking(have); lacks != 0 {
-		p.say(TierRoute, "no eBPF without %s: run as root, or grant it (kernel %s was not asked further)", lacks, p.Kernel)
+		p.noBPF("no eBPF without %s: run as root, or grant it (kernel %s was not asked further)", lacks, p.Kernel)
 		return nil
 	}
 	for _, h := range []struct {
@@ -133,21 +129,17 @@ func (p *Probe) probeBPF(code uint32) error {
 		switch err := features.HaveProgramHelper(ebpf.SockOps, h.fn); {
 		case err == nil:
 		case errors.Is(err, os.ErrPermission):
-			p.say(TierRoute, "no permission to load eBPF, for all its capabilities: a user namespace, a security module or seccomp forbids it")
+			p.noBPF("no permission to load eBPF, for all its capabilities: a user namespace, a security module or seccomp forbids it")
 			return nil
 		case errors.Is(err, ebpf.ErrNotSupported):
-			tier := TierBasic
-			if h.fn == asm.FnSkStorageGet {
-				tier = TierRoute
-			}
-			p.say(tier, "this kernel's sock_ops programs lack %s (Linux %s)", h.name, h.since)
+			p.noBPF("this kernel's sock_ops programs lack %s (Linux %s): use Linux 5.15 or later", h.name, h.since)
 			return nil
 		default:
 			return fmt.Errorf("probe %s: %w", h.name, err)
 		}
 	}
 	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
-		p.say(TierBasic, "no kernel type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)")
+		p.noBPF("no kernel type information at /sys/kernel/btf/vmlinux: use a kernel with CONFIG_DEBUG_INFO_BTF, Linux 5.15 or later")
 		return nil
 	}
 	if !haveIterators() {

@@ -114,7 +114,7 @@ type FollowRequest struct {
 	Hash           string                 `protobuf:"bytes,4,opt,name=hash,proto3" json:"hash,omitempty"`                                           // of that plan
 	PlanKeys       []string               `protobuf:"bytes,5,rep,name=plan_keys,json=planKeys,proto3" json:"plan_keys,omitempty"`                   // ids of the keys whose plans it takes, as signatures name them
 	Stop           []byte                 `protobuf:"bytes,6,opt,name=stop,proto3" json:"stop,omitempty"`                                           // Order.stop, as long as no later order has replaced it
-	Tier           string                 `protobuf:"bytes,7,opt,name=tier,proto3" json:"tier,omitempty"`                                           // what it can do: full, good, basic, route, observe; empty: an older agent, which does not say
+	Tier           string                 `protobuf:"bytes,7,opt,name=tier,proto3" json:"tier,omitempty"`                                           // what it can do: full, good, observe, and of an older agent basic or route; empty: one that does not say
 	PlanBytes      uint64                 `protobuf:"varint,8,opt,name=plan_bytes,json=planBytes,proto3" json:"plan_bytes,omitempty"`               // the most that a plan of this agent's plan.max has; it ends a stream with a longer one
 	BbrVersion     uint32                 `protobuf:"varint,9,opt,name=bbr_version,json=bbrVersion,proto3" json:"bbr_version,omitempty"`            // of its kernel; 0: it has no BBR yet, or an older agent, which does not say
 	unknownFields  protoimpl.UnknownFields
