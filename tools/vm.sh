@@ -88,7 +88,7 @@ boot() {
 	if [ -n "${VIRTUAL:-}" ]; then
 		virtual=(-icount "shift=0,sleep=off,rr=record,rrfile=/dev/null" -rtc clock=vm) CPUS=1
 		cpu+=,-rdrand,-rdseed,-erms
-		words+=" tsc=reliable nolapic_timer pci=noacpi psi=0"
+		words+=" tsc=reliable nolapic_timer pci=noacpi psi=0 CONGCTL_VIRTUAL=1" # the kernel gives its first process what it does not know
 	fi
 	timeout "$((${MINUTES:-20} * 60))" qemu-system-x86_64 -machine pc -accel tcg -cpu "$cpu" -smp "${CPUS:-2}" -m 2048 "${virtual[@]}" \
 		-nodefaults -nographic -no-reboot -serial "file:$cache/console" -serial "file:$cache/report" \

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// environ is that of a root login, plus the fact that this machine is disposable.
-var environ = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8", "CONGCTL_THROWAWAY=1"}
+// environ is that of a root login, plus the facts that this machine is disposable, and whether its clock is virtual.
+var environ = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8", "CONGCTL_THROWAWAY=1", "CONGCTL_VIRTUAL=" + os.Getenv("CONGCTL_VIRTUAL")}
 
 // runAll runs the lines of a plan: a directory, a program and its arguments.
 func runAll(plan string) error {

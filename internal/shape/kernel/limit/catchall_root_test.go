@@ -26,6 +26,7 @@ func eachCatchall(t *testing.T, test func(t *testing.T, kind string)) {
 
 // What comes in is held to its rate, in bytes of the wire and of the receiver.
 func TestIngressRates(t *testing.T) {
+	needVirtual(t)
 	eachCatchall(t, func(t *testing.T, _ string) {
 		p := newPair(t)
 		goal := target(t, p.a, shape.Ask{Rate: 1e9, Ingress: 1e6})
