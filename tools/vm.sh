@@ -8,7 +8,7 @@
 #
 #   KERNEL=linux-image-...   another kernel package (apt-get download must find it)
 #   KERNEL=/path/to/x.deb    or a package that lies there, or a directory with an unpacked one
-#   RUN=pattern              only the tests that match
+#   RUN=pattern, SKIP=pattern    only the tests that match; all but these
 #   SHORT=                   the slow ones too (without -test.short)
 #   MINUTES=20               the machine is ended after so long
 #   CPUS=2                   of the machine
@@ -66,7 +66,7 @@ fill_root() {
 	git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read -cf - -T - | tar -C "$root/src" -xf -
 	for dir in "${packages[@]}"; do
 		go test -c -o "$root/tests/${dir//\//-}" "./$dir"
-		echo "$dir /tests/${dir//\//-} -test.v=test2json ${SHORT--test.short} -test.timeout=${MINUTES:-20}m ${RUN:+-test.run=$RUN}"
+		echo "$dir /tests/${dir//\//-} -test.v=test2json ${SHORT--test.short} -test.timeout=${MINUTES:-20}m ${RUN:+-test.run=$RUN} ${SKIP:+-test.skip=$SKIP}"
 	done >"$root/plan"
 	for program in "${programs[@]}"; do
 		program=$(command -v "$program")
