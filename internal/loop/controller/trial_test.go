@@ -111,6 +111,9 @@ func TestPlanFollowsTheTrial(t *testing.T) {
 func TestPromotedThroughOtherGroups(t *testing.T) {
 	for _, evidence := range []int64{24 * 3600, 12 * 3600, 48 * 3600} {
 		for _, blocks := range []int{8, 12, 24, 48} {
+			if testing.Short() && blocks != 12 {
+				continue
+			}
 			r := policy.DefaultRules()
 			s := fresh()
 			b := newBenchBy(t, s, &machine{}, noon, r)
