@@ -8,12 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDebianHost: on a Debian that is up two links are limited, and still are after a reboot; cleared, all is as before. BBR is turned on
-// for good, and every value is as before when it is turned off, both now and after a reboot. Then one of the links, run by
-// NetworkManager. It is one machine, since a boot is half a minute of emulation.
+// TestDebianHost: on a Debian whose power is cut while BBR is turned on and off, the next verb finishes. Two links are limited, and still
+// are after a reboot; cleared, all is as before. BBR is turned on for good, and every value is as before when it is turned off, both now
+// and after a reboot. Then one of the links, run by NetworkManager. It is one machine, since a boot is half a minute of emulation.
 func TestDebianHost(t *testing.T) {
 	m, r := debian(t)
 	before := stateOf(t, r)
+	r = finishedAfterCuts(t, m, r, before) // first: the moments are counted where congctl has written nothing yet
 	outlivesTheSession(t, r)
 	wantState(t, r, before)
 	r = shapePersists(t, m, r)
@@ -35,6 +36,7 @@ func TestDebianHost(t *testing.T) {
 	r = again(t, m, r)
 	wantOff(t, r)
 	wantState(t, r, before)
+
 	shapeByNetworkManagerPersists(t, m, r)
 }
 

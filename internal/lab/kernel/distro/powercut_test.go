@@ -9,12 +9,11 @@ import (
 // CONGCTL_POWER_CUT counts, before it is done.
 const exitPowerCut = 99
 
-// TestDebianPowerCut takes the machine's power away in the middle of either verb; after the
+// finishedAfterCuts takes the machine's power away in the middle of either verb; after the
 // boot the next one finishes. A few moments of many, on a real file system: each moment
 // there is, and each way to lose what was not synced, is enumerated in change/kernel/carry.
-func TestDebianPowerCut(t *testing.T) {
-	m, r := debian(t)
-	before := stateOf(t, r)
+func finishedAfterCuts(t *testing.T, m Machine, r *Running, before state) *Running {
+	t.Helper()
 	cut := func(verb string, operation int) {
 		t.Helper()
 		exits(t, r, exitPowerCut, fmt.Sprintf("CONGCTL_POWER_CUT=%d congctl host %s", operation, verb))
@@ -39,4 +38,5 @@ func TestDebianPowerCut(t *testing.T) {
 	must(t, r, "congctl host disable")
 	wantOff(t, r)
 	wantState(t, r, before)
+	return r
 }
