@@ -90,7 +90,7 @@ func (u *edgeHost) openTier() (storage int, err error) {
 	if !errors.Is(err, enforce.ErrTaken) {
 		return storage, err
 	}
-	u.probe.Tier, u.probe.Reasons = enforce.TierObserve, []string{err.Error(), enforce.ByRoutes}
+	u.probe.Tier, u.probe.Reasons = enforce.TierObserve, []string{err.Error()}
 	u.log.Warn(u.tierText())
 	return 0, nil
 }

@@ -121,7 +121,7 @@ func TestObservers(t *testing.T) {
 		for i, c := range []struct {
 			tier string // of a host that comes; "all leave"
 			want bool
-		}{{"observe", true}, {"observe", true}, {"good", false}, {"all leave", false}, {"observe", true}, {"", false}} {
+		}{{"observe", true}, {"observe", true}, {"route", false}, {"all leave", false}, {"observe", true}, {"", false}} {
 			if name := string(rune('a' + i)); c.tier == "all leave" {
 				for _, fn := range leave {
 					fn()
@@ -135,7 +135,7 @@ func TestObservers(t *testing.T) {
 				t.Fatalf("after %q: %+v", c.tier, all)
 			}
 		}
-		if tier := p.Hosts().Hosts["c"].Tier; tier != "good" {
+		if tier := p.Hosts().Hosts["c"].Tier; tier != "route" {
 			t.Errorf("tier %q", tier)
 		}
 	})

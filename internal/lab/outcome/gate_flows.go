@@ -90,10 +90,9 @@ func rwndLimited(v *view) Gate {
 // fills it again in the same instant, as on a clock that stands still meanwhile; so the buffer must be the cell's, too.
 func sndbufLimited(v *view) Gate {
 	g := v.limited(func(f *FlowRun) uint64 { return f.SndbufLimitedUs })
-	const key = "net.ipv4.tcp_wmem"
-	if wmem := strings.Fields(v.r.Host.Sysctls[key]); len(wmem) == 3 && v.c.Sysctls[key] == "" {
+	if wmem := strings.Fields(v.r.Host.Sysctls["net.ipv4.tcp_wmem"]); len(wmem) == 3 {
 		if most, err := strconv.ParseUint(wmem[2], 10, 64); err != nil || most < v.c.Sender.SndbufBytes {
-			g.OK, g.Got = false, fmt.Sprintf("tcp_wmem[2] is %s B, the cell's %d", wmem[2], v.c.Sender.SndbufBytes)
+			g.OK, g.Got, g.Want = false, fmt.Sprintf("tcp_wmem[2] = %s B", wmem[2]), fmt.Sprintf("the cell's %d B", v.c.Sender.SndbufBytes)
 		}
 	}
 	g.Why = "the send buffer is smaller than 8 x rate x RTT + 4 MB: raise sndbuf (tcp_wmem[2])"

@@ -46,8 +46,8 @@ type Probe struct {
 	Available []string `json:"available_congestion_control"`
 }
 
-// ByRoutes is the last reason where eBPF cannot run.
-const ByRoutes = "routes can treat in its place: congctl plan export --format ip-route"
+// byRoutes is the last reason where the kernel cannot run congctl's program.
+const byRoutes = "by routes it can treat what the plan of another host has: congctl plan export --format ip-route"
 
 // HeldTo lowers the kernel's abilities to a configured tier; "" is the best.
 func (p Probe) HeldTo(tier string) Probe {
@@ -95,16 +95,11 @@ func (p *Probe) say(t Tier, format string, args ...any) {
 	p.Reasons = append(p.Reasons, fmt.Sprintf(format, args...))
 }
 
-func (p *Probe) noBPF(format string, args ...any) {
-	p.say(TierObserve, format, args...)
-	p.Reasons = append(p.Reasons, ByRoutes)
-}
-
 func (p *Probe) probeBPF(code uint32) error {
 	if p.Cgroup == "" {
 		root, err := cgroup.Root()
 		if errors.Is(err, cgroup.ErrNone) {
-			p.noBPF("%v", err)
+			p.say(TierObserve, "%v", err)
 			return nil
 		} else if err != nil {
 			return err
@@ -116,7 +111,7 @@ func (p *Probe) probeBPF(code uint32) error {
 		return err
 	}
 	if lacks := lacking(have); lacks != 0 {
-		p.noBPF("no eBPF without %s: run as root, or grant it (kernel %s was not asked further)", lacks, p.Kernel)
+		p.say(TierObserve, "no eBPF without %s: run as root, or grant it (kernel %s was not asked further)", lacks, p.Kernel)
 		return nil
 	}
 	for _, h := range []struct {
@@ -129,17 +124,19 @@ func (p *Probe) probeBPF(code uint32) error {
 		switch err := features.HaveProgramHelper(ebpf.SockOps, h.fn); {
 		case err == nil:
 		case errors.Is(err, os.ErrPermission):
-			p.noBPF("no permission to load eBPF, for all its capabilities: a user namespace, a security module or seccomp forbids it")
+			p.say(TierObserve, "no permission to load eBPF, for all its capabilities: a user namespace, a security module or seccomp forbids it")
 			return nil
 		case errors.Is(err, ebpf.ErrNotSupported):
-			p.noBPF("this kernel's sock_ops programs lack %s (Linux %s): use Linux 5.15 or later", h.name, h.since)
+			p.say(TierObserve, "this kernel's sock_ops programs lack %s (Linux %s): use Linux 5.15 or later", h.name, h.since)
+			p.Reasons = append(p.Reasons, byRoutes)
 			return nil
 		default:
 			return fmt.Errorf("probe %s: %w", h.name, err)
 		}
 	}
 	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
-		p.noBPF("no kernel type information at /sys/kernel/btf/vmlinux: use a kernel with CONFIG_DEBUG_INFO_BTF, Linux 5.15 or later")
+		p.say(TierObserve, "no kernel type information at /sys/kernel/btf/vmlinux: use a kernel with CONFIG_DEBUG_INFO_BTF, Linux 5.15 or later")
+		p.Reasons = append(p.Reasons, byRoutes)
 		return nil
 	}
 	if !haveIterators() {
