@@ -81,38 +81,18 @@ func (b *resampling) series(values []float64, clusters []int32, at ...float64) *
 		s.values = append(s.values, values[i])
 		of[k] = clusters[i]
 	}
-	largest := slices.Max(at)
-	sizes := map[int32]int{}
-	for _, cluster := range of {
-		sizes[cluster]++
-	}
 	sums := make([]float64, len(order))
 	for _, times := range b.times {
-		total := 0
-		for cluster, size := range sizes {
-			total += size * int(times[cluster])
+		n := 0
+		for k, cluster := range of {
+			n += int(times[cluster])
+			sums[k] = float64(n)
 		}
-		last := running(sums, of, times, total, largest*float64(total-1)+1)
 		for i, q := range at {
-			s.found[i] = append(s.found[i], stat.Weighted(s.values[:last], sums[:last], float64(total), q))
+			s.found[i] = append(s.found[i], stat.Weighted(s.values, sums, float64(n), q))
 		}
 	}
 	return s
-}
-
-// running fills in the running sums of a draw up to one that is enough, and makes the next the total: no quantile that
-// was asked for reads further. It returns how many there are.
-func running(sums []float64, of []int32, times []uint16, total int, enough float64) int {
-	n := 0
-	for k, cluster := range of {
-		if k > 0 && sums[k-1] >= enough {
-			sums[k] = float64(total)
-			return k + 1
-		}
-		n += int(times[cluster])
-		sums[k] = float64(n)
-	}
-	return len(of)
 }
 
 // interval of any function of the draws; nil if too few of them have a value.

@@ -38,28 +38,6 @@ func TestQuantileOfDrawn(t *testing.T) {
 	})
 }
 
-// TestRunningStopsInTime: what stops early gives what all of the sums give, to the bit.
-func TestRunningStopsInTime(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		values := rapid.SliceOfN(rapid.Float64Range(0, 9), 1, 40).Draw(t, "values")
-		of := rapid.SliceOfN(rapid.Int32Range(0, 4), len(values), len(values)).Draw(t, "clusters")
-		times := rapid.SliceOfN(rapid.Uint16Range(0, 3), 5, 5).Draw(t, "times")
-		slices.Sort(values)
-		total, sums, all := 0, make([]float64, len(of)), make([]float64, len(of))
-		for i, cluster := range of {
-			total += int(times[cluster])
-			all[i] = float64(total)
-		}
-		for _, q := range []float64{0, 0.1, 0.5, 0.9, 1, math.NaN()} {
-			n := running(sums, of, times, total, q*float64(total-1)+1)
-			got, want := stat.Weighted(values[:n], sums[:n], float64(total), q), stat.Weighted(values, all, float64(total), q)
-			if got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
-				t.Fatalf("%v: %v, want %v", q, got, want)
-			}
-		}
-	})
-}
-
 // TestDrawsKeepTheStrata: each draw has as many clusters of a stratum as there are.
 func TestDrawsKeepTheStrata(t *testing.T) {
 	b := &resampling{}
