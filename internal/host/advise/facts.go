@@ -76,7 +76,7 @@ type System struct {
 // Foreign reports whether another init than systemd boots this host.
 func (s System) Foreign() bool { return s.Init != "systemd" && s.Init != "none" }
 
-// OnlySystemd says why nothing is known of a boot by that init, and nothing is written for it.
+// OnlySystemd returns the reason why congctl neither knows what an init other than systemd does at boot nor writes files for it.
 func OnlySystemd(init string) string {
 	found := "this host's init is " + init
 	if init == "none" {

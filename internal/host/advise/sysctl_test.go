@@ -69,7 +69,7 @@ func TestAfterBoot(t *testing.T) {
 		"masked":                        {hostOf(setsCong("/lib/sysctl.d/20.conf", "reno"), File{Path: "/etc/sysctl.d/20.conf", Link: "/dev/null"}), "cubic the kernel's own default"},
 		"sysctl.conf, systemd":          {hostOf(conf), "cubic the kernel's own default"},
 		"sysctl.conf, systemd and link": {hostOf(conf, link), "vegas /etc/sysctl.d/99-sysctl.conf:1"},
-		"nobody":                        {masked(conf, setsCong("/etc/sysctl.d/1.conf", "bbr")), "cubic the kernel's own default"},
+		"no file is applied":            {masked(conf, setsCong("/etc/sysctl.d/1.conf", "bbr")), "cubic the kernel's own default"},
 		"refused, systemd":              {hostOf(setsCong("/etc/sysctl.d/1.conf", "bbr"), setsCong("/etc/sysctl.d/2.conf", "bbr # x")), "cubic the kernel's own default"},
 		"refused, procps": {hostOf(File{Path: RCLocal, Exec: true, Text: "#!/bin/sh\nsysctl --system\n"}, setsCong("/etc/sysctl.d/1.conf", "bbr"), setsCong("/etc/sysctl.d/2.conf", "bbr # x")),
 			"bbr /etc/sysctl.d/1.conf:1"},

@@ -130,6 +130,7 @@ func (x *Export) Text(form string) (string, error) {
 // Routes do not say whose they are. A protocol of their own (rtm_protocol) does: 156 is in no list of iproute2, FRR (186-198), BIRD (12)
 // or Open/R (99). By it each run removes the routes of the one before. The metric is above all that are in use, so that any other route
 // to the same network wins; FRR reads its upper byte as an administrative distance.
+// Root's shell reads the commands: a plan's words have letters, digits, '-', '_' and '.' alone ([checkWord]), wherever it comes from.
 const (
 	routeProto  = 156
 	routeMetric = 0xff<<24 | routeProto
