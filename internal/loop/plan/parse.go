@@ -21,8 +21,9 @@ const (
 	MaxFileBytes = 8 << 20
 	// headBytes and entryBytes are above what a file's head and end, and its longest entry, have.
 	headBytes, entryBytes = 8 << 10, 256
-	// firstLineBytes has the first line of any format, and what of a damaged one a person would want to see.
-	firstLineBytes = 4 << 10
+	// maxLineBytes is above what any line has: a few hundred bytes. Where a newline is missing no more is read, compared and
+	// hashed: 8 MiB take a small device half a second.
+	maxLineBytes = 4 << 10
 	// maxParseErrors is enough to see the pattern; a foreign file would have one per line.
 	maxParseErrors = 20
 )
@@ -44,7 +45,7 @@ func Parse(b []byte) (p *Plan, sig *Signature, err error) {
 	if len(b) > MaxFileBytes {
 		return nil, nil, &LineError{1, "file", fmt.Errorf("%d bytes; at most %d", len(b), MaxFileBytes)}
 	}
-	if first := b[:min(len(b), firstLineBytes)]; bytes.IndexByte(first, '\n') < 0 {
+	if first := b[:min(len(b), maxLineBytes)]; bytes.IndexByte(first, '\n') < 0 {
 		return nil, nil, &LineError{1, "file", errNoNewline} // before a copy is made of what is no plan
 	}
 	r := &reader{text: string(b), bad: refusals{most: maxParseErrors}}
@@ -72,7 +73,12 @@ func (r *reader) next() (s string, ok bool) {
 		r.bad.add(r.line, "file", errCut)
 		return "", false
 	}
-	n := strings.IndexByte(r.text[r.off:], '\n')
+	rest := r.text[r.off:]
+	n := strings.IndexByte(rest[:min(len(rest), maxLineBytes)], '\n')
+	if n < 0 && len(rest) > maxLineBytes {
+		r.bad.addf(r.line, "file", "no newline within %d bytes: this is no line of a plan", maxLineBytes)
+		return "", false
+	}
 	if n < 0 {
 		r.bad.add(r.line, "file", errNoNewline)
 		return "", false
