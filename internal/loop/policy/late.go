@@ -146,7 +146,12 @@ func (v *lateValues) pooled() (r lateRates) {
 	if r.conns = v.conns; r.conns == 0 {
 		return r
 	}
-	slices.SortFunc(v.list, func(a, b lateValue) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.weight, b.weight)) })
+	slices.SortFunc(v.list, func(a, b lateValue) int { // a fifth of a round: without a second comparison, which few need
+		if a.at != b.at {
+			return cmp.Compare(a.at, b.at)
+		}
+		return cmp.Compare(a.weight, b.weight)
+	})
 	at, sums, sum, squares := make([]float64, len(v.list)), make([]float64, len(v.list)), 0.0, 0.0
 	for i, x := range v.list {
 		sum += x.weight
