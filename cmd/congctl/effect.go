@@ -57,6 +57,7 @@ congctl. That is confounded with everything else that changed, and the output sa
 			if err != nil {
 				return err
 			}
+			g.note(g.client(cfg).Status(cmd.Context()))
 			return g.print(cmd, v, func(w io.Writer) error { return v.Text(w, width(w)) })
 		},
 	}

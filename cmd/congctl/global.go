@@ -31,6 +31,7 @@ type global struct {
 	cgroup     string        // of the flag of up; "" leaves the configuration's
 	controller string        // of a fleet, its URL; "" is the configuration's
 	pop        string        // of a fleet that verbs ask its controller about; "" is this host's own loop
+	banner     string        // to be told with the answer
 	found      bool          // the default file was there: it may not go while a process runs by it
 	// hasCubicLT answers whether this kernel can have cubic_lt, and why not, for treatment.cong auto; nil is [cubiclt.Fits].
 	hasCubicLT func() (ok bool, why string)

@@ -24,9 +24,12 @@ func (g *global) checkOutput() error {
 // isTable reports whether the answer is for people.
 func (g *global) isTable() bool { return g.output == answer.FormatTable }
 
-// print writes an answer as JSON or by fn.
+// print writes an answer as JSON or by fn, for a person below the banner, which is on standard error.
 func (g *global) print(cmd *cobra.Command, v any, fn func(io.Writer) error) error {
 	if g.isTable() {
+		if g.banner != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "congctl: %s; undo: congctl resume\n", g.banner)
+		}
 		return fn(cmd.OutOrStdout())
 	}
 	return answer.JSON(cmd.OutOrStdout(), g.output, v)

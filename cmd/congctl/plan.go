@@ -64,14 +64,18 @@ func newPlanDiff(g *global) *cobra.Command {
 		Short:   "Compare two plans by serial or file; without arguments, the last two",
 		Example: "  congctl plan diff\n  congctl plan diff 16 17\n  congctl plan diff reviewed.txt",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.withView(cmd.Context(), func(v control.View) error {
+			var d plan.Diff
+			err := g.withView(cmd.Context(), func(v control.View) error {
 				a, b, err := twoPlans(cmd, v, args)
-				if err != nil {
-					return err
+				if err == nil {
+					d = plan.Compare(a, b)
 				}
-				d := plan.Compare(a, b)
-				return g.printText(cmd, d, d.Text())
+				return err
 			})
+			if err != nil {
+				return err
+			}
+			return g.printText(cmd, d, d.Text())
 		},
 	}
 }

@@ -22,10 +22,28 @@ func (g *global) withView(ctx context.Context, fn func(control.View) error) erro
 	if err != nil {
 		return err
 	}
-	if err = fn(g.client(cfg)); errors.Is(err, control.ErrNotRunning) {
-		return withStored(ctx, cfg, fn)
+	asked := func(v control.View) error {
+		if err := fn(v); err != nil {
+			return err
+		}
+		g.note(v.Status(ctx))
+		return nil
+	}
+	if err = asked(g.client(cfg)); errors.Is(err, control.ErrNotRunning) {
+		return withStored(ctx, cfg, asked)
 	}
 	return err
+}
+
+// note keeps for the answer what a person must know whatever they asked: treatment is stopped.
+func (g *global) note(s control.Status, err error) {
+	switch {
+	case err != nil:
+	case s.Stopped:
+		g.banner = "treatment is stopped: nothing new is treated"
+	case s.StoppedNext:
+		g.banner = "the store says that treatment is stopped: the next start treats nothing"
+	}
 }
 
 // ask asks such a view one thing.
