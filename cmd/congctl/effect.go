@@ -104,7 +104,7 @@ func effectFrom(ctx context.Context, cfg config.Config, q effectQuery, s *sqlite
 		c.ChangeAt = c.From
 		c.From = 2*c.ChangeAt - c.To // as long before as after
 	}
-	b, log, err := effects.Load(ctx, c, s, goodputDir(cfg))
+	b, turns, log, err := effects.Load(ctx, c, s, goodputDir(cfg))
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +114,9 @@ func effectFrom(ctx context.Context, cfg config.Config, q effectQuery, s *sqlite
 	}
 	v := &effects.View{PoP: cfg.PoP, Treatment: cfg.Treatment.Cong, From: c.From, To: c.To, Label: q.Label, ChangeAt: c.ChangeAt}
 	v.Fill(b.Report(by, effectSeed), q.By)
+	if q.Label == "" {
+		v.Taken = turns.Taken()
+	}
 	v.FillLog(log)
 	return v, done()
 }

@@ -135,6 +135,7 @@ func roundMetrics(p *metrics.Page, all []popView) {
 		}
 	}
 	effectMetrics(p, all)
+	takenMetrics(p, all)
 }
 
 // effectMetrics has no sample where there is too little evidence.
@@ -153,6 +154,16 @@ func effectMetrics(p *metrics.Page, all []popView) {
 	for _, v := range all {
 		if c := v.m.Cost; c.Pairs > 0 {
 			f.Is(c.Treated, "pop", v.name, "arm", "treatment").Is(c.Control, "pop", v.name, "arm", "control")
+		}
+	}
+}
+
+// takenMetrics has no sample while too little is known.
+func takenMetrics(p *metrics.Page, all []popView) {
+	f := p.Gauge("congctl_taken_from_others_ratio", "Part of what treated networks gain that others of the PoP lose on lines they share: the estimate, and its 95 % bounds. Below 0 the others gain, too.")
+	for _, v := range all {
+		if t := v.m.Taken; t != nil {
+			f.Is(t.Share, "pop", v.name, "bound", "estimate").Is(t.Low, "pop", v.name, "bound", "low").Is(t.High, "pop", v.name, "bound", "high")
 		}
 	}
 }

@@ -42,6 +42,7 @@ func exampleView() popView {
 	v := popView{name: "chi"}
 	v.m.Effect = effect.Fleet{Pairs: 40, Known: true, LogRatio: 0.2, Low: 0.1, High: 0.3}
 	v.m.Cost = effect.Cost{Pairs: 40, Treated: 0.03, Control: 0.01}
+	v.m.Taken = &policy.Taken{Share: 0.31, Low: 0.12, High: 0.5}
 	v.m.Selected = []policy.Selected{{State: policy.StatePromoted, PerfBytesPerS: 5e5}}
 	return v
 }

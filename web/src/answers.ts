@@ -171,6 +171,7 @@ export interface Diff {
 }
 
 export interface Bounds { ratio: number; low?: number; high?: number }
+export interface Taken { share: number; low: number; high: number }
 export interface Effect {
   treatment?: string
   from_unix_s: number
@@ -180,6 +181,7 @@ export interface Effect {
   overall?: Bounds & { pairs: number }
   goodput_over_busy_time?: Bounds & { pairs: number }
   cost?: { treatment_retrans_share: number; control_retrans_share: number; treatment_queue_us: number; control_queue_us: number }
+  taken_from_others?: Taken
   aa: { metric: string; pairs: number; suspect?: boolean }[] | null
   findings: { text: string; fix: string }[] | null
 }

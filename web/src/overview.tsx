@@ -7,7 +7,7 @@ import { Card, Empty, Events, Fact, Ratio, reachOf } from './parts'
 import { Plot } from './chart'
 import { ago, change, count, ms, percent, plural, rate, stamp } from './words'
 import { hrefTo } from './route'
-import type { Bounds, Effect, Happening, PlanLine, Rates, Round } from './answers'
+import type { Bounds, Effect, Happening, PlanLine, Rates, Round, Taken } from './answers'
 import type { PageOf } from './page'
 
 export function Overview({ pop, live, intend }: PageOf) {
@@ -97,10 +97,15 @@ function EffectCard({ effect, fault }: { effect: Effect | undefined; fault: stri
           <tr><th>Sent again</th><td>{percent(c.treatment_retrans_share, 2)}</td><td>{percent(c.control_retrans_share, 2)}</td></tr>
           <tr><th>Waiting in queues</th><td>{ms(c.treatment_queue_us)}</td><td>{ms(c.control_queue_us)}</td></tr>
         </tbody></table>}
+      {effect.taken_from_others && <p class="quiet">{takenText(effect.taken_from_others)}</p>}
       <p class="quiet">{plural(o.pairs, 'pair')} of {plural(effect.networks, 'network')}.{o.low && o.high ? ' The bounds hold at any time with 95 %.' : ''}</p>
       {effect.findings?.map(f => <p key={f.text} class="note">{f.text}. Fix: <code>{f.fix}</code></p>)}
     </>
   )
+}
+
+function takenText(t: Taken): string {
+  return `Of what these networks gain, ${percent(t.share, 0)} is taken from others here (${percent(t.low, 0)} to ${percent(t.high, 0)})${t.low > 0 ? '' : ': not shown to be any'}.`
 }
 
 function verdict(o: Bounds): string {

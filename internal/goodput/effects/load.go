@@ -40,15 +40,16 @@ type Log struct {
 // lookBack before the first window: what networks did before they were chosen.
 const lookBack = 3 * 3600
 
-// Load fills a builder from the stores.
-func Load(ctx context.Context, c comparison.Config, past Past, r Responses) (*comparison.Builder, Log, error) {
+// Load fills a builder from the stores, and returns what the newest round knew of losses of others.
+func Load(ctx context.Context, c comparison.Config, past Past, r Responses) (*comparison.Builder, policy.Turns, Log, error) {
 	b := comparison.New(c)
-	if err := loadRounds(ctx, b, c, past); err != nil {
-		return nil, Log{}, err
+	turns, err := loadRounds(ctx, b, c, past)
+	if err != nil {
+		return nil, turns, Log{}, err
 	}
 	heads, err := past.Heads(ctx, c.From-lookBack, c.To)
 	if err != nil {
-		return nil, Log{}, err
+		return nil, turns, Log{}, err
 	}
 	for _, head := range heads {
 		if head.Note != "" {
@@ -60,7 +61,7 @@ func Load(ctx context.Context, c comparison.Config, past Past, r Responses) (*co
 		return nil
 	})
 	if err != nil {
-		return nil, Log{}, err
+		return nil, turns, Log{}, err
 	}
 	var log Log
 	log.Torn, err = r.Read(c.From, c.To, b.Goodput, func(end *goodput.Batch) {
@@ -68,24 +69,25 @@ func Load(ctx context.Context, c comparison.Config, past Past, r Responses) (*co
 		log.BadLines += end.BadLine
 		log.Dropped += end.Dropped
 	})
-	return b, log, err
+	return b, turns, log, err
 }
 
 // loadRounds tells the builder which networks were selected, from the round before the first window on.
-func loadRounds(ctx context.Context, b *comparison.Builder, c comparison.Config, past Past) error {
+func loadRounds(ctx context.Context, b *comparison.Builder, c comparison.Config, past Past) (newest policy.Turns, err error) {
 	n := int((c.To-c.From+lookBack)/c.WindowSeconds) + 2
 	rounds, err := past.Rounds(ctx, n)
 	if err != nil {
-		return err
+		return newest, err
 	}
 	for _, r := range slices.Backward(rounds) {
 		var m policy.Memory
 		if err := json.Unmarshal(r.SelectionJSON, &m); err != nil {
-			return fmt.Errorf("read round %d: %w", r.RoundStart, err)
+			return newest, fmt.Errorf("read round %d: %w", r.RoundStart, err)
 		}
 		b.Round(r.RoundStart, m.Selected)
+		newest = m.Turns
 	}
-	return nil
+	return newest, nil
 }
 
 // ConfigOf is the experiment as a configuration runs it; without a salt arms are those of the rows.

@@ -94,6 +94,9 @@ func (v *View) verdicts(b *strings.Builder) {
 			fmt.Fprintf(b, "hold-out  %s of %s against %d held out\n", ratio(h.Ratio, h.Low, h.High), answer.Count(h.Open, "network"), h.Held)
 		}
 	}
+	if t := v.Taken; t != nil {
+		fmt.Fprintf(b, "others    %s\n", t.Text())
+	}
 	if a := v.Before; a != nil {
 		fmt.Fprintf(b, "before    against the 3 h before: treated blocks x%.2f, untreated blocks x%.2f, %s; %s\n", a.Treated, a.Untreated,
 			answer.Count(a.Networks, "network"), a.Note)

@@ -28,6 +28,7 @@ type View struct {
 	Cap       *Cap             `json:"pacing_cap,omitempty"`
 	AA        []Estimate       `json:"aa"`
 	HoldOut   *HoldOut         `json:"hold_out,omitempty"`
+	Taken     *policy.Taken    `json:"taken_from_others,omitempty"` // none while too little is known, and with a label
 	Before    *BeforeAfter     `json:"before_after,omitempty"`
 	Responses *ResponseTally   `json:"responses,omitempty"`
 	Findings  []Finding        `json:"findings"`

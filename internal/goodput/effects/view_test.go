@@ -36,7 +36,7 @@ func (s shelf) Heads(context.Context, int64, int64) ([]journal.Head, error) {
 }
 
 func (s shelf) Rounds(context.Context, int) ([]journal.Round, error) {
-	m := policy.Memory{}
+	m := policy.Memory{Turns: policy.Turns{Won: newestWon}}
 	for i, role := range []record.Arm{0, 0, 0, record.ArmAA, record.ArmHoldout} {
 		m.Selected = append(m.Selected, policy.Selected{Prefix: net(i), State: policy.StateTrial, Role: role})
 	}
@@ -82,6 +82,9 @@ func (s shelf) row(i int, start int64, arm record.Arm) record.Window {
 	return w
 }
 
+// newestWon is in the sums of the newest round.
+const newestWon = 12.5
+
 type turns struct{}
 
 func (turns) Arm(_ record.Prefix, _ int, block int64) record.Arm {
@@ -115,9 +118,12 @@ func (s shelf) answer(t *testing.T, label string, by comparison.Grouping, name s
 	if label != "" {
 		c.ChangeAt = morning + 7000
 	}
-	b, log, err := Load(t.Context(), c, s, s)
+	b, sums, log, err := Load(t.Context(), c, s, s)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if sums.Won != newestWon {
+		t.Errorf("not the newest round's sums: %+v", sums)
 	}
 	v := &View{PoP: "ams1", Treatment: "bbr", From: c.From, To: c.To, Label: label, ChangeAt: c.ChangeAt}
 	v.Fill(b.Report(by, 1), name)
@@ -148,6 +154,9 @@ func TestText(t *testing.T) {
 		}
 		if d.HasArg("cap") {
 			v.Cap = &Cap{2, &policy.CapEffect{Windows: 45, Goodput: 1.004, Low: 0.97, High: 1.03, CappedRetrans: 0.012, ScoutsRetrans: 0.118, CappedQueue: 1.21, ScoutsQueue: 1.9}}
+		}
+		if d.HasArg("taken") {
+			v.Taken = &policy.Taken{Share: 0.31, Low: 0.12, High: 0.5}
 		}
 		var out strings.Builder
 		if err := v.Text(&out, 0); err != nil {
@@ -185,7 +194,7 @@ func TestNotedWindowIsSkipped(t *testing.T) {
 
 func TestBrokenStore(t *testing.T) {
 	broken := errors.New("damaged")
-	if _, _, err := Load(t.Context(), comparison.Config{WindowSeconds: 300}, shelf{broken: broken}, shelf{}); !errors.Is(err, broken) {
+	if _, _, _, err := Load(t.Context(), comparison.Config{WindowSeconds: 300}, shelf{broken: broken}, shelf{}); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }

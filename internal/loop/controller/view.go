@@ -221,6 +221,7 @@ type Measured struct {
 	Selected []policy.Selected
 	Effect   effect.Fleet
 	Cost     effect.Cost
+	Taken    *policy.Taken    // nil while too little is known
 	Plan     journal.PlanFile // the latest; serial 0 for none
 }
 
@@ -250,7 +251,7 @@ func (c *Controller) Measure(ctx context.Context) (m Measured, err error) {
 	if err := json.Unmarshal(m.Round.SelectionJSON, &memory); err != nil {
 		return m, fmt.Errorf("read selection of the last round: %w", err)
 	}
-	m.Selected = memory.Selected
+	m.Selected, m.Taken = memory.Selected, memory.Turns.Taken()
 	m.Plan, _, err = c.store.LatestPlan(ctx)
 	return m, err
 }

@@ -149,11 +149,35 @@ func (s Turns) taken() float64 {
 	return min(max(mean, 0), 1-leastKappa)
 }
 
+// Taken is the part of what treated networks gain that others of the PoP lose, with an interval of 95 %: 1 - kappa. Below 0 the others gain, too.
+type Taken struct {
+	Share float64 `json:"share"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// Taken returns what the turns so far say; nil while that is less than what was thought before any.
+func (s Turns) Taken() *Taken {
+	if s.Won <= 0 || s.Noise <= 0 || s.Won*s.Won*kappaSpread*kappaSpread < s.Noise {
+		return nil
+	}
+	mean, sd := s.robbed()
+	return &Taken{mean, mean - 1.96*sd, mean + 1.96*sd}
+}
+
+// Text says it with its interval.
+func (t *Taken) Text() string {
+	text := "of what treated networks gain, others here lose %s (%s to %s)"
+	if t.Low <= 0 {
+		text += ": not shown to be any"
+	}
+	return fmt.Sprintf(text, percent(t.Share, 0), percent(t.Low, 0), percent(t.High, 0))
+}
+
 // text says what the treatment takes from others, "" if that is hardly anything.
 func (s Turns) text() string {
-	mean, sd := s.robbed()
-	if mean < 2*sd {
-		return ""
+	if t := s.Taken(); t != nil && t.Low > 0 {
+		return t.Text()
 	}
-	return fmt.Sprintf("of what treated networks gain, others here lose %s (%s to %s)", percent(s.taken(), 0), percent(max(mean-1.96*sd, 0), 0), percent(min(mean+1.96*sd, 1), 0))
+	return ""
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/congctl/congctl/internal/loop/effect"
@@ -39,6 +40,18 @@ func TestTurnsByHand(t *testing.T) {
 	p := 15 * 15 / noise
 	if mean, sd := e.turns.robbed(); math.Abs(mean-p/3/(p+4)) > 1e-9 || math.Abs(sd-1/math.Sqrt(p+4)) > 1e-9 {
 		t.Errorf("robbed %v +- %v", mean, sd)
+	}
+	if (Turns{}).Taken() != nil || e.turns.Taken() != nil {
+		t.Error("something is known before the sums say more than the prior")
+	}
+	e.turns.Noise = 1
+	const seen = "of what treated networks gain, others here lose 33 % (20 % to 46 %)"
+	if got := e.turns.Taken().Text(); got != seen {
+		t.Errorf("%q, want %q", got, seen)
+	}
+	e.turns.Noise = 50
+	if got := e.turns.Taken().Text(); !strings.HasSuffix(got, ": not shown to be any") {
+		t.Error(got)
 	}
 	if e.turnOf(102 * 600); e.turns.Blocks != 1 {
 		t.Error("a block counts twice")
