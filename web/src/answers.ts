@@ -55,6 +55,7 @@ export interface Network {
   why?: string
   performance_bytes_per_s: number
   performance_connections: number
+  treated_bytes_per_s?: number
   in_group: boolean
   known_windows: number
   duty: number

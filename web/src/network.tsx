@@ -16,6 +16,7 @@ export function Detail({ pop, live, what }: PageOf) {
   const back = <p><a href={backTo(hrefTo(pop, 'networks'))}>← All networks</a></p>
   if (!x) return <>{back}{fault ? <Fault fault={fault} /> : <p class="quiet">Asking about {what}…</p>}</>
   const last = x.windows?.filter(w => w.known).at(-1)
+  const newest = x.experiment?.pairs?.at(-1)
   return (
     <>
       {back}
@@ -27,6 +28,7 @@ export function Detail({ pop, live, what }: PageOf) {
       </section>
       <dl class="figures">
         <Fact name="Rate, untreated">{rate(x.performance_bytes_per_s)}</Fact>
+        <Fact name="Rate, treated">{newest ? rate(newest.treatment_rate_bytes_per_s) : '–'}</Fact>
         <Fact name="Rank, slowest first">{last?.rank ? `${count(last.rank)} of ${count(last.ranked ?? 0)}` : '–'}</Fact>
         <Fact name="In the slow group">{x.in_group_windows} of {x.known_windows}</Fact>
         <Fact name="Share of time slow">{x.duty.toFixed(2)}</Fact>
@@ -56,11 +58,14 @@ function Windows({ x }: { x: Explanation }) {
   const lines = x.windows ?? []
   const known = lines.filter(w => w.known)
   if (!known.length) return <Empty>No known window yet. {lines.at(-1)?.why}</Empty>
+  const pairs = x.experiment?.pairs ?? []
+  const treated = lines.map(w => pairs.find(p => p.start <= w.window_start && w.window_start < p.end)?.treatment_rate_bytes_per_s ?? null)
   return (
     <>
       <Strip windows={lines} seconds={Number(x.thresholds['window_seconds']) || 300} />
-      <Plot label="Its rate in each window, beside the boundary of the slow group" height={200} words={rate} times={lines.map(w => w.window_start)} curves={[
-        { name: 'this network', values: lines.map(w => w.known ? w.performance_bytes_per_s ?? null : null), colour: '--c-blue' },
+      <Plot label="Its rate in each window, untreated and in the treated blocks of each pair, beside the boundary of the slow group" height={200} words={rate} times={lines.map(w => w.window_start)} curves={[
+        { name: 'untreated', values: lines.map(w => w.known ? w.performance_bytes_per_s ?? null : null), colour: '--c-blue' },
+        ...(pairs.length ? [{ name: 'treated', values: treated, colour: '--c-green' }] : []),
         { name: 'boundary', values: lines.map(w => w.known ? w.boundary_bytes_per_s || null : null), colour: '--c-orange', dash: true },
       ]} />
     </>

@@ -18,7 +18,8 @@ const columns: { name: string; sort?: Column; num?: boolean; narrow?: boolean; d
   { name: 'Network', sort: 'prefix', narrow: true, tip: 'client addresses that are judged together' },
   { name: 'State', sort: 'state', narrow: true, tip: 'what the policy does with it' },
   { name: 'Rate', sort: 'rate', num: true, narrow: true, tip: 'delivery rate under the default congestion control, last known' },
-  { name: 'Trend', tip: `that rate in the last ${windows} windows` },
+  { name: 'Treated', num: true, tip: 'delivery rate in its last treated block' },
+  { name: 'Trend', tip: `rate under the default in the last ${windows} windows` },
   { name: 'Conns', sort: 'conns', num: true, down: true, tip: 'connections behind that rate' },
   { name: 'Slow', sort: 'duty', num: true, down: true, tip: 'share of its known windows in the slow group' },
   { name: 'RTT', sort: 'rtt', num: true, tip: 'smallest round trip' },
@@ -178,6 +179,7 @@ function rowOf({ pop, n, at, rates }: OfRow) {
       <div role="cell"><a href={hrefTo(pop, 'networks', n.prefix)}>{n.prefix}</a></div>
       <div role="cell" title={n.why ?? states[n.state] ?? ''}><State state={n.state} /></div>
       <div role="cell" class="num">{rate(n.performance_bytes_per_s)}</div>
+      <div role="cell" class="num wide-only">{n.treated_bytes_per_s ? rate(n.treated_bytes_per_s) : '–'}</div>
       <div role="cell" class="wide-only"><Spark rates={rates} /></div>
       <div role="cell" class="num wide-only">{n.performance_connections ? count(n.performance_connections) : '–'}</div>
       <div role="cell" class="num wide-only"><span class="duty" aria-hidden="true"><i style={{ width: `${100 * n.duty}%` }} /></span> {n.duty.toFixed(2)}</div>
