@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/congctl/congctl/internal/loop/control"
@@ -71,5 +74,30 @@ func TestCgroupMadeAgain(t *testing.T) {
 	}
 	if len(accepted) != 15 {
 		t.Errorf("records of %d treated connections, want 15", len(accepted))
+	}
+}
+
+// A process moves in and out: Close puts back what it did not start. Not this process, which
+// would leave the cgroup of all tests.
+func TestCgroupGivesBackItsGuests(t *testing.T) {
+	needRoot(t)
+	cg, err := newCgroup(fmt.Sprintf("congctl-guest-%d", os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cg.Close()
+	guest := exec.CommandContext(t.Context(), "sleep", "60")
+	check(t, guest.Start())
+	defer func() {
+		check(t, guest.Process.Kill())
+		_ = guest.Wait() // killed
+	}()
+	check(t, cg.Add(guest.Process.Pid))
+	check(t, cg.Close())
+	if err := guest.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the guest ended: %v", err)
+	}
+	if _, err := os.Stat(cg.Path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("left behind: %v", err)
 	}
 }

@@ -4,12 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
-	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -107,29 +104,4 @@ func procsOf(path string) (pids []int, err error) {
 		}
 	}
 	return pids, nil
-}
-
-// A process moves in and out: Close puts back what it did not start. Not this process, which
-// would leave the cgroup of all tests.
-func TestCgroupGivesBackItsGuests(t *testing.T) {
-	needRoot(t)
-	cg, err := newCgroup(fmt.Sprintf("congctl-guest-%d", os.Getpid()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cg.Close()
-	guest := exec.CommandContext(t.Context(), "sleep", "60")
-	check(t, guest.Start())
-	defer func() {
-		check(t, guest.Process.Kill())
-		_ = guest.Wait() // killed
-	}()
-	check(t, cg.Add(guest.Process.Pid))
-	check(t, cg.Close())
-	if err := guest.Process.Signal(syscall.Signal(0)); err != nil {
-		t.Errorf("the guest ended: %v", err)
-	}
-	if _, err := os.Stat(cg.Path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("left behind: %v", err)
-	}
 }

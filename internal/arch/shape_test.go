@@ -23,7 +23,7 @@ type plant struct{ path, src string }
 func rules() []rule {
 	return []rule{
 		importRule, arrowRule, clockRule, fileSizeRule, funcSizeRule, packageDocRule,
-		nameRule, machinePathRule, errorTextRule, skipReasonRule,
+		nameRule, machinePathRule, errorTextRule, skipReasonRule, rootTestRule,
 	}
 }
 

@@ -2,9 +2,12 @@ package world
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"math"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/congctl/congctl/internal/lab/outcome"
 	"github.com/congctl/congctl/internal/lab/scenario"
@@ -232,5 +235,22 @@ func TestFlowsOwnRTT(t *testing.T) {
 		if got := uint64(f.MinRTTUs); got < want || virtual(t) && got > want+3_000 {
 			t.Errorf("%s: %d us, want %d", f.Name, got, want)
 		}
+	}
+}
+
+// A cancelled run ends soon and leaves no descriptor behind.
+func TestCancel(t *testing.T) {
+	needs(t)
+	before := descriptors(t)
+	c := tbfCell("cubic")
+	c.Flows[0] = scenario.Flow{Name: "a", Cong: "cubic", DurationUs: 60_000_000}
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	run, err := Run(ctx, &c, 1, Options{})
+	if !errors.Is(err, context.DeadlineExceeded) || run.Error == "" {
+		t.Errorf("got %v, %q", err, run.Error)
+	}
+	if after := descriptors(t); after > before {
+		t.Errorf("%d descriptors before, %d after", before, after)
 	}
 }

@@ -2,7 +2,6 @@ package world
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -101,23 +100,6 @@ func hopOf(run *outcome.Run, what string) outcome.Hop {
 		}
 	}
 	return outcome.Hop{}
-}
-
-// A cancelled run ends soon and leaves no descriptor behind.
-func TestCancel(t *testing.T) {
-	needs(t)
-	before := descriptors(t)
-	c := tbfCell("cubic")
-	c.Flows[0] = scenario.Flow{Name: "a", Cong: "cubic", DurationUs: 60_000_000}
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-	defer cancel()
-	run, err := Run(ctx, &c, 1, Options{})
-	if !errors.Is(err, context.DeadlineExceeded) || run.Error == "" {
-		t.Errorf("got %v, %q", err, run.Error)
-	}
-	if after := descriptors(t); after > before {
-		t.Errorf("%d descriptors before, %d after", before, after)
-	}
 }
 
 func descriptors(t *testing.T) int {

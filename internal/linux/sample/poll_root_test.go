@@ -138,9 +138,3 @@ func TestPollAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations for a poll of 1000 sockets", allocs)
 	}
 }
-
-func TestNewPollRefusesBadPorts(t *testing.T) {
-	if _, err := NewPoll(&Namespaces{}, PollConfig{Ports: []inetdiag.PortRange{{Lo: 2, Hi: 1}}}); err == nil {
-		t.Error("an inverted range was taken")
-	}
-}
