@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -84,6 +85,7 @@ transaction.state.log.num.partitions=4
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
+log.cleaner.dedupe.buffer.size=4194304
 `
 
 const secure = `listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL
@@ -94,9 +96,13 @@ listener.name.sasl_ssl.ssl.keystore.type=PEM
 listener.name.sasl_ssl.ssl.keystore.location=%s
 `
 
+// thrifty is for programs that live a minute: one compiler, which does not optimise, the collector without threads, and no look at
+// what Kafka's own compiler has made.
+var thrifty = []string{"-Xms128m", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"}
+
 func java(args ...string) *exec.Cmd {
 	jars := filepath.Join(os.Getenv("CONGCTL_KAFKA_CACHE"), "jars", "*")
-	return exec.Command("java", append([]string{"-Xms128m", "-Xmx512m", "-cp", jars}, args...)...)
+	return exec.Command("java", slices.Concat(thrifty, []string{"-cp", jars}, args)...)
 }
 
 func (s *Server) settings() string { return filepath.Join(s.dir, "server.properties") }
