@@ -14,9 +14,13 @@ import (
 
 // BenchmarkAgentRecords reports the CPU of an agent's process for each record, all its work included: polls, close records,
 // the join, the spool, TLS to a controller, at 10,000 short connections a second or as many as this machine makes.
-// CONGCTL_TEST_BINARY measures what is shipped.
+// CONGCTL_TEST_BINARY measures what is shipped; with -short it takes 2 s in place of 12.
 func BenchmarkAgentRecords(b *testing.B) {
 	const perS = 10_000
+	length := 12 * time.Second
+	if testing.Short() {
+		length = 2 * time.Second
+	}
 	cfg := quickSettings()
 	cfg.Window, cfg.Poll, cfg.Expiry = "6s", "2s", "18s"
 	cfg.Store = "addresses: prefix" // as shipped: a records file is for debugging
@@ -27,7 +31,7 @@ func BenchmarkAgentRecords(b *testing.B) {
 	for b.Loop() {
 		first, before, began := recordsOf(e), e.cpu(), time.Now()
 		n := 0
-		for time.Since(began) < 12*time.Second {
+		for time.Since(began) < length {
 			for due := int(perS * time.Since(began).Seconds()); n < due; n++ { // a slow machine makes fewer
 				check(b, l.brief(client(n%networks, 1+n%perNetwork)))
 			}

@@ -144,6 +144,14 @@ func TestMemoryGrowsWithPrefixesOnly(t *testing.T) {
 	runtime.KeepAlive(e)
 }
 
+// shortened is a tenth of n with -short, where a benchmark is only to run at all.
+func shortened(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
 // BenchmarkRound is one round over 100,000 prefixes with 36 known windows each. By benefit all of them lose
 // packets one by one and have a network, so that each is judged, with its name and without.
 func BenchmarkRound(b *testing.B) {
@@ -161,7 +169,7 @@ func BenchmarkRound(b *testing.B) {
 }
 
 func benchmarkRound(b *testing.B, e *Engine, change func(*record.Window)) {
-	const n = 100_000
+	n := shortened(100_000)
 	var before, after runtime.MemStats
 	rows := crowd(n, 0)
 	runtime.GC()
@@ -185,13 +193,13 @@ func benchmarkRound(b *testing.B, e *Engine, change func(*record.Window)) {
 			b.Fatalf("known %d selected %d", d.Known, d.Selected)
 		}
 	}
-	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "heap-B/prefix")
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "heap-B/prefix")
 }
 
 // BenchmarkRows is the whole table of 100,000 prefixes.
 func BenchmarkRows(b *testing.B) {
 	e := byLevel(DefaultRules())
-	rows := crowd(100_000, 0)
+	rows := crowd(shortened(100_000), 0)
 	for w := range int64(12) {
 		e.Round(shift(rows, noon+300*w))
 	}
@@ -233,7 +241,7 @@ func BenchmarkTrials(b *testing.B) {
 		}
 		return d
 	}
-	for range 12 * 20 {
+	for range shortened(12 * 20) {
 		step()
 	}
 	b.ReportAllocs()
