@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 )
 
 const (
@@ -149,13 +150,7 @@ func checkSchema(ctx context.Context, db *sql.DB, path string) error {
 	if err != nil {
 		return explain(path, "read schema", err)
 	}
-	var want map[string]string
-	err = inMemory(ctx, func(c *sql.Conn) (err error) {
-		if err = fillEmpty(ctx, c, Options{}); err == nil {
-			want, err = schemaOf(ctx, c)
-		}
-		return err
-	})
+	want, err := freshSchema()
 	for name, sql := range want {
 		if found[name] != sql {
 			return fmt.Errorf("open store %s: %w: definition of %q differs from schema %d; %s", path, ErrDamaged, name, schemaVersion, damagedHint)
@@ -163,6 +158,18 @@ func checkSchema(ctx context.Context, db *sql.DB, path string) error {
 	}
 	return err
 }
+
+// freshSchema is that of a store that is made now; to make one takes longer than all else that opening a small store does.
+var freshSchema = sync.OnceValues(func() (schema map[string]string, err error) {
+	ctx := context.Background() // of whoever asks later, too
+	err = inMemory(ctx, func(c *sql.Conn) (err error) {
+		if err = fillEmpty(ctx, c, Options{}); err == nil {
+			schema, err = schemaOf(ctx, c)
+		}
+		return err
+	})
+	return schema, err
+})
 
 func schemaOf(ctx context.Context, c conn) (map[string]string, error) {
 	objects := map[string]string{}
