@@ -339,7 +339,7 @@ step_day() {
 # A real Prometheus scrapes, and promtool fires each alert. The other tiers skip these tests.
 test_metrics() {
 	export CONGCTL_PROMETHEUS_CACHE=$1
-	gotest "Prometheus" -count=1 -timeout 5m -run '^(TestAlertRules|TestPrometheusScrapes)$' ./cmd/congctl
+	gotest "Prometheus" -count=1 -timeout 5m -run '^(TestAlertRules|TestPrometheusScrapes|TestPromtoolReadsPlain)$' ./cmd/congctl
 }
 step_metrics() {
 	local name="alert rules and scrapes of a real Prometheus" prometheus
