@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -177,26 +179,40 @@ type state struct {
 	boot, memory []string
 }
 
-func stateOf(t *testing.T, r *Running) state {
+func stateOf(t *testing.T, r *Running) (now state) {
 	t.Helper()
-	lines := func(script string) []string {
-		res := do(t, r, script)
-		if res.Code != 0 {
-			t.Fatalf("%q ended with %d: %s", script, res.Code, res.Stderr)
-		}
-		return strings.Split(strings.TrimSpace(res.Stdout), "\n")
-	}
-	const computed = "^net.ipv4.(tcp_mem|tcp_rmem|tcp_wmem|udp_mem)"
 	const roots = "/etc /usr/lib/sysctl.d /usr/lib/modules-load.d /usr/lib/modprobe.d /usr/lib/systemd/network /usr/lib/systemd/system /usr/lib/udev/rules.d"
-	return state{
-		files: append(
-			lines("find "+roots+" -xdev -printf '%p %M %U:%G %l\\n' | sort"),
-			lines("find "+roots+" -xdev -type f -print0 | sort -z | xargs -0 sha256sum")...),
+	parts := []struct {
+		script string
+		to     *[]string
+	}{
+		{"find " + roots + " -xdev -printf '%p %M %U:%G %l\\n' | sort && find " + roots + " -xdev -type f -print0 | sort -z | xargs -0 sha256sum", &now.files},
 		// The key is drawn at each boot.
-		sysctls: lines("sysctl -a -r '^net\\.' 2>/dev/null | grep -v '^net.core.netdev_rss_key ' | grep -Ev '" + computed + "'"),
-		boot:    lines("cat /proc/sys/kernel/random/boot_id"),
-		memory:  lines("sysctl -a -r '" + computed + "' 2>/dev/null"),
+		{"sysctl -a -r '^net\\.' 2>/dev/null | grep -v '^net.core.netdev_rss_key '", &now.sysctls},
+		{"cat /proc/sys/kernel/random/boot_id", &now.boot},
 		// In the order of names: the kernel lists cards as their drivers found them, which differs from boot to boot.
-		queues: lines("tc qdisc show | sort"),
+		{"tc qdisc show | sort", &now.queues},
 	}
+	var script strings.Builder // one: each costs a shell's start
+	for _, part := range parts {
+		fmt.Fprintf(&script, "{ %s; } && echo @@ || exit 1\n", part.script)
+	}
+	res := do(t, r, script.String())
+	said := strings.Split(res.Stdout, "@@\n")
+	if res.Code != 0 || len(said) != len(parts)+1 {
+		t.Fatalf("%q ended with %d: %s", script.String(), res.Code, res.Stderr)
+	}
+	for i, part := range parts {
+		*part.to = strings.Split(strings.TrimSpace(said[i]), "\n")
+	}
+	now.sysctls = slices.DeleteFunc(now.sysctls, func(line string) bool {
+		computed := isComputed.MatchString(line)
+		if computed {
+			now.memory = append(now.memory, line)
+		}
+		return computed
+	})
+	return now
 }
+
+var isComputed = regexp.MustCompile(`^net\.ipv4\.(tcp_mem|tcp_rmem|tcp_wmem|udp_mem)`)

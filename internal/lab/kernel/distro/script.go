@@ -1,13 +1,13 @@
 package distro
 
 import (
-	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
 )
 
-// A script and its answer are one line each, in base64, so that no byte of theirs is
+// A script and its answer are one line each, in hexadecimal, so that no byte of theirs is
 // mistaken for an end (tools/debian/overlay/usr/local/sbin/drive is the other side):
 //
 //	SCRIPT
@@ -32,7 +32,7 @@ func (r *Running) Do(script string) (Result, error) {
 }
 
 func (r *Running) send(script string) error {
-	if _, err := r.port.WriteString(base64.StdEncoding.EncodeToString([]byte(script)) + "\n"); err != nil {
+	if _, err := r.port.WriteString(hex.EncodeToString([]byte(script)) + "\n"); err != nil {
 		return fmt.Errorf("send %q: %w", script, err)
 	}
 	return nil
@@ -48,7 +48,7 @@ func parseResult(line string) (res Result, err error) {
 	}
 	for i, to := range []*string{&res.Stdout, &res.Stderr} {
 		text, whole := strings.CutSuffix(fields[i+1], "-")
-		b, err := base64.StdEncoding.DecodeString(text)
+		b, err := hex.DecodeString(text)
 		if !whole || err != nil {
 			return Result{}, fmt.Errorf("read answer: output %d is broken: %q", i+1, fields[i+1])
 		}
