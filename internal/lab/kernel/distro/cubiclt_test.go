@@ -14,11 +14,8 @@ import (
 // same again at boot, and `host disable` leaves nothing.
 func TestDebianCubicLT(t *testing.T) {
 	m := newer(t)
-	r := boot(t, m)
-	t.Logf("up after %s", r.Up)
-	must(t, r, "depmod && udevadm trigger --action=add && udevadm settle && cat /dev/vda >/usr/local/bin/congctl")
-	must(t, r, "chmod 755 /usr/local/bin/congctl && sync")
-	awaitCards(t, r)
+	r := up(t, m)
+	must(t, r, installProgram)
 	before := stateOf(t, r)
 	wantCongestionControl(t, r, "cubic")
 
@@ -44,6 +41,9 @@ func newer(t *testing.T) Machine {
 	images, err := filepath.Glob(filepath.Join(kernel, "boot/vmlinuz-6.*"))
 	if err != nil || len(images) != 1 {
 		t.Fatalf("kernels of %s: %v %v", kernel, images, err)
+	}
+	if indexes, err := filepath.Glob(filepath.Join(kernel, "lib/modules/*/modules.dep")); err != nil || len(indexes) != 1 {
+		t.Fatalf("indexes of modules in %s, which depmod makes: %v %v", kernel, indexes, err)
 	}
 	m := machine(t, program)
 	m.Image = images[0]

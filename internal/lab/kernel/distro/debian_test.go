@@ -78,9 +78,11 @@ func TestMain(m *testing.M) {
 func debian(t *testing.T) (Machine, *Running) {
 	t.Helper()
 	m, r := bare(t, program)
-	must(t, r, "cat /dev/vda >/usr/local/bin/congctl && chmod 755 /usr/local/bin/congctl && sync")
+	must(t, r, installProgram)
 	return m, r
 }
+
+const installProgram = "cat /dev/vda >/usr/local/bin/congctl && chmod 755 /usr/local/bin/congctl && sync"
 
 // bare boots the image, with the file of carried as /dev/vda.
 func bare(t *testing.T, carried func() (string, error)) (Machine, *Running) {
@@ -124,13 +126,8 @@ func up(t *testing.T, m Machine) *Running {
 	t.Helper()
 	r := boot(t, m)
 	t.Logf("up after %s", r.Up)
-	awaitCards(t, r)
-	return r
-}
-
-func awaitCards(t *testing.T, r *Running) {
-	t.Helper()
 	must(t, r, "until ip -o addr | grep -q 192.0.2.2 && ip -o addr | grep -q 198.51.100.2; do sleep 0.2; done")
+	return r
 }
 
 // again reboots the machine as an administrator does.
