@@ -28,7 +28,7 @@ type cost struct {
 	logged int // bytes
 }
 
-// row is the cost in the table of docs/fleet.md.
+// row is the cost as the table of docs/how-tested.md has it.
 func (c cost) row(name string) string {
 	return fmt.Sprintf("| %s | %.1f ms | %.1f MB | %d |", name, float64(c.time.Microseconds())/1000, float64(c.kB)/1024, c.logged)
 }
