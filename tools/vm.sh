@@ -85,6 +85,7 @@ fill_root() {
 # a local APIC's timer a guest on a busy host skipped from stale times, or never woke up.
 boot() {
 	local status=0 cpu=max,-cx16 words="console=ttyS0 panic=-1 quiet" virtual=()
+	words+=" mitigations=off init_on_alloc=0 audit=0 cryptomgr.notests=1" # no test looks at them, and each takes instructions
 	if [ -n "${VIRTUAL:-}" ]; then
 		virtual=(-icount "shift=0,sleep=off,rr=record,rrfile=/dev/null" -rtc clock=vm) CPUS=1
 		cpu+=,-rdrand,-rdseed,-erms
