@@ -5,8 +5,8 @@
 // It boots nothing: lab/kernel/vm does, as it boots a stock kernel in QEMU.
 //
 // Its trap: a result is worth what its kernel's origin is. The name of a built kernel has the
-// checksums of source, options and patches. A kernel of other options or patches never answers
-// for this one; a newer source does not replace what is built: remove the folder for that.
+// checksums of source, flags, options and patches. A kernel of other flags, options or patches never
+// answers for this one; a newer source does not replace what is built: remove the folder for that.
 package uml
 
 import (
@@ -55,9 +55,10 @@ func kernelAt(path string) Kernel {
 	}
 }
 
-// recipe is a checksum over options, patches and sources.
+// recipe is a checksum over the compiler's flags, options, patches and sources.
 func recipe() string {
 	sum := sha256.New()
+	fmt.Fprintln(sum, flags)
 	for _, name := range slices.Sorted(maps.Keys(cubiclt.KernelSource())) {
 		fmt.Fprintf(sum, "%s\n%s", name, cubiclt.KernelSource()[name])
 	}
