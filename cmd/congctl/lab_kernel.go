@@ -34,7 +34,7 @@ func newLabKernel(g *global) *cobra.Command {
 		Long: `build compiles Linux as an ordinary program (User Mode Linux), from the source
 package of the distribution, for lab run and lab pop with --world uml: the same
 experiments, some ten times faster than in QEMU. It takes about four minutes on two
-cores and 1.3 GB of disk until it ends, needs compilers but no root, and does nothing
+cores and 0.8 GB of disk until it ends, needs compilers but no root, and does nothing
 when the kernel is there.
 
 Exit codes: 0 the kernel is there; 2 it could not be built.`,
