@@ -39,19 +39,17 @@ step_small() { step "build small" tools/small.sh; }
 # arm64, on which servers run, is compiled whole: most of it by the small build. For the others the small build is compiled, without
 # optimisations, which take a third of the time, and what debuggers want: it runs nowhere here. The rest is checked but for its code.
 cross_build() {
-	export GOOS=linux GOARCH=$1 GOARM=7
 	if [ "$1" = arm64 ]; then
-		go build "${small[@]:2}" ./...
+		GOARCH=$1 go build "${small[@]:2}" ./...
 	else
-		go build -tags small -gcflags='all=-N -l -dwarf=false' -o "$scratch/small-$1" ./cmd/congctl
-		"$scratch/typecheck" ./...
+		GOARCH=$1 GOARM=7 go build -tags small -gcflags='all=-N -l -dwarf=false' -o "$scratch/small-$1" ./cmd/congctl
+		go run ./tools/typecheck "$1" ./...
 	fi
 }
 step_cross() {
 	local arch small
 	# shellcheck disable=SC1091
 	. tools/small-flags.sh
-	go build -o "$scratch/typecheck" ./tools/typecheck
 	for arch in arm64 arm riscv64; do step "build linux/$arch" cross_build "$arch"; done
 }
 

@@ -1,7 +1,7 @@
-// Command typecheck checks that the module's packages and all that they import are right for GOARCH, as the compiler's first half
+// Command typecheck checks that packages and all that they import are right for an architecture, as the compiler's first half
 // does: files by build tags, types, constants that overflow an int of 32 bits. It generates no code, which is nine tenths of a build.
 //
-//	GOARCH=arm go run ./tools/typecheck ./...
+//	go run ./tools/typecheck arm ./...
 package main
 
 import (
@@ -20,9 +20,12 @@ import (
 )
 
 func main() {
-	arch := os.Getenv("GOARCH")
-	if err := check(arch, os.Args[1:]); err != nil {
-		fmt.Fprintf(os.Stderr, "typecheck: %s: %v\n", arch, err)
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: typecheck ARCH PACKAGE...")
+		os.Exit(2)
+	}
+	if err := check(os.Args[1], os.Args[2:]); err != nil {
+		fmt.Fprintf(os.Stderr, "typecheck: %s: %v\n", os.Args[1], err)
 		os.Exit(1)
 	}
 }
@@ -43,7 +46,7 @@ type listed struct {
 func check(arch string, patterns []string) error {
 	sizes := types.SizesFor("gc", arch)
 	if sizes == nil {
-		return errors.New("GOARCH must be an architecture of the Go compiler, as arm")
+		return errors.New("no architecture of the Go compiler; go tool dist list has them")
 	}
 	list := exec.Command("go", append([]string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Module"}, patterns...)...)
 	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
