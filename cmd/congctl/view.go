@@ -26,7 +26,9 @@ func (g *global) withView(ctx context.Context, fn func(control.View) error) erro
 		if err := fn(v); err != nil {
 			return err
 		}
-		g.note(v.Status(ctx))
+		if g.isTable() {
+			g.note(v.Status(ctx))
+		}
 		return nil
 	}
 	if err = asked(g.client(cfg)); errors.Is(err, control.ErrNotRunning) {

@@ -208,6 +208,17 @@ func TestCostOfRefusing(t *testing.T) {
 	}
 }
 
+// TestLongLine: a line that no plan has is refused by its length, wherever its newline is.
+func TestLongLine(t *testing.T) {
+	text := testPlan().Sign(testKey)
+	at := bytes.IndexByte(text, '\n') + 1
+	long := slices.Concat(text[:at], bytes.Repeat([]byte("x"), maxLineBytes), text[at:])
+	const want = "line 2: file: no newline within 4096 bytes: this is no line of a plan"
+	if _, _, err := Parse(long); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // BytesFor is above the longest plan that Validate lets through.
 func TestBytesFor(t *testing.T) {
 	p := testPlan()

@@ -165,7 +165,7 @@ func (s Turns) Taken() *Taken {
 	return &Taken{mean, mean - 1.96*sd, mean + 1.96*sd}
 }
 
-// Text says it with its interval.
+// Text returns the share and its interval as a sentence.
 func (t *Taken) Text() string {
 	text := "of what treated networks gain, others here lose %s (%s to %s)"
 	if t.Low <= 0 {

@@ -159,9 +159,9 @@ func checkSchema(ctx context.Context, db *sql.DB, path string) error {
 	return err
 }
 
-// freshSchema is that of a store that is made now; to make one takes longer than all else that opening a small store does.
+// freshSchema returns the schema of a new store. It is made once: that takes longer than all else in opening a small store.
 var freshSchema = sync.OnceValues(func() (schema map[string]string, err error) {
-	ctx := context.Background() // of whoever asks later, too
+	ctx := context.Background() // the result outlives the call that needs it first
 	err = inMemory(ctx, func(c *sql.Conn) (err error) {
 		if err = fillEmpty(ctx, c, Options{}); err == nil {
 			schema, err = schemaOf(ctx, c)
