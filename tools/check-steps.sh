@@ -91,7 +91,7 @@ step_web() {
 
 # The dashboard in Debian's Chromium: a pretended PoP and, as root, a running congctl up.
 test_browser() {
-	(cd web && npm ci --silent --ignore-scripts)
+	tools/web-modules.sh
 	CONGCTL_BROWSER=1 gotest browser -count=1 -run '^TestBrowser' ./cmd/congctl
 }
 step_browser() {
@@ -357,13 +357,13 @@ step_metrics() {
 
 # ---- generated files
 
-# Generate in a copy: a check must not change the tree that it checks.
+# Generate in a copy: a check must not change the tree that it checks. What steps beside it write, node_modules and caches, is no part of it.
 generate_and_compare() {
 	local copy=$scratch/generate
 	mkdir -p "$copy"
-	tar --exclude=./.git --exclude=./.cache --exclude=./bin -cf - . | tar -C "$copy" -xf -
+	tar --exclude=./.git --exclude=./.cache --exclude=./bin --exclude=node_modules -cf - . | tar -C "$copy" -xf -
 	(cd "$copy" && tools/generate.sh)
-	diff -r --brief --exclude=.git --exclude=.cache --exclude=bin . "$copy" ||
+	diff -r --brief --exclude=.git --exclude=.cache --exclude=bin --exclude=node_modules . "$copy" ||
 		{ echo "generated files differ from their sources: run 'make generate' and commit"; return 1; }
 }
 step_generate() {

@@ -5,6 +5,6 @@ set -euo pipefail
 out=$(realpath -m "${1:-internal/web/dist}")
 cd "$(dirname "$0")/../web"
 ../tools/need-node.sh
-npm ci --silent --ignore-scripts
+../tools/web-modules.sh
 npx --no-install tsc
 npx --no-install vite build --logLevel warn --outDir "$out"
