@@ -15,13 +15,19 @@ import (
 // packed is a compression by its name in HTTP.
 type packed struct {
 	name   string
+	ahead  int64 // bytes: how much more may go in than has come out
 	unpack func() connect.Decompressor
 	pack   func() connect.Compressor
 }
 
-const gzipName = "gzip"
+const (
+	gzipName = "gzip"
+	// gzipAhead is a window of 32 KiB (RFC 1951), and as much again for the reader's buffer and what cannot be compressed. A block of
+	// nothing has 15 bytes and costs a reader 2 µs: 9 ms in all.
+	gzipAhead = 64 << 10
+)
 
-var gzipped = packed{gzipName, func() connect.Decompressor { return new(gzip.Reader) }, func() connect.Compressor { return gzip.NewWriter(io.Discard) }}
+var gzipped = packed{gzipName, gzipAhead, func() connect.Decompressor { return new(gzip.Reader) }, func() connect.Compressor { return gzip.NewWriter(io.Discard) }}
 
 // packing is a client's: it takes all kinds, of at most so many bytes unpacked, and sends the last.
 func packing(most int) connect.ClientOption {
@@ -42,21 +48,18 @@ func unpacking(most int) connect.HandlerOption {
 }
 
 func (k packed) upTo(most int) func() connect.Decompressor {
-	return func() connect.Decompressor { return &upTo{Decompressor: k.unpack(), most: int64(most)} }
+	return func() connect.Decompressor { return &upTo{Decompressor: k.unpack(), most: int64(most), lead: k.ahead} }
 }
-
-// aheadBytes is how much more may go in than has come out: a block of zstd, 128 KiB, and as much again for what cannot be compressed.
-const aheadBytes = 256 << 10
 
 // upTo fails beyond a byte more than most: Connect asks for that one to see that a message is too long.
 type upTo struct {
 	connect.Decompressor
-	most, left int64
-	ahead      int64
+	most, left  int64
+	lead, ahead int64
 }
 
 func (u *upTo) Reset(r io.Reader) error {
-	u.left, u.ahead = u.most+1, aheadBytes
+	u.left, u.ahead = u.most+1, u.lead
 	return u.Decompressor.Reset(feed{r, u}) // and no bytes.Buffer, of which zstd's Reset would unpack all
 }
 

@@ -14,6 +14,7 @@ import (
 const (
 	zstdName   = "zstd"
 	zstdWindow = 1 << 20
+	zstdAhead  = 256 << 10 // a block, 128 KiB, and as much again for what cannot be compressed
 	sentWindow = 256 << 10 // a batch is no longer, and an agent's encoder takes several times that
 )
 
@@ -31,4 +32,4 @@ func newEncoder() connect.Compressor {
 	return e
 }
 
-var kinds = []packed{gzipped, {zstdName, newDecoder, newEncoder}}
+var kinds = []packed{gzipped, {zstdName, zstdAhead, newDecoder, newEncoder}}
