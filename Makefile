@@ -2,7 +2,7 @@
 # exactly what is missing otherwise.
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo devel)
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
-GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)'
+GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)'
 SHELL := /bin/bash
 # Where `make demo` runs: auto is the lab's own kernel, which it builds first, vm a stock kernel in QEMU. LENGTH=8m ends its day earlier.
 WORLD ?= $(if $(filter x86_64,$(shell uname -m)),auto,vm)
@@ -46,10 +46,10 @@ lab-kernel: ## the kernel of --world uml, in which the lab runs some ten times f
 	bin/congctl lab kernel build --cache "$${CONGCTL_LAB_CACHE:-.cache/lab}"
 
 test: ## what a change must not break, in about twelve minutes (QUICK=1: five); as root also the tests against the kernel
-	@tools/check.sh $(if $(QUICK),quick,test)
+	@tools/check.sh $(if $(QUICK),quick,$(if $(ALL),all,test))
 
 check: ## everything that must hold before a change lands: make test, then machines, a Debian, a fresh one
-	@FRESH=1 tools/check.sh
+	@tools/check.sh
 
 test-root: ## only the tests that need root
 	@[ "$$(id -u)" -eq 0 ] || { echo "make test-root needs root, for network namespaces, cgroups and eBPF: sudo make test-root" >&2; exit 1; }

@@ -36,6 +36,6 @@ if unshare --mount true 2>/dev/null; then
 	exec unshare --mount --propagation private bash -c \
 		"$bind"' && dir=$4 && shift 4 && exec bash -c '"'$inner'"' "$dir" "$@"' as-nobody "$PWD" "$mod" "$cache" "$dir" "${run[@]}"
 fi
-tar --exclude=./.git --exclude=./.cache -cf - . | tar -C "$dir/src" -xf -
+tar --exclude=./.git --exclude=./.cache --exclude=node_modules -cf - . | tar -C "$dir/src" -xf -
 [ -e "$dir/mod/cache" ] || cp -a "$mod/." "$dir/mod/"
 exec bash -c "$inner" "$dir" "${run[@]}"

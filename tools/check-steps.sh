@@ -116,7 +116,9 @@ concurrent_packages() {
 }
 # Not for SQLite and its libc, C turned into Go: watching them doubles the time of the store's tests.
 # The driver is watched, and what synchronises is in package sync, whoever calls it.
-not_watched=(-gcflags=modernc.org/{sqlite/lib,libc/...}=-race=false)
+not_watched=("-gcflags=modernc.org/"{sqlite/lib,libc/...}"=-race=false -dwarf=false")
+# Not optimised: what its tests hardly run takes a third of the time to compile.
+not_watched+=("-gcflags=github.com/"{twmb,ClickHouse,vishvananda,andybalholm,charmbracelet,cilium}"/...=-N -l -dwarf=false")
 # These compute for a minute under it, in one goroutine of a package that has others, or measure.
 not_raced='(TestKilledAtAnyStepIsAsNeverKilled|TestPromotedThroughOtherGroups|TestEveryDoor[A-Za-z]*|TestCostOf[A-Za-z]*|TestLabPopReport)'
 # packages_with REGEXP PACKAGE... prints those that have such a test.
@@ -207,10 +209,16 @@ step_chaos() {
 
 # ---- the lab
 
+# struct_ops_kernel names one; without it a test skips.
+struct_ops_kernel() {
+	CONGCTL_STRUCT_OPS_KERNEL=$(tools/struct-ops-kernel.sh "$PWD/.cache/struct-ops-kernel" || true)
+	export CONGCTL_STRUCT_OPS_KERNEL
+}
 # Boots stock kernels in QEMU, virtual time, no root; draws the report in a browser.
 test_lab() {
 	export CONGCTL_LAB_CACHE=${CONGCTL_LAB_CACHE:-$PWD/.cache/lab}
 	mkdir -p "$CONGCTL_LAB_CACHE"
+	struct_ops_kernel
 	gotest "lab: $1" -count=1 -p 1 -timeout 40m -run "$2" "${@:3}"
 }
 # The kernel of --world uml, in which the days run; without it they run in QEMU.
@@ -246,14 +254,20 @@ step_lab() {
 	step "lab: machines" test_lab machines . ./internal/lab/kernel/vm/... ./internal/lab/kernel/guest
 	step "lab: limits on a stock kernel" test_limits
 	step "lab: report in a browser" test_lab report . ./internal/lab ./internal/lab/report ./internal/lab/plot
-	local newer
-	if newer=$(tools/struct-ops-kernel.sh "$PWD/.cache/struct-ops-kernel"); then
-		export CONGCTL_STRUCT_OPS_KERNEL=$newer
-		step "lab: cubic_lt as a machine's default" test_default "$newer"
+	struct_ops_kernel
+	if [ -n "$CONGCTL_STRUCT_OPS_KERNEL" ]; then
+		step "lab: cubic_lt as a machine's default" test_default "$CONGCTL_STRUCT_OPS_KERNEL"
 	else
 		skip "lab: cubic_lt as a struct_ops program" "no package of Linux 6.12 (above)"
 	fi
-	step "lab: quick, same bytes, mistakes, both worlds" test_lab runs '^TestLab' ./cmd/congctl
+}
+step_runs() {
+	local name="lab: quick, same bytes, mistakes, both worlds"
+	if tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz chromium:chromium; then
+		step "$name" test_lab runs '^TestLab' ./cmd/congctl
+	else
+		skip "$name" "QEMU or Chromium is missing (above)"
+	fi
 }
 
 # ---- kernel configurations
@@ -280,8 +294,7 @@ step_kconfig() {
 test_debian() {
 	export CONGCTL_LAB_CACHE=${CONGCTL_LAB_CACHE:-$PWD/.cache/lab} CONGCTL_DEBIAN_CACHE=${CONGCTL_DEBIAN_CACHE:-$PWD/.cache/debian}
 	mkdir -p "$CONGCTL_LAB_CACHE" "$CONGCTL_DEBIAN_CACHE"
-	CONGCTL_STRUCT_OPS_KERNEL=$(tools/struct-ops-kernel.sh "$PWD/.cache/struct-ops-kernel" || true) # without, a test skips
-	export CONGCTL_STRUCT_OPS_KERNEL
+	struct_ops_kernel
 	{ go test -json -count=1 -timeout 50m -run '^TestDebian' ./internal/lab/kernel/distro || true; } |
 		go run ./tools/testsum -tier debian -again 2 -counts "$counts"
 }
@@ -409,7 +422,7 @@ fuzz_one() { # PACKAGE TARGET
 	if [ "$2" = FuzzEveryDoor ]; then
 		times=2000x ours=none
 	fi
-	[ -x "$binary" ] || go test -c -gcflags="$ours/...=-d=libfuzzer" -o "$binary" "$1"
+	[ -x "$binary" ] || go test -c -gcflags="$ours/...=-d=libfuzzer -dwarf=false" -o "$binary" "$1"
 	(cd "$1" && "$binary" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$times" -test.fuzzminimizetime 100x -test.fuzzcachedir "$binary.cache" </dev/null)
 }
 step_fuzz() {
@@ -427,7 +440,7 @@ step_bench() { step "bench smoke" bench_once; }
 
 # ---- a newcomer's machine
 
-fresh_here() { [ -n "${FRESH:-}" ] && [ "$(id -u)" -eq 0 ] && tools/need.sh debootstrap:debootstrap; }
+fresh_here() { [ "$(id -u)" -eq 0 ] && tools/need.sh debootstrap:debootstrap; }
 step_fresh() {
 	local name="a fresh Debian: make demo, make test"
 	if [ "$(id -u)" -ne 0 ]; then

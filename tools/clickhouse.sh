@@ -6,6 +6,8 @@
 set -euo pipefail
 mkdir -p "$1"
 dir=$(cd "$1" && pwd)
+exec 9>"$dir/lock"
+flock -w 900 9 || { echo "clickhouse.sh: another process has held $dir/lock for 900 s: end it" >&2; exit 1; }
 if [ ! -x "$dir/clickhouse-server" ]; then
 	command -v apt-get >/dev/null 2>&1 || { echo "clickhouse.sh: no apt-get: make $dir/clickhouse-server start yours" >&2; exit 1; }
 	apt-get update -qq >&2

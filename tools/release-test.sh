@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "release-test.sh: $*" >&2; exit 1; }
 
 mkdir -p "$work/elsewhere/congctl"
-tar --exclude=./.cache --exclude=./bin --exclude=./dist -cf - . | tar -C "$work/elsewhere/congctl" -xf -
+tar --exclude=./.cache --exclude=./bin --exclude=./dist --exclude=node_modules -cf - . | tar -C "$work/elsewhere/congctl" -xf -
 export ARCHS=amd64 SMALL=''
 ssh-keygen -q -t ed25519 -N '' -C test -f "$work/key"
 export SIGN_KEY=$work/key # signs without chance: Ed25519

@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 out=$(realpath -m "${1:-dist}")
 commit=$(git rev-parse HEAD)
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-export SOURCE_DATE_EPOCH CGO_ENABLED=0 GOOS=linux GOARM=7 GOFLAGS="-buildvcs=false -trimpath -vet=off" TZ=UTC LC_ALL=C
+export SOURCE_DATE_EPOCH CGO_ENABLED=0 GOOS=linux GOARM=7 GOFLAGS="-buildvcs=false -trimpath -vet=off -gcflags=all=-dwarf=false" TZ=UTC LC_ALL=C
 version=${VERSION:-$(git describe --exact-match --match 'v[0-9]*' 2>/dev/null || date -d "@$SOURCE_DATE_EPOCH" "+0.0.0~git%Y%m%d.%H%M%S.${commit:0:7}")}
 version=${version#v}
 work=$(mktemp -d)

@@ -3,6 +3,9 @@
 # Debian's 6.12) into DIR with an index of its modules, and prints DIR: what CONGCTL_STRUCT_OPS_KERNEL should name.
 set -euo pipefail
 dir=$1
+mkdir -p "$(dirname "$dir")"
+exec 9>"$dir.lock"
+flock -w 900 9 || { echo "struct-ops-kernel.sh: another process has held $dir.lock for 900 s: end it" >&2; exit 1; }
 if ! ls "$dir"/boot/vmlinuz-6.* "$dir"/lib/modules/*/modules.dep >/dev/null 2>&1; then
 	export PATH=$PATH:/usr/sbin:/sbin
 	"$(dirname "$0")/need.sh" kmod:depmod

@@ -20,7 +20,7 @@ set -euo pipefail
 [ -z "${COUNTS:-}" ] || COUNTS=$(realpath -m "$COUNTS")
 cd "$(dirname "$0")/.."
 # ip and tc are in directories that a user's PATH may lack.
-export PATH="$PATH:/usr/sbin:/sbin" CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath -vet=off -ldflags=-s"
+export PATH="$PATH:/usr/sbin:/sbin" CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-buildvcs=false -trimpath -vet=off -gcflags=all=-dwarf=false -ldflags=-s"
 
 packages=("$@")
 [ $# -gt 0 ] || packages=(internal/{loop/kernel/enforce,linux/sample,linux/netns,linux/qdisc,shape/kernel/limit} \
