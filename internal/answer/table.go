@@ -3,6 +3,7 @@ package answer
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -63,6 +64,15 @@ func Or(s, empty string) string {
 		return empty
 	}
 	return s
+}
+
+// About is a duration in seconds to the half hour, as exact as a forecast is: 30 min, 1.5 h, 9 h.
+func About(s int64) string {
+	half := max((s+900)/1800, 1)
+	if half == 1 {
+		return "30 min"
+	}
+	return strconv.FormatFloat(float64(half)/2, 'g', -1, 64) + " h"
 }
 
 // Count returns a number and what it counts, as "1 window" or "2 windows".

@@ -39,6 +39,7 @@ var networkColumns = []column[row]{
 	words("STATE", 9, 9, 0, func(r *row) string { return string(r.State) }),
 	number("MBIT/S", 7, 0, func(r *row) float64 { return r.PerfBytesPerS }, func(r *row) string { return answer.Mbit(r.PerfBytesPerS) }),
 	number("TREATED", 7, 2, func(r *row) float64 { return r.TreatedBytesPerS }, func(r *row) string { return answer.Mbit(r.TreatedBytesPerS) }),
+	words("SHOWN", 5, 8, 2, func(r *row) string { return r.Shown() }),
 	number("CONNS", 5, 5, func(r *row) int { return r.Conns }, func(r *row) string { return fmt.Sprint(r.Conns) }),
 	number("DUTY", 4, 4, func(r *row) float64 { return r.Duty }, func(r *row) string { return fmt.Sprintf("%.2f", r.Duty) }),
 	number("FLAP", 4, 7, func(r *row) float64 { return r.Flap }, func(r *row) string { return fmt.Sprintf("%.2f", r.Flap) }),

@@ -65,6 +65,7 @@ export interface Network {
   signature?: string
   rate_ratio?: number
   goodput_ratio?: number
+  claim?: string
   treatment?: string
   arm: string
   arm_until_unix_s?: number
@@ -172,6 +173,7 @@ export interface Diff {
 }
 
 export interface Bounds { ratio: number; low?: number; high?: number }
+export interface Overall extends Bounds { pairs: number; bounds_in_s?: number }
 export interface Taken { share: number; low: number; high: number }
 export interface Effect {
   treatment?: string
@@ -179,7 +181,7 @@ export interface Effect {
   to_unix_s: number
   networks: number
   estimates: { metric: string; pairs: number; interval: string; ratios: (Bounds & { quantile: number })[] | null }[] | null
-  overall?: Bounds & { pairs: number }
+  overall?: Overall
   goodput_over_busy_time?: Bounds & { pairs: number }
   cost?: { treatment_retrans_share: number; control_retrans_share: number; treatment_queue_us: number; control_queue_us: number }
   taken_from_others?: Taken

@@ -24,7 +24,7 @@ const columns: { name: string; sort?: Column; num?: boolean; narrow?: boolean; d
   { name: 'Slow', sort: 'duty', num: true, down: true, tip: 'share of its known windows in the slow group' },
   { name: 'RTT', sort: 'rtt', num: true, tip: 'smallest round trip' },
   { name: 'Sent again', sort: 'retrans', num: true, down: true, tip: 'share of bytes sent again' },
-  { name: 'Gain', sort: 'gain', num: true, narrow: true, down: true, tip: 'rate treated over rate untreated, from its pairs' },
+  { name: 'Gain', sort: 'gain', num: true, narrow: true, down: true, tip: 'rate treated over rate untreated, from its pairs; ✓ where a benefit is shown' },
   { name: 'Losses', sort: 'signature', tip: 'what slows it' },
   { name: 'Now', sort: 'interest', tip: 'what its connections get in this block' },
 ]
@@ -185,7 +185,7 @@ function rowOf({ pop, n, at, rates }: OfRow) {
       <div role="cell" class="num wide-only"><span class="duty" aria-hidden="true"><i style={{ width: `${100 * n.duty}%` }} /></span> {n.duty.toFixed(2)}</div>
       <div role="cell" class="num wide-only">{ms(n.min_rtt_us)}</div>
       <div role="cell" class="num wide-only">{n.retrans_share ? percent(n.retrans_share) : '–'}</div>
-      <div role="cell" class={'num' + (gain ? gain > 1 ? ' up' : ' down' : '')}>{gain ? change(gain) : '–'}</div>
+      <div role="cell" class={'num' + (gain ? gain > 1 ? ' up' : ' down' : '')} title={n.claim === 'shown' ? 'its benefit is shown' : ''}>{gain ? change(gain) : '–'}{n.claim === 'shown' ? ' ✓' : ''}</div>
       <div role="cell" class="wide-only" title={classes[n.signature ?? ''] ?? ''}>{n.signature ?? '–'}</div>
       <div role="cell" class="wide-only">{now(n)}</div>
     </div>

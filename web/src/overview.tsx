@@ -7,7 +7,7 @@ import { Card, Empty, Events, Fact, Ratio, reachOf } from './parts'
 import { Plot } from './chart'
 import { ago, change, count, ms, percent, plural, rate, stamp } from './words'
 import { hrefTo } from './route'
-import type { Bounds, Effect, Happening, PlanLine, Rates, Round, Taken } from './answers'
+import type { Effect, Happening, Overall, PlanLine, Rates, Round, Taken } from './answers'
 import type { PageOf } from './page'
 
 export function Overview({ pop, live, intend }: PageOf) {
@@ -108,8 +108,10 @@ function takenText(t: Taken): string {
   return `Of what these networks gain, ${percent(t.share, 0)} is taken from others here (${percent(t.low, 0)} to ${percent(t.high, 0)})${t.low > 0 ? '' : ': not shown to be any'}.`
 }
 
-function verdict(o: Bounds): string {
-  if (!o.low || !o.high) return `${change(o.ratio)} so far: too few pairs for an interval.`
+const hours = (s: number) => s < 2700 ? '30 min' : `${Math.round(s / 1800) / 2} h`
+
+function verdict(o: Overall): string {
+  if (!o.low || !o.high) return `${change(o.ratio)} so far: ${o.bounds_in_s ? `an interval in about ${hours(o.bounds_in_s)}` : 'too few networks for an interval'}.`
   if (o.low > 1) return `Yes: treated connections are ${percent(o.ratio - 1, 0)} faster.`
   if (o.high < 1) return `No: treated connections are ${percent(1 - o.ratio, 0)} slower.`
   return `Not shown yet: ${change(o.ratio)}, and the interval includes no change.`

@@ -108,10 +108,13 @@ func (o *Overall) text(b *strings.Builder, of string) {
 		return
 	}
 	fmt.Fprintf(b, "%s %s over %s", of, ratio(o.Ratio, o.Low, o.High), answer.Count(o.Pairs, "pair"))
-	if o.Low != 0 {
+	switch {
+	case o.Low != 0:
 		b.WriteString("; these bounds hold at every look\n")
-	} else {
-		b.WriteString("; too few for bounds\n")
+	case o.In > 0:
+		fmt.Fprintf(b, "; bounds in about %s if pairs come like this\n", answer.About(o.In))
+	default:
+		b.WriteString("; too few networks for bounds\n")
 	}
 }
 

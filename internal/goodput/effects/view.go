@@ -64,6 +64,7 @@ type Overall struct {
 	Ratio float64 `json:"ratio"`
 	Low   float64 `json:"low,omitempty"`
 	High  float64 `json:"high,omitempty"`
+	In    int64   `json:"bounds_in_s,omitempty"` // until there are bounds, if pairs come as they did
 }
 
 // Cap is what the pacing cap does: capped connections against scouts of the same windows.
@@ -143,7 +144,7 @@ func overallOf(f effect.Fleet) *Overall {
 	if f.Pairs == 0 {
 		return nil
 	}
-	o := &Overall{Pairs: f.Pairs, Ratio: math.Exp(f.LogRatio)}
+	o := &Overall{Pairs: f.Pairs, Ratio: math.Exp(f.LogRatio), In: f.BoundsIn}
 	if f.Known {
 		o.Low, o.High = math.Exp(f.Low), math.Exp(f.High)
 	}

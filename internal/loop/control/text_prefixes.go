@@ -25,10 +25,9 @@ func WritePrefixes(w io.Writer, rows []PrefixRow, filtered bool) error {
 			arm = r.Arm.String() + " " + answer.Clock(r.ArmUntil)
 		}
 		out = append(out, []string{
-			r.Prefix.String(), string(r.State), answer.Mbit(r.PerfBytesPerS), answer.Mbit(r.TreatedBytesPerS), fmt.Sprint(r.Conns),
-			fmt.Sprint(r.Known), fmt.Sprintf("%.2f", r.Duty),
-			answer.Or(r.Treatment, "-"), arm, answer.Or(r.Guard, "-"), answer.Or(string(r.Signature), "-"),
+			r.Prefix.String(), string(r.State), answer.Mbit(r.PerfBytesPerS), answer.Mbit(r.TreatedBytesPerS), r.Shown(), fmt.Sprint(r.Conns),
+			fmt.Sprint(r.Known), answer.Or(r.Treatment, "-"), arm, answer.Or(r.Guard, "-"), answer.Or(string(r.Signature), "-"),
 		})
 	}
-	return answer.Table(w, "PREFIX STATE MBIT/S TREATED CONNS KNOWN DUTY CONG ARM-UNTIL GUARD SIGNATURE", out)
+	return answer.Table(w, "PREFIX STATE MBIT/S TREATED SHOWN CONNS KNOWN CONG ARM-UNTIL GUARD SIGNATURE", out)
 }

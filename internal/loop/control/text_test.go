@@ -31,8 +31,8 @@ func TestPrefixes(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare(t, "prefixes", b.String(),
-		"PREFIX          STATE     MBIT/S  TREATED  CONNS  KNOWN  DUTY  CONG  ARM-UNTIL   GUARD  SIGNATURE\n"+
-			"203.0.113.0/24  selected  2.00    5.00     9      17     1.00  bbr   C 22:30:00  -      mixed\n")
+		"PREFIX          STATE     MBIT/S  TREATED  SHOWN  CONNS  KNOWN  CONG  ARM-UNTIL   GUARD  SIGNATURE\n"+
+			"203.0.113.0/24  selected  2.00    5.00     -      9      17     bbr   C 22:30:00  -      mixed\n")
 	b.Reset()
 	if err := WritePrefixes(&b, nil, true); err != nil || b.String() != "no such prefixes; congctl prefixes lists all\n" {
 		t.Errorf("no row of those asked for: %q, %v", b.String(), err)

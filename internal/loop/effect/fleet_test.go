@@ -13,17 +13,18 @@ import (
 func TestWholeFleetByHand(t *testing.T) {
 	var pairs []Pair
 	for i := range 40 {
-		pairs = append(pairs, Pair{Prefix: record.Prefix(i % 4), T: []Block{block(5, -1+0.5*float64(i/20))}, C: block(5, 0)})
+		pairs = append(pairs, Pair{Prefix: record.Prefix(i % 4), Group: int64(i), End: 1200 * int64(i+1), T: []Block{block(5, -1+0.5*float64(i/20))}, C: block(5, 0)})
 	}
 	pairs = append(pairs, Pair{Prefix: 99, T: []Block{block(5, 7)}})
 	got := WholeFleet(pairs)
-	r := math.Sqrt(2.5) / 40 * math.Sqrt((1+1/3.16)*(math.Log(4.16)+2*math.Log(20)))
+	c := math.Pow(13*400, 1.0/40)
+	r := math.Sqrt(2.5) / 40 * math.Sqrt(40*(c-1)/(1-c/13))
 	if got.Pairs != 40 || got.Prefixes != 4 || math.Abs(got.Worth-40) > 1e-9 || !got.Known ||
 		math.Abs(got.LogRatio+0.75) > 1e-9 || math.Abs(got.Low+0.75+r) > 1e-9 || math.Abs(got.High+0.75-r) > 1e-9 {
 		t.Errorf("%+v, want -0.75 -+ %v", got, r)
 	}
-	if few := WholeFleet(pairs[:29]); few.Known || few.Low != 0 || few.Pairs != 29 {
-		t.Errorf("29 pairs: %+v", few)
+	if few := WholeFleet(pairs[:7]); few.Known || few.Low != 0 || few.Pairs != 7 || few.BoundsIn != 1200 {
+		t.Errorf("7 pairs: %+v", few)
 	}
 	for i := range pairs {
 		pairs[i].Prefix = record.Prefix(i % 2)
@@ -65,7 +66,7 @@ func excluded(byHour [][]Pair) (always, once bool) {
 		all = append(all, more...)
 		f := WholeFleet(all)
 		always = always || f.Known && f.High < 0
-		se := (f.High - f.Low) / 2 / math.Sqrt((1+1/(f.Worth*fleetTuning))*(math.Log1p(f.Worth*fleetTuning)-2*math.Log(Alpha)))
+		se := (f.High - f.Low) / 2 / fleetFactor(f.Worth)
 		once = once || f.Known && f.LogRatio+1.96*se < 0
 	}
 	return always, once

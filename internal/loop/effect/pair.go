@@ -26,6 +26,9 @@ type Pair struct {
 	C      Block         // the control block
 }
 
+// Begin is the group's, Unix seconds.
+func (p Pair) Begin() int64 { return p.End - p.End/(p.Group+1) }
+
 // Usable reports whether both arms saw a connection: one alone compares nothing.
 func (p Pair) Usable() bool { return len(p.T) > 0 && p.C.N > 0 }
 

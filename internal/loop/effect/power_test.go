@@ -103,7 +103,7 @@ func (c *crossings) look(pairs []Pair, noise []Noise, truth float64) {
 	var benefit, harm, outside bool
 	for k := range pairs {
 		e := Judge(pairs[:k+1], noise[k])
-		benefit = benefit || e.LogEBenefit >= math.Log(1/Alpha)
+		benefit = benefit || LogBenefit(pairs[:k+1]) >= math.Log(1/Alpha)
 		harm = harm || e.LogEHarm >= math.Log(1/Alpha)
 		outside = outside || truth < e.Low || truth > e.High
 	}

@@ -55,9 +55,7 @@ type Evidence struct {
 	Var       float64 // of LogRatio, if Noise is right; 0 without pairs
 	Low, High float64 // bounds that hold at all times at once with 95 %; infinite below two pairs
 
-	// ln of the evidence against "no benefit" and against "no harm": ln 20 = 3.0 is the bound of one
-	// prefix at 5 %.
-	LogEBenefit, LogEHarm float64
+	LogEHarm float64 // ln of the evidence against "no harm": ln 20 = 3.0 is the bound of one prefix at 5 %. Of a benefit: LogBenefit
 }
 
 // Judge returns the evidence of pairs in time order. It leaves out pairs with one arm. The bounds
@@ -75,7 +73,7 @@ func Judge(pairs []Pair, n Noise) Evidence {
 	if s.pairs >= fewestPairs {
 		r := s.radius(Alpha)
 		e.Low, e.High = e.LogRatio-r, e.LogRatio+r
-		e.LogEBenefit, e.LogEHarm = s.logE(1), s.logE(-1)
+		e.LogEHarm = s.logE(-1)
 	}
 	return e
 }

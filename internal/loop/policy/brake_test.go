@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/congctl/congctl/internal/loop/effect"
 )
 
 // fleet is the usual world: 60 networks as in the simulated city.
@@ -38,7 +40,7 @@ func TestBrakeOfNoEffect(t *testing.T) {
 		{"come and go", listed.with(func(f *fleetWorld) { f.churn = true })},
 		{"all of it", fleetWorld{slow: 30, drift: 0.6, elastic: -1, shock: 0.7, uneven: 1.5, often: 2, churn: true, oneSite: 0.4, kept: true}},
 	} {
-		n, brakes, demoted, top := replicates(t, 1), 0, 0, 0.0
+		n, brakes, demoted, shown, top := replicates(t, 1), 0, 0, 0, 0.0
 		for seed := range n {
 			d := c.world.run(uint64(seed), 24)
 			if d.brake >= 0 {
@@ -47,10 +49,13 @@ func TestBrakeOfNoEffect(t *testing.T) {
 			if d.top >= math.Log(480) {
 				high++
 			}
-			demoted, top = demoted+d.demoted, max(top, d.top)
+			demoted, shown, top = demoted+d.demoted, shown+len(d.shown), max(top, d.top)
 		}
 		days += n
-		t.Logf("%-26s %4d days, %d brakes, evidence at most %.0f, %.2f demoted a day", c.name, n, brakes, math.Exp(top), float64(demoted)/float64(n))
+		t.Logf("%-26s %4d days, %d brakes, evidence at most %.0f, %.2f demoted a day, a benefit of %d shown", c.name, n, brakes, math.Exp(top), float64(demoted)/float64(n), shown)
+		if share := float64(shown) / float64(n*c.world.slow); share > effect.Alpha { // ever; at each look it is far less
+			t.Errorf("%s: a benefit is shown of %.1f %% of the networks", c.name, 100*share)
+		}
 		if brakes > 0 {
 			t.Errorf("%s: %d brakes in %d days", c.name, brakes, n)
 		}
@@ -96,6 +101,24 @@ func TestBrakeOfHarm(t *testing.T) {
 		if c.latest == 0 && braked[n/2] < 25 || c.latest > 0 && braked[n/2] > c.latest+0.1 {
 			t.Errorf("%g x for %s: brake after %.1f h, want %g at most (0: never)", c.harm, c.name, braked[n/2], c.latest)
 		}
+	}
+}
+
+// TestShownInTime: a gain of 1.5 x, three responses in a window each. Belief treats them in 15 blocks of 16 before it is shown, so there are
+// nine control blocks a day to show it: of three networks in five within 28 h (six days), of three in four if the size of the effect were known.
+func TestShownInTime(t *testing.T) {
+	w := fleet.with(func(f *fleetWorld) { f.rest, f.uneven = 1.5, 0 })
+	for seed := range replicates(t, 1) {
+		d := w.run(uint64(seed), 28)
+		var hours []float64
+		for _, h := range d.shown {
+			hours = append(hours, h)
+		}
+		slices.Sort(hours)
+		if 2*len(hours) < w.slow {
+			t.Fatalf("shown of %d of %d networks", len(hours), w.slow)
+		}
+		t.Logf("shown of %d of %d networks, after %.1f h in the median", len(hours), w.slow, hours[len(hours)/2])
 	}
 }
 

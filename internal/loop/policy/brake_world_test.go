@@ -77,7 +77,8 @@ type fleetRun struct {
 	left    int     // harmed networks that are treated still after five hours
 	weight  float64 // what the harmed networks have of connections that are treated still then, 0..1
 	demoted int
-	top     float64 // the largest evidence, ln
+	top     float64                   // the largest evidence, ln
+	shown   map[record.Prefix]float64 // hours until a network's benefit was first shown
 	why     string
 }
 
@@ -111,7 +112,7 @@ func (f fleetWorld) run(seed uint64, hours int64) (out fleetRun) {
 	draws := drawn{plan.NewDraws(append([]byte("a fleet by its seed "), byte(seed), byte(seed>>8)), 0, 0).ByPoP(r.PoPGroup())}
 	e, lives, shock := New(r, draws), f.lives(rng), 0.0
 	chosen := map[record.Prefix]Selected{}
-	out.brake = -1
+	out.brake, out.shown = -1, map[record.Prefix]float64{}
 	for start := int64(noon); start < noon+(hours+1)*3600; start += r.WindowSeconds {
 		hour := float64(start-noon)/3600 - 1
 		if start%r.Trial.BlockSeconds == 0 {
@@ -133,6 +134,11 @@ func (f fleetWorld) run(seed uint64, hours int64) (out fleetRun) {
 		d := e.Round(Input{Start: start, RoundStart: start + r.WindowSeconds, Rows: rows, Stopped: out.brake >= 0})
 		treated, tried := e.harm(start + r.WindowSeconds)
 		out.see(f, d, lives, max(treated.LogM, tried.LogM), hour+1.0/12)
+		for _, t := range e.tracks {
+			if c, _ := e.claim(t); c == ClaimShown && out.shown[t.prefix] == 0 {
+				out.shown[t.prefix] = max(hour, 0.1)
+			}
+		}
 		clear(chosen)
 		for _, s := range d.Selection {
 			chosen[s.Prefix] = s

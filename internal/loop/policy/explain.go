@@ -243,8 +243,8 @@ type Experiment struct {
 	GoodputLow  float64 `json:"goodput_ratio_low,omitempty"`
 	GoodputHigh float64 `json:"goodput_ratio_high,omitempty"`
 
-	// log10 of the evidence against "no benefit" and against "no harm" in either outcome, and of what one
-	// prefix needs by itself.
+	// log10 of the evidence of a benefit, by the draw alone (effect.LogBenefit), of that of harm in either outcome, and of what
+	// shows harm.
 	Benefit float64 `json:"log10_evidence_of_benefit,omitempty"`
 	Harm    float64 `json:"log10_evidence_of_harm,omitempty"`
 	Needed  float64 `json:"log10_evidence_needed,omitempty"`
@@ -298,7 +298,7 @@ func (e *Engine) ofTrial(t *track) *Experiment {
 	x.Rate, x.Low, x.High = ratioOf(t.trial.evidence)
 	x.Goodput, x.GoodputLow, x.GoodputHigh = ratioOf(t.trial.goodput)
 	if x.Rate > 0 {
-		x.Benefit, x.Harm = t.trial.evidence.LogEBenefit/math.Ln10, t.trial.shown().LogEHarm()/math.Ln10
+		x.Benefit, x.Harm = t.trial.benefit/math.Ln10, t.trial.shown().LogEHarm()/math.Ln10
 	}
 	return x
 }
@@ -312,9 +312,9 @@ func ratioOf(v effect.Evidence) (ratio, low, high float64) {
 }
 
 func (e *Engine) pairLine(p effect.Pair) PairLine {
-	groups, treated := p.Group+1, p.Treated()
+	treated := p.Treated()
 	again, againC := p.RetransShares()
-	l := PairLine{Start: p.End - p.End/groups, End: p.End, TConns: treated.N, CConns: p.C.N,
+	l := PairLine{Start: p.Begin(), End: p.End, TConns: treated.N, CConns: p.C.N,
 		Rate: math.Exp(p.LogRatio()), TBytesPerS: math.Round(math.Exp(treated.MeanLog)), CBytesPerS: math.Round(math.Exp(p.C.MeanLog)),
 		TRetransShare: again, CRetransShare: againC, ShareOfTreatment: p.Share()}
 	if g := effect.ByGoodput([]effect.Pair{p}); len(g) > 0 {

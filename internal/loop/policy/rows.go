@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
@@ -36,6 +37,21 @@ type Row struct {
 	// What its pairs show, treatment over control; 0 below two pairs.
 	Rate    float64 `json:"rate_ratio,omitempty"`
 	Goodput float64 `json:"goodput_ratio,omitempty"` // over busy time
+	Claim   Claim   `json:"claim,omitempty"`         // absent: not treated
+	ShownIn int64   `json:"shown_in_s,omitempty"`    // seconds until its benefit is shown, if its blocks go on as they did; 0: it is, or will not be
+}
+
+// Shown is the claim in a word or two, "-" without one.
+func (r *Row) Shown() string {
+	switch {
+	case r.Claim == ClaimShown:
+		return "yes"
+	case r.Claim == ClaimOpen && r.ShownIn > 0:
+		return "in " + answer.About(r.ShownIn)
+	case r.Claim == ClaimOpen:
+		return "no"
+	}
+	return cmp.Or(string(r.Claim), "-")
 }
 
 // WindowsToDecide returns how many known windows the first network still lacks before
@@ -79,6 +95,7 @@ func (e *Engine) row(t *track) Row {
 		row.TreatedBytesPerS = t.treatedRate()
 		row.Rate, _, _ = ratioOf(t.trial.evidence)
 		row.Goodput, _, _ = ratioOf(t.trial.goodput)
+		row.Claim, row.ShownIn = e.claim(t)
 	}
 	if t.lastN > 0 {
 		row.PerfStart = e.start(t.lastAt)

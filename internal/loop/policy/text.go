@@ -228,7 +228,7 @@ func (t *Experiment) evidenceText(b *strings.Builder) {
 	if t.Goodput > 0 {
 		fmt.Fprintf(b, "                 goodput x %.2f, %s\n", t.Goodput, boundsText(t.GoodputLow, t.GoodputHigh))
 	}
-	fmt.Fprintf(b, "  evidence       of benefit 10^%.1f, of harm 10^%.1f (a single prefix needs 10^%.1f)\n", t.Benefit, t.Harm, t.Needed)
+	fmt.Fprintf(b, "  evidence       of benefit 10^%.1f; of harm 10^%.1f, shown from 10^%.1f on\n", t.Benefit, t.Harm, t.Needed)
 	fmt.Fprintf(b, "  noise          %.2f between blocks, %.2f between connections (of ln rate)\n", t.NoiseBlock, t.NoiseConn)
 }
 

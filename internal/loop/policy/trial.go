@@ -31,6 +31,9 @@ type trial struct {
 	evidence effect.Evidence // on the rate
 	goodput  effect.Evidence // on goodput over busy time
 	verdict  verdict
+
+	benefit    float64 // ln of the evidence of it, by the draw
+	untilShown float64 // effect.UntilShown; holds with pairs
 }
 
 // block is one block of a prefix: all treatment or all control.
@@ -140,7 +143,7 @@ func (l *trial) setBack(unix, blockSeconds int64) {
 		return
 	}
 	l.blocks = slices.DeleteFunc(l.blocks, func(b block) bool { return (b.number+1)*blockSeconds > unix })
-	l.pairs, l.evidence, l.goodput, l.verdict = nil, effect.Evidence{}, effect.Evidence{}, verdict{}
+	*l = trial{blocks: l.blocks}
 }
 
 // Draws are the experiment's keyed draws. loop/plan makes them, the same as for the

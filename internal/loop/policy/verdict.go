@@ -119,10 +119,10 @@ func (e *Engine) verdictTried(t *track) []string {
 		return []string{fmt.Sprintf("A/A since %s: judged as if treated, but never treated; it must show no effect.", timeText(s.Since)), e.prospect(t)}
 	case s.State == StatePromoted:
 		return []string{fmt.Sprintf("Promoted since %s: %s.", timeText(s.Since), s.Reason),
-			fmt.Sprintf("Treated in %d of %d blocks; in the other one no network of the PoP is.", r.GroupPromoted-1, r.GroupPromoted), e.prospect(t)}
+			fmt.Sprintf("Treated in %d of %d blocks; in the other one no network of the PoP is.", r.GroupPromoted-1, r.GroupPromoted), e.claimText(t), e.prospect(t)}
 	}
 	return []string{fmt.Sprintf("On trial since %s: %s.", timeText(s.Since), s.Reason),
-		fmt.Sprintf("Treated in %d of %d blocks.", r.GroupTrial-1, r.GroupTrial), e.prospect(t)}
+		fmt.Sprintf("Treated in %d of %d blocks.", r.GroupTrial-1, r.GroupTrial), e.claimText(t), e.prospect(t)}
 }
 
 func (e *Engine) prospect(t *track) string {
@@ -146,7 +146,7 @@ func (e *Engine) verdictAlways(t *track) []string {
 	if s.Prefix == record.All {
 		v = append(v, fmt.Sprintf("In the plan since %s; harm to all, or cost without a gain, pulls the brake.", timeText(s.Since)))
 		if v = append(v, e.blocksText(s)); t.trial != nil {
-			v = append(v, "All networks together: "+effectText(t.trial.evidence)+".")
+			v = append(v, "All networks together: "+effectText(t.trial.evidence)+".", e.claimText(t))
 		}
 		return v
 	}
@@ -157,7 +157,7 @@ func (e *Engine) verdictAlways(t *track) []string {
 	case t.trial == nil:
 		return append(v, "One block in each group is a control block.")
 	}
-	v = append(v, fmt.Sprintf("Treated in %d of %d blocks: %s.", e.rules.Trial.GroupPromoted-1, e.rules.Trial.GroupPromoted, effectText(t.trial.evidence)))
+	v = append(v, fmt.Sprintf("Treated in %d of %d blocks: %s.", e.rules.Trial.GroupPromoted-1, e.rules.Trial.GroupPromoted, effectText(t.trial.evidence)), e.claimText(t))
 	if t.trial.shown().LogEHarm() >= needed {
 		v = append(v, "The treatment is shown to harm it: take it off treatment.always.")
 	}

@@ -70,12 +70,11 @@ func TestDeadLettersNeverStopTheirSource(t *testing.T) {
 					t.Fatal("the next message does not come")
 				}
 				if err := reader.Poll(t.Context(), time.Second, never, func(m []byte) error {
-					if string(m) == "after" {
-						came = true
-						return nil
+					if refused = refused || string(m) != "after"; string(m) != "after" {
+						return errors.New(c.reason)
 					}
-					refused = true
-					return errors.New(c.reason)
+					came = true
+					return nil
 				}); err != nil && !closes {
 					t.Error(err)
 				}
