@@ -168,6 +168,45 @@ func TestFleetOfOneDraw(t *testing.T) {
 	}
 }
 
+// TestFewDraws: five networks share each draw and its shock, normal or heavy-tailed; from the eighth draw to the 48th someone looks after
+// each, and the truth is once outside the bounds on at most one day in twenty.
+func TestFewDraws(t *testing.T) {
+	var r *stat.Rand
+	const days = 400
+	for name, shock := range map[string]func() float64{
+		"normal":       func() float64 { return 0.3 * gauss(r) },
+		"heavy-tailed": func() float64 { return 0.3 * gauss(r) / math.Sqrt(-math.Log(r.Float64())) },
+	} {
+		r = stat.NewRand(3, 0)
+		missed, first := 0, 0.0
+		for range days {
+			var list []Pair
+			outside := false
+			for g := range int64(48) {
+				all := shock()
+				for i := range 5 {
+					list = append(list, Pair{Prefix: netOf(i), Group: g, End: (g + 1) * 1200, T: []Block{block(10, 0.3+all+0.2*gauss(r))}, C: block(10, 0)})
+				}
+				f := WholeFleet(together(list))
+				if f.Known != (g >= fewestFleetPairs-1) {
+					t.Fatalf("%d draws: %+v", g+1, f)
+				}
+				if g == fewestFleetPairs-1 {
+					first += (f.High - f.Low) / 2 / days
+				}
+				outside = outside || f.Known && (f.Low > 0.3 || f.High < 0.3)
+			}
+			if outside {
+				missed++
+			}
+		}
+		t.Logf("%s: the truth was outside on %d of %d days; at %d draws the bounds are +- %.2f", name, missed, days, fewestFleetPairs, first)
+		if float64(missed) > days*(Alpha+slack(Alpha, days)) {
+			t.Errorf("%s: the truth was outside on %d of %d days", name, missed, days)
+		}
+	}
+}
+
 // TestBetIsFair: averaged over the draw of the control block a bet is 1, whatever the blocks are.
 func TestBetIsFair(t *testing.T) {
 	r := stat.NewRand(1, 3)
