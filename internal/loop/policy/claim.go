@@ -68,11 +68,11 @@ func (e *Engine) claim(t *track) (c Claim, in int64) {
 func (e *Engine) claimText(t *track) string {
 	switch c, in := e.claim(t); {
 	case c == ClaimShown:
-		return "Its benefit is shown, by the draw of its blocks alone."
+		return "A benefit is shown, by the draw of the blocks alone."
 	case c == ClaimOpen && in > 0:
-		return "Its benefit is not shown yet: in about " + answer.About(in) + " if its blocks go on like this."
+		return "No benefit is shown yet: in about " + answer.About(in) + " if blocks go on like this."
 	case c == ClaimOpen:
-		return "Its benefit is not shown."
+		return "No benefit is shown."
 	}
 	return ""
 }
