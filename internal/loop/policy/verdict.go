@@ -119,10 +119,10 @@ func (e *Engine) verdictTried(t *track) []string {
 		return []string{fmt.Sprintf("A/A since %s: judged as if treated, but never treated; it must show no effect.", timeText(s.Since)), e.prospect(t)}
 	case s.State == StatePromoted:
 		return []string{fmt.Sprintf("Promoted since %s: %s.", timeText(s.Since), s.Reason),
-			fmt.Sprintf("Treated in %d of %d blocks; in the other one no network of the PoP is.", r.GroupPromoted-1, r.GroupPromoted), e.claimText(t), e.prospect(t)}
+			fmt.Sprintf("Treated in %d of %d blocks; in the other one no network of the PoP is.", r.GroupPromoted-1, r.GroupPromoted), e.prospect(t), e.claimText(t)}
 	}
 	return []string{fmt.Sprintf("On trial since %s: %s.", timeText(s.Since), s.Reason),
-		fmt.Sprintf("Treated in %d of %d blocks.", r.GroupTrial-1, r.GroupTrial), e.claimText(t), e.prospect(t)}
+		fmt.Sprintf("Treated in %d of %d blocks.", r.GroupTrial-1, r.GroupTrial), e.prospect(t), e.claimText(t)}
 }
 
 func (e *Engine) prospect(t *track) string {
