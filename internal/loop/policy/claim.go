@@ -22,7 +22,7 @@ const (
 )
 
 // claims renews what is shown of the networks whose pairs were just weighed.
-func (e *Engine) claims(judged []*track) {
+func (e *Engine) claims(judged []*track, round int64) {
 	var tried []*trial
 	var logs []float64
 	for _, t := range judged {
@@ -32,7 +32,9 @@ func (e *Engine) claims(judged []*track) {
 	}
 	left := map[record.Prefix][]effect.Pair{}
 	for _, p := range e.gone {
-		left[p.Prefix] = append(left[p.Prefix], p)
+		if p.End > round-e.rules.Trial.EvidenceSeconds {
+			left[p.Prefix] = append(left[p.Prefix], p)
+		}
 	}
 	for _, pairs := range left {
 		logs = append(logs, effect.LogBenefit(pairs))

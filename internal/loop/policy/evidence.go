@@ -46,7 +46,7 @@ func (e *Engine) weigh(round int64) {
 		t.trial.evidence, t.trial.goodput = o.Rate, o.Goodput
 	}
 	e.betOnAll()
-	e.claims(judged)
+	e.claims(judged, round)
 	e.learn()
 	for _, t := range judged {
 		t.trial.verdict = e.exit(t, round)
