@@ -214,11 +214,14 @@ struct_ops_kernel() {
 	CONGCTL_STRUCT_OPS_KERNEL=$(tools/struct-ops-kernel.sh "$PWD/.cache/struct-ops-kernel" || true)
 	export CONGCTL_STRUCT_OPS_KERNEL
 }
-# Boots stock kernels in QEMU, virtual time, no root; draws the report in a browser.
-test_lab() {
+lab_kernels() {
 	export CONGCTL_LAB_CACHE=${CONGCTL_LAB_CACHE:-$PWD/.cache/lab}
 	mkdir -p "$CONGCTL_LAB_CACHE"
 	struct_ops_kernel
+}
+# Boots stock kernels in QEMU, virtual time, no root; draws the report in a browser.
+test_lab() {
+	lab_kernels
 	gotest "lab: $1" -count=1 -p 1 -timeout 40m -run "$2" "${@:3}"
 }
 # The kernel of --world uml, in which the days run; without it they run in QEMU.
@@ -245,13 +248,15 @@ test_limits() {
 test_default() {
 	KERNEL=$1 VIRTUAL=1 RUN='CubicLT|TestRegister|TestKilled|TestHold' MINUTES=20 COUNTS=$counts tools/vm.sh internal/{linux/cubiclt,host/kernel/bbr}
 }
+has_lab() { tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz chromium:chromium; }
+step_machines() {
+	if has_lab; then step "lab: machines" test_lab machines . ./internal/lab/kernel/vm/... ./internal/lab/kernel/guest; else skip "lab: machines" "QEMU is missing (above)"; fi
+}
 step_lab() {
-	local name="lab"
-	if ! tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz chromium:chromium; then
-		skip "$name" "QEMU or Chromium is missing (above)"
+	if ! has_lab; then
+		skip "lab" "QEMU or Chromium is missing (above)"
 		return
 	fi
-	step "lab: machines" test_lab machines . ./internal/lab/kernel/vm/... ./internal/lab/kernel/guest
 	step "lab: limits on a stock kernel" test_limits
 	step "lab: report in a browser" test_lab report . ./internal/lab ./internal/lab/report ./internal/lab/plot
 	struct_ops_kernel
@@ -261,10 +266,23 @@ step_lab() {
 		skip "lab: cubic_lt as a struct_ops program" "no package of Linux 6.12 (above)"
 	fi
 }
+# A run computes on one processor, so every other test goes beside the rest.
+test_runs() {
+	lab_kernels
+	local tests
+	tests=$(sed -nE 's/^func (TestLab\w+)\(.*/\1/p' cmd/congctl/*_test.go | sort)
+	{
+		go test -json -count=1 -timeout 40m -run "$(half 0 <<<"$tests")" ./cmd/congctl >"$scratch/half" || true &
+		go test -json -count=1 -timeout 40m -run "$(half 1 <<<"$tests")" ./cmd/congctl || true
+		wait $!
+		cat "$scratch/half"
+	} | go run ./tools/testsum -tier "lab: runs" -counts "$counts"
+}
+half() { awk -v n="$1" 'NR % 2 == n' | paste -sd '|' | sed 's/.*/^(&)$/'; }
 step_runs() {
 	local name="lab: quick, same bytes, mistakes, both worlds"
-	if tools/need.sh qemu-system-x86:qemu-system-x86_64 dpkg:dpkg-deb apt:apt-get xz-utils:xz chromium:chromium; then
-		step "$name" test_lab runs '^TestLab' ./cmd/congctl
+	if has_lab; then
+		step "$name" test_runs
 	else
 		skip "$name" "QEMU or Chromium is missing (above)"
 	fi

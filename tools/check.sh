@@ -96,7 +96,7 @@ ended() {
 }
 # Lanes: what waits; what computes in the lab, after it has a kernel; all else that computes. No step waits for another lane's.
 waits=(fleet chaos bench browser)
-days=(kernel runs day)
+days=(kernel machines runs day)
 # A Debian in emulation computes while it waits, too, so it is cheaper the sooner it ends: half, before others.
 computes=(debian nicer metrics lab small web release cross narrow kconfig generate)
 step_nicer() { renice -n 10 "$BASHPID" >/dev/null; }
