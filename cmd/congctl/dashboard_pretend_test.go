@@ -75,7 +75,10 @@ func (p *pretended) row(i int) control.PrefixRow {
 	row.Signature = classes[r.IntN(len(classes))]
 	if i < 118 && i%6 < 3 {
 		row.Rate, row.Treatment, row.Arm, row.ArmUntil = 0.95+r.Float64(), "bbr", record.ArmTreatment, p.now+1800
-		row.TreatedBytesPerS = row.Rate * row.PerfBytesPerS
+		row.TreatedBytesPerS, row.Claim = row.Rate*row.PerfBytesPerS, policy.ClaimOpen
+		if row.Rate > 1.4 {
+			row.Claim = policy.ClaimShown
+		}
 	} else if state == policy.StateExcluded {
 		row.Guard = "low_rtt"
 	}
