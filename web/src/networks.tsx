@@ -185,7 +185,7 @@ function rowOf({ pop, n, at, rates }: OfRow) {
       <div role="cell" class="num wide-only"><span class="duty" aria-hidden="true"><i style={{ width: `${100 * n.duty}%` }} /></span> {n.duty.toFixed(2)}</div>
       <div role="cell" class="num wide-only">{ms(n.min_rtt_us)}</div>
       <div role="cell" class="num wide-only">{n.retrans_share ? percent(n.retrans_share) : '–'}</div>
-      <div role="cell" class={'num' + (gain ? gain > 1 ? ' up' : ' down' : '')} title={n.claim === 'shown' ? 'its benefit is shown' : ''}>{gain ? change(gain) : '–'}{n.claim === 'shown' ? ' ✓' : ''}</div>
+      <div role="cell" class={'num' + (gain ? gain > 1 ? ' up' : ' down' : '')} title={n.claim === 'shown' ? 'its benefit is shown' : ''}>{gain ? change(gain) : '–'}{n.claim === 'shown' ? <span class="wide-only"> ✓</span> : null}</div>
       <div role="cell" class="wide-only" title={classes[n.signature ?? ''] ?? ''}>{n.signature ?? '–'}</div>
       <div role="cell" class="wide-only">{now(n)}</div>
     </div>
