@@ -4,17 +4,18 @@
 # CONGCTL_CLICKHOUSE_CACHE should name.
 # Unpacked and not installed: installing it would start a server on port 9000.
 set -euo pipefail
+apt=$(cd "$(dirname "$0")" && pwd)/apt.sh
 mkdir -p "$1"
 dir=$(cd "$1" && pwd)
 exec 9>"$dir/lock"
 flock -w 900 9 || { echo "clickhouse.sh: another process has held $dir/lock for 900 s: end it" >&2; exit 1; }
 if [ ! -x "$dir/clickhouse-server" ]; then
 	command -v apt-get >/dev/null 2>&1 || { echo "clickhouse.sh: no apt-get: make $dir/clickhouse-server start yours" >&2; exit 1; }
-	apt-get update -qq >&2
+	"$apt" update -qq >&2
 	# What an installation would fetch.
-	apt-get install --simulate --no-install-recommends clickhouse-server |
+	"$apt" install --simulate --no-install-recommends clickhouse-server |
 		awk '$1 == "Inst" && $2 != "adduser" { print $2 }' >"$dir/packages"
-	(cd "$dir" && xargs apt-get -o APT::Sandbox::User=root download -qq <packages >&2)
+	(cd "$dir" && xargs "$apt" -o APT::Sandbox::User=root download -qq <packages >&2)
 	for deb in "$dir"/*.deb; do dpkg-deb -x "$deb" "$dir"; done
 	rm "$dir"/*.deb
 	cat >"$dir/clickhouse-server" <<-'START'

@@ -23,10 +23,8 @@ done
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
 	echo "need: installing ${packages[*]} (for ${missing[*]})" >&2
 	export DEBIAN_FRONTEND=noninteractive
-	exec 9</var/lib/dpkg # one at a time: steps of check.sh run side by side
-	flock -w 900 9 || { echo "need: another apt-get has not ended for 15 minutes" >&2; exit 1; }
-	apt-get -o Acquire::Retries=3 update -qq >&2 9<&-
-	apt-get -o Acquire::Retries=3 install -y -qq --no-install-recommends "${packages[@]}" >&2 9<&-
+	"$(dirname "$0")"/apt.sh update -qq >&2
+	"$(dirname "$0")"/apt.sh install -y -qq --no-install-recommends "${packages[@]}" >&2
 	exit 0
 fi
 echo "missing: ${missing[*]}" >&2

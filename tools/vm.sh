@@ -49,7 +49,7 @@ unpack_kernel() {
 	[ ! -d "$kernel" ] || return 0
 	deb=$package
 	if [ ! -f "$deb" ]; then
-		(cd "$cache" && apt-get -o APT::Sandbox::User=root download -qq "$package")
+		(apt=$PWD/tools/apt.sh && cd "$cache" && "$apt" -o APT::Sandbox::User=root download -qq "$package")
 		deb=$(find "$cache" -maxdepth 1 -name "${package}_*.deb" | sort -V | tail -n 1)
 	fi
 	dpkg-deb -x "$deb" "$kernel.new"
