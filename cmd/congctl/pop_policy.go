@@ -110,7 +110,7 @@ func listAll(c *config.Config, d *pop.Day) {
 	c.Treatment.Control, c.Policy.Cap, c.Experiment.Holdout, c.Experiment.AA = config.ControlOff, true, 0, 0
 	c.Policy.HoldoutPrefixes, c.Policy.AAPrefixes, c.Treatment.Always = nil, nil, nil
 	for _, n := range d.World(1).Networks { // whose prefixes are those of every seed
-		if n.Behind < 0 {
+		if !n.Theirs {
 			c.Treatment.Always = append(c.Treatment.Always, policy.Listed{Net: n.Prefix, Reason: "all"})
 		}
 	}

@@ -104,7 +104,7 @@ func (w *popWorld) words(runs, cpus int) string {
 	span := func(us uint64) string {
 		return strings.TrimSuffix((time.Duration(us) * time.Microsecond).String(), "0s")
 	}
-	networks := slices.DeleteFunc(w.World(1).Networks, func(n pop.Network) bool { return n.Behind >= 0 })
+	networks := slices.DeleteFunc(w.World(1).Networks, func(n pop.Network) bool { return n.Theirs })
 	text := fmt.Sprintf("%s: %d client networks, %s in windows of %s", w.Name, len(networks), span(w.EndUs), span(w.WindowUs))
 	return fmt.Sprintf("%s; %d machines, %d at once", text, runs, min(runs, cpus))
 }

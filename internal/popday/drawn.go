@@ -33,7 +33,7 @@ func drawnNetworks(in *Input, t *table, each []NetworkRow) (out []DrawnNetwork) 
 	}
 	drawn := map[string]bool{}
 	for i := range in.Day.Classes {
-		drawn[in.Day.Classes[i].Name] = in.Day.Classes[i].Drawn() && in.Day.Classes[i].Behind == ""
+		drawn[in.Day.Classes[i].Name] = in.Day.Classes[i].Drawn() && !in.Day.Classes[i].Theirs()
 	}
 	for i, seed := range t.seeds {
 		if t.runs[i][o] == nil {

@@ -21,7 +21,7 @@ const (
 func kindOf(d *pop.Day, c *pop.Class, lowRTTUs float64) kind {
 	t := &c.Traffic
 	switch {
-	case c.Behind != "":
+	case c.Theirs():
 		return kindNeighbour
 	case slices.Contains(d.Static, c.Name):
 		return kindHelped
@@ -44,7 +44,8 @@ type Class struct {
 	VaryPPM     uint32 `json:"vary_ppm,omitempty"` // sd of the log of a wandering rate
 	RcvbufBytes uint64 `json:"rcvbuf_bytes,omitempty"`
 	AppBitPerS  uint64 `json:"app_bit_per_s,omitempty"`
-	Behind      string `json:"behind,omitempty"`  // the class whose lines these share
+	Behind      string `json:"behind,omitempty"`  // the class whose lines these share, with another server
+	Shares      string `json:"shares,omitempty"`  // the class whose lines these share, with the edge
 	Changes     int    `json:"changes,omitempty"` // stretches of time with another path
 }
 
@@ -64,7 +65,12 @@ func mixOf(in *Input) (mix []Class) {
 	for i := range in.Day.Classes {
 		c := &in.Day.Classes[i]
 		line := Class{Name: c.Name, Kind: kindOf(in.Day, c, in.Experiment.LowRTTUs), Networks: c.Count, Line: lineOf(c.Path), SpreadPPM: c.SpreadPPM,
-			VaryPPM: c.Vary.SDPPM, RcvbufBytes: c.Traffic.Rcvbuf, AppBitPerS: c.Traffic.AppBitPerS, Changes: len(c.Whens), Behind: c.Behind}
+			VaryPPM: c.Vary.SDPPM, RcvbufBytes: c.Traffic.Rcvbuf, AppBitPerS: c.Traffic.AppBitPerS, Changes: len(c.Whens)}
+		if c.Theirs() {
+			line.Behind = c.Behind
+		} else {
+			line.Shares = c.Behind
+		}
 		if c.Drawn() {
 			most := lineOf(c.Upto())
 			line.Upto = &most

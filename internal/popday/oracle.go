@@ -34,7 +34,7 @@ func better(in *Input, base, full *Run) Run {
 	b, f := mediansOf(base), mediansOf(full)
 	world := in.Day.World(base.Facts.Seed).Networks
 	takes := func(network int) bool {
-		if network < len(world) && world[network].Behind >= 0 {
+		if network < len(world) && world[network].Theirs {
 			network = world[network].Behind
 		}
 		return f[network].rate > b[network].rate

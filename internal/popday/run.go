@@ -39,7 +39,7 @@ func All(policy string) string { return "all-" + strings.ToUpper(policy) }
 func (in *Input) neighbours() map[string]bool {
 	names := map[string]bool{}
 	for i := range in.Day.Classes {
-		names[in.Day.Classes[i].Name] = in.Day.Classes[i].Behind != ""
+		names[in.Day.Classes[i].Name] = in.Day.Classes[i].Theirs()
 	}
 	return names
 }

@@ -50,8 +50,8 @@ func (p *parser) check(root *node) {
 		}
 	}
 	for _, name := range d.Static {
-		if !slices.ContainsFunc(d.Classes, func(c Class) bool { return c.Name == name && c.Behind == "" }) {
-			p.r.Fault(root, "static", name, "no networks of that name with a path of their own; write one of networks.name")
+		if !slices.ContainsFunc(d.Classes, func(c Class) bool { return c.Name == name && !c.Theirs() }) {
+			p.r.Fault(root, "static", name, "no networks of that name that the edge serves; write one of networks.name")
 		}
 	}
 	for _, f := range d.Faults {
@@ -92,16 +92,35 @@ func (p *parser) checkFault(n *node, f *Fault) {
 	}
 }
 
-// checkNeighbour gives a class the path of the one that it is behind.
+// checkNeighbour gives a class the path of the one that it is behind, and the losses of its own that a neighbour on the edge may have.
 func (p *parser) checkNeighbour(c *Class, bad func(field, problem string)) {
 	i := slices.IndexFunc(p.day.Classes, func(o Class) bool { return o.Name == c.Behind && o.Behind == "" })
+	own := Path{Buffer: usualBuffer}
+	if !c.Theirs() {
+		own.LossPPM, own.LossBurst = c.Path.LossPPM, c.Path.LossBurst
+	}
 	switch {
+	case !slices.Contains([]string{"", ServerOther, ServerEdge}, c.Server):
+		bad("server", c.Server+" is unknown; write edge or other")
 	case i < 0 || p.day.Classes[i].Count < c.Count:
 		bad("behind", "no networks of that name above, or fewer; write the name of a class with a path of its own")
-	case c.Path.RateBitPerS != 0 || c.Vary.SDPPM > 0 || len(c.Whens) > 0 || c.SpreadPPM > 0:
-		bad("behind", "shares the path of "+c.Behind+"; leave out path, spread, vary and when")
+	case c.Path != own || c.Most != Path{} || c.Vary.SDPPM > 0 || len(c.Whens) > 0 || c.SpreadPPM > 0:
+		bad("behind", "shares the path of "+c.Behind+"; leave out path, spread, vary and when, but for path.loss with server: edge")
 	default:
 		c.Path, c.Most, c.SpreadPPM = p.day.Classes[i].Path, p.day.Classes[i].Most, p.day.Classes[i].SpreadPPM
+		if !c.Theirs() {
+			c.Path.LossPPM, c.Path.LossBurst = own.LossPPM, own.LossBurst
+			p.checkLoss(c, bad)
+			if c.Most != (Path{}) {
+				c.Most.LossPPM, c.Most.LossBurst = own.LossPPM, own.LossBurst
+			}
+		}
+	}
+}
+
+func (p *parser) checkLoss(c *Class, bad func(field, problem string)) {
+	if c.Path.LossBurst > 0 && (max(c.Path.LossPPM, c.Most.LossPPM) == 0 || max(c.Path.LossPPM, c.Most.LossPPM) > maxBurstLoss) {
+		bad("path.loss_burst", "goes with a loss, of at most 50%; write both, as in loss: 2%, loss_burst: 8p")
 	}
 }
 
@@ -119,9 +138,12 @@ func (p *parser) checkClass(n *node, c *Class) {
 	if t := &c.Traffic; t.Larges < 1 || t.Smalls < 1 || t.Larges > 100 || t.Smalls > 100 || t.Flows < 1 || t.Flows > 100 {
 		bad("traffic", "larges, smalls and flows are 1 to 100")
 	}
-	if c.Behind != "" {
+	switch {
+	case c.Behind != "":
 		p.checkNeighbour(c, bad)
 		return
+	case c.Server != "":
+		bad("server", "goes with behind; leave it out: the edge serves networks with a path of their own")
 	}
 	if c.Path.RateBitPerS < minRate {
 		bad("path.rate", "missing, or too little; write 8kbit or more")
@@ -129,9 +151,7 @@ func (p *parser) checkClass(n *node, c *Class) {
 	if max(c.Path.RTTUs, c.Most.RTTUs) > maxRTTUs || max(c.Path.JitterUs, c.Most.JitterUs) > c.Path.RTTUs/2 {
 		bad("path.rtt", "above 2s, or less than twice the jitter; write it as in 30ms")
 	}
-	if c.Path.LossBurst > 0 && (max(c.Path.LossPPM, c.Most.LossPPM) == 0 || max(c.Path.LossPPM, c.Most.LossPPM) > maxBurstLoss) {
-		bad("path.loss_burst", "goes with a loss, of at most 50%; write both, as in loss: 2%, loss_burst: 8p")
-	}
+	p.checkLoss(c, bad)
 	if c.Path.Buffer.BDPPPM > 0 && c.Path.RTTUs == 0 {
 		bad("path.buffer", "a multiple of no round trip; write rtt, or packets or a time, as in 20p or 100ms")
 	}

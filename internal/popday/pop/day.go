@@ -23,6 +23,7 @@ type Class struct {
 	Count     int
 	Sites     int    // the networks are IPv6, spread evenly over this many /48; 0: as PrefixOf numbers them
 	Behind    string // another class: these are its networks' neighbours, behind the same lines; "" for none
+	Server    string // of neighbours: edge, or other, which congctl does not see
 	SpreadPPM uint32 // sd of the log of the rate between networks of the class, millionths
 	Path      Path
 	Most      Path // the seed draws what is larger here, between Path and this; else zero
@@ -88,6 +89,15 @@ type Fault struct {
 	ByUs int64  // of step_clock: forward, or back if negative
 }
 
+// Servers of neighbours.
+const (
+	ServerOther = "other"
+	ServerEdge  = "edge"
+)
+
+// Theirs reports whether the class's server is not the edge.
+func (c *Class) Theirs() bool { return c.Behind != "" && c.Server != ServerEdge }
+
 // Deeds of a fault.
 const (
 	Kill       = "kill"        // SIGKILL
@@ -106,15 +116,15 @@ type World struct {
 	Sessions []Session // by AtUs
 }
 
-// Network is one client prefix. A neighbour's server is not the edge but another one,
-// which stays on CUBIC whatever the edge does.
+// Network is one client prefix.
 type Network struct {
 	Class   string
 	Number  int // within its class, from 1
 	Prefix  netip.Prefix
 	Path    Path // at the start
 	Traffic Traffic
-	Behind  int // the network whose path this one shares as its neighbour; -1: it has its own
+	Behind  int  // the network whose path this one shares, but for losses, as its neighbour; -1: it has its own
+	Theirs  bool // its server is not the edge but another one, which stays on CUBIC whatever the edge does
 }
 
 // Change is a network's path from AtUs on.

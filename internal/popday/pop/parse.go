@@ -101,6 +101,7 @@ var classKeys = []strict.Key[Class]{
 	strict.Put("count", scenario.ReadCount, func(c *Class) *int { return &c.Count }),
 	strict.Put("sites", scenario.ReadCount, func(c *Class) *int { return &c.Sites }),
 	strict.Put("behind", scenario.ReadWord, func(c *Class) *string { return &c.Behind }),
+	strict.Put("server", scenario.ReadWord, func(c *Class) *string { return &c.Server }),
 	strict.Put("spread", scenario.ReadShare, func(c *Class) *uint32 { return &c.SpreadPPM }),
 }
 
@@ -160,8 +161,11 @@ func (p *parser) static(n *node) {
 	}
 }
 
+// usualBuffer is that of a path that names none.
+var usualBuffer = Buffer{Us: 100_000}
+
 func (p *parser) class(n *node) {
-	c := Class{Count: 1, Traffic: p.traffic, Path: Path{Buffer: Buffer{Us: 100_000}}, Vary: Vary{MemoryUs: 3600e6, EveryUs: 60e6}}
+	c := Class{Count: 1, Traffic: p.traffic, Path: Path{Buffer: usualBuffer}, Vary: Vary{MemoryUs: 3600e6, EveryUs: 60e6}}
 	p.r.Each(n, "networks", func(name string, k, v *node) {
 		field := "networks." + name
 		switch name {

@@ -59,7 +59,11 @@ func (d *Day) site(c *Class, n int) int {
 func (w *World) addNeighbour(d *Day, c *Class, n int, seed uint64) {
 	i := len(w.Networks)
 	line := slices.IndexFunc(w.Networks, func(o Network) bool { return o.Class == c.Behind && o.Number == n+1 })
-	w.Networks = append(w.Networks, Network{Class: c.Name, Number: n + 1, Prefix: PrefixOf(i, d.site(c, n)), Path: w.Networks[line].Path, Traffic: c.Traffic, Behind: line})
+	path := w.Networks[line].Path
+	if !c.Theirs() {
+		path.LossPPM, path.LossBurst = c.Path.LossPPM, c.Path.LossBurst
+	}
+	w.Networks = append(w.Networks, Network{Class: c.Name, Number: n + 1, Prefix: PrefixOf(i, d.site(c, n)), Path: path, Traffic: c.Traffic, Behind: line, Theirs: c.Theirs()})
 	w.Sessions = append(w.Sessions, sessionsOf(d, &c.Traffic, i, line, seed)...)
 }
 

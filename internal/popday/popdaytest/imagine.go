@@ -159,7 +159,7 @@ func (m *imagining) level(r *popday.Response, treated bool) float64 {
 		rate *= v
 	}
 	switch {
-	case n.Behind >= 0: // its own server is not treated
+	case n.Theirs: // its own server is not treated
 	case m.policy == "benefit-cap":
 		r.Cong = "bbr"
 		rate *= Capped
@@ -172,8 +172,8 @@ func (m *imagining) level(r *popday.Response, treated bool) float64 {
 // arm returns that of a response, and whether it is treated; a neighbour's are those of its line.
 func (m *imagining) arm(r *popday.Response) (record.Arm, bool) {
 	large, line := r.Asked >= 100_000, r.Network
-	if behind := m.world.Networks[line].Behind; behind >= 0 {
-		line = behind
+	if n := m.world.Networks[line]; n.Theirs {
+		line = n.Behind
 	}
 	switch {
 	case m.policy == "bbr":

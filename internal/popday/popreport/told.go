@@ -175,6 +175,7 @@ func why(c *popday.Class) string {
 	}
 	bdp := float64(c.RateBitPerS) / 8 * float64(c.RTTUs) / 1e6
 	add(c.Behind != "", "clients of another server, on the lines of %s", c.Behind)
+	add(c.Shares != "", "on the lines of %s", c.Shares)
 	add(c.RcvbufBytes > 0, "its clients' receive window is small")
 	add(c.AppBitPerS > 0, "its server sends only %g Mbit/s", float64(c.AppBitPerS)/1e6)
 	add(c.Policer && c.Behind == "", "policed to %g Mbit/s", float64(c.RateBitPerS)/1e6)

@@ -2,6 +2,7 @@ package popworld
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/congctl/congctl/internal/linux/qdisc"
 	"github.com/congctl/congctl/internal/popday/pop"
@@ -18,7 +19,8 @@ import (
 type path struct {
 	tc      *qdisc.Conn // of the hub
 	police  *qdisc.Conn // of the clients; nil without a policer
-	lanes   []*lane     // of the network, and of its neighbour
+	lanes   []*lane     // of the network, and of its neighbours
+	ours    []*lane     // of those neighbours that have losses of their own: the edge serves them
 	out, in int
 	now     pop.Path
 }
@@ -53,6 +55,13 @@ func (p *path) share(l *lane) {
 	l.lead(p.out)
 	l.lose(p.now.LossPPM, p.now.LossBurst)
 	p.lanes = append(p.lanes, l)
+}
+
+// shareOurs does so for a neighbour that has losses of its own.
+func (p *path) shareOurs(l *lane, of pop.Path) {
+	l.lead(p.out)
+	l.lose(of.LossPPM, of.LossBurst)
+	p.ours = append(p.ours, l)
 }
 
 func (p *path) at() qdisc.At {
@@ -102,7 +111,7 @@ func (p *path) count() (c PathCount, err error) {
 			c.Packets, c.Bytes, c.Overflowed = s.Packets, s.Bytes, s.Drops
 		}
 	}
-	for _, l := range p.lanes {
+	for _, l := range slices.Concat(p.lanes, p.ours) {
 		c.Lost += l.losses()
 	}
 	if p.police == nil {

@@ -75,7 +75,7 @@ func (s *star) build(w *pop.World, o edgeOptions) (err error) {
 	if err := s.raise(s.edge, o.qdisc, edgeLink, backLink, netns.EdgeAddr4, netns.EdgeAddr6); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(w.Networks, neighbour) {
+	if slices.ContainsFunc(w.Networks, func(n pop.Network) bool { return n.Theirs }) {
 		if s.other, err = newRoom("other", world.Setting{Key: "net.ipv4.tcp_congestion_control", Value: "cubic"}); err != nil {
 			return err
 		}
@@ -90,8 +90,6 @@ func (s *star) build(w *pop.World, o edgeOptions) (err error) {
 	}
 	return nil
 }
-
-func neighbour(n pop.Network) bool { return n.Behind >= 0 }
 
 // raise sets a server's addresses, its qdisc, and its ways to the hub and from the clients.
 // Super-packets are cut behind the qdisc, so that the paths see single packets, as a real
@@ -126,7 +124,7 @@ func (s *star) raise(server *room, root, hubSide, backSide string, addrs ...neti
 
 func (s *star) addNetwork(i int, n *pop.Network, onRoute string) error {
 	server := s.edge
-	if neighbour(*n) {
+	if n.Theirs {
 		server = s.other
 	}
 	err := server.NS.AddRoute(hubLink, netns.Route{To: n.Prefix, Src: serverOf(n), Cong: onRoute})
@@ -138,10 +136,14 @@ func (s *star) addNetwork(i int, n *pop.Network, onRoute string) error {
 			return err
 		}
 	}
-	if neighbour(*n) {
+	if n.Behind >= 0 {
 		p := s.paths[n.Behind]
 		s.paths = append(s.paths, p)
-		p.share(&s.relay.lanes[i])
+		if n.Theirs {
+			p.share(&s.relay.lanes[i])
+		} else {
+			p.shareOurs(&s.relay.lanes[i], n.Path)
+		}
 		return nil
 	}
 	out, in := "c"+strconv.Itoa(i), "n"+strconv.Itoa(i)
@@ -156,9 +158,9 @@ func (s *star) addNetwork(i int, n *pop.Network, onRoute string) error {
 // serverOf is the server's address for clients of a network.
 func serverOf(n *pop.Network) netip.Addr {
 	switch {
-	case neighbour(*n) && n.Prefix.Addr().Is4():
+	case n.Theirs && n.Prefix.Addr().Is4():
 		return otherAddr4
-	case neighbour(*n):
+	case n.Theirs:
 		return otherAddr6
 	case n.Prefix.Addr().Is4():
 		return netns.EdgeAddr4
