@@ -9,7 +9,7 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// The brake: harm on the whole, of the networks that are treated now.
+// The brake: harm on the whole.
 //
 // If the treatment does nothing, which of a group's k blocks is the control block is chance, and
 // nothing else is. So bet on it, group by group: that the control block is the fast one. With y the
@@ -19,34 +19,37 @@ import (
 //
 // is 1 on average over the draw, whatever the y are: a level that drifts, load that moves with it,
 // a shock that all networks share, heavy tails. Nothing is estimated. (Of two blocks e is
-// 1 - tanh(m d / 2), d = treatment - control.) One draw decides for all networks (beside select: all, listed ones have their own, and a mean of
-// e-values is one all the same), so their bets of one group are one bet, the mean over
-// sites, each with its stake; where few sites are treated, as many others as it takes bet nothing, so that harm in one place is not harm
-// on the whole. A group stakes a part w of what was won so far,
+// 1 - tanh(m d / 2), d = treatment - control.) One draw decides for all networks, so their bets of
+// one group are one bet, the mean over sites, each with its stake; where few sites are treated, as
+// many others as it takes bet nothing, so that harm in one place is not harm on the whole. All networks
+// that are treated as one (record.All) are the whole by themselves. A group stakes a part w of what was won so far,
 //
-//	M = product over groups of (1 + w (mean of e - 1))
+//	M = max(1, M) (1 + w (mean of e - 1))
 //
-// M is a martingale while the treatment does nothing. Where pairs are harmed on average, it grows; effects that cancel do not make it
-// grow. A few bet sizes m are mixed, since the size of the harm is unknown; and trials have groups of two blocks, the others longer
-// ones, and the control block of all is in both, so each kind has its own M, and the mean of the two counts.
+// M grows where networks are harmed on average; effects that cancel do not make it grow. Harm may
+// begin at any time, so what falls below 1 begins anew. While the treatment does nothing, the mean of M after
+// n groups is at most n (e-CUSUM: Shin, Ramdas and Rinaldo, "E-detectors", New England Journal of Statistics in
+// Data Science 2, 2024), and so is that of any average of such M. There is one for each outcome, the rate and goodput over
+// busy time, and each of a few bet sizes m, since the size of the harm is unknown. Trials have groups of two blocks, the others
+// longer ones, and the control block of the whole PoP is in both; so each kind has its own M, judged by what a year of its groups may
+// reach by chance:
 //
-// Harm may begin at any time. So M is taken from the start that shows it best, and the chance that
-// it ever reaches A in n such starts is at most n/A (Shiryaev and Roberts; as e-values Shin, Ramdas
-// and Rinaldo, "E-detectors", New England Journal of Statistics in Data Science 2, 2024). A pair
-// that ages out takes a start away, and so can only lower M: what is old never pulls the brake.
+//	E = (M of trials / n of trials + M of others / n of others) / 2,  n = groups in a year
 //
-// It is asked twice. Of the networks that are treated now, any three sites may show the harm. Of all that
-// were treated in a day, also of those that left, half of the sites must: where each of a few networks
-// leaves by its own evidence, none is left to show the harm together, and the next ones would be tried
-// in vain.
+// is at most 1 on average, and so 20 in a year in at most one of twenty.
 //
-// The price is time: of harm by half to all a pair of two blocks says no more than a factor of 1.75, and 30 of
-// them, ten hours, pull the brake; of 16 blocks a day says too little. Before that, each network has left by what it shows itself (loop/policy).
+// What networks showed stays when they leave: where each of a few leaves by its own evidence, the next ones would be tried in vain.
+//
+// The price is time: of harm by half to all a group of two blocks says a factor of 1.75, and 26 to 28 of
+// them, nine hours, pull the brake; one of 16 blocks says a factor of 10, and six of them, 16 hours, do. Before that, each network
+// has left by what it shows itself (loop/policy).
+//
+// With all networks treated as one the same bets are made on losses, and end what costs without a gain: no other exit would.
 
 const (
-	// brakePerYear is the chance of a false brake in a year, brakeStarts how many blocks a year has,
-	// brakeQuestions what is asked in each.
-	brakePerYear, brakeStarts, brakeQuestions = 0.05, 365 * 144, 2
+	// brakePerYear is the chance of a false brake in a year.
+	brakePerYear = 0.05
+	year         = 365 * 86400 // seconds
 
 	// fullStake bounds what one group can say: of two blocks a factor of 1.75 for harm, 0.25 against.
 	// fullBlock is how many connections in a block it takes: the means of smaller ones are noise.
@@ -60,86 +63,130 @@ const (
 // plain half.
 var betSizes = [...]float64{2, 6}
 
-// neededToBrake is ln of the M that pulls the brake: 2,102,400.
-var neededToBrake = math.Log(brakeQuestions * brakeStarts / brakePerYear)
-
-// Harm is what pairs of many networks say about harm on the whole.
+// Harm is what the groups so far say about harm on the whole: ln of M, by outcome, kind of group (of two blocks that saw a connection,
+// of more) and size.
 type Harm struct {
-	Pairs, Prefixes, Sites int
-	LogRatio               float64 // mean of ln(treatment / control), weighed by stakes
-	LogM                   float64 // ln of the evidence; 0 without pairs
+	Until int64                            `json:"until_unix_s"` // end of the last group in it
+	LogM  [3][kinds][len(betSizes)]float64 `json:"ln_won"`
 }
 
-// HarmOf judges pairs, in any order; those of one group have one draw. At least a share of their sites must show the harm.
-func HarmOf(all []Pair, share float64) (h Harm) {
-	pairs := usable(all)
-	slices.SortFunc(pairs, func(a, b *Pair) int {
-		return cmp.Or(cmp.Compare(b.End, a.End), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Prefix, b.Prefix))
-	})
-	site := sites(pairs)
-	places := map[record.Prefix]bool{}
-	for _, s := range site {
-		places[s] = true
+const kinds = 2
+
+// outcomes are what is compared, each with its pairs' values in the place of the rate: the rate, goodput and what was not lost.
+var outcomes = [...]func([]Pair) []Pair{func(pairs []Pair) []Pair { return pairs }, ByGoodput, byLoss}
+
+// ofLoss is the last of the outcomes.
+const ofLoss = 2
+
+// Next takes in the pairs of all networks, in any order, whose groups have ended since.
+func (h Harm) Next(all []Pair) Harm {
+	var pairs []Pair
+	for _, p := range all {
+		if p.Usable() && p.End > h.Until {
+			pairs = append(pairs, p)
+		}
 	}
-	fewest := max(fewestSites, share*float64(len(places)))
-	seen, where := map[record.Prefix]bool{}, map[record.Prefix]bool{}
-	var won [2][len(betSizes)]float64
-	moved, stakes := 0.0, 0.0
-	for i := 0; i < len(pairs); {
-		n, kind := i, 0
-		for ; n < len(pairs) && pairs[n].drawnAt() == pairs[i].drawnAt(); n++ {
-			seen[pairs[n].Prefix], where[site[pairs[n].Prefix]] = true, true
-			if len(pairs[n].T) > 1 {
-				kind = 1
-			}
+	slices.SortFunc(pairs, func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(a.End, b.End), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Prefix, b.Prefix))
+	})
+	for len(pairs) > 0 {
+		n := 1
+		for n < len(pairs) && pairs[n].drawnAt() == pairs[0].drawnAt() {
+			n++
 		}
-		e, stake, ratio := betTogether(pairs[i:n], site)
-		for m := range betSizes {
-			won[kind][m] += math.Log1p(fullStake * e[m] / max(stake, fewest))
-		}
-		moved, stakes = moved+ratio, stakes+stake
-		logM := math.Log(mean(slices.Concat(won[0][:], won[1][:])))
-		if i = n; h.Pairs == 0 || logM > h.LogM {
-			h = Harm{Pairs: i, Prefixes: len(seen), Sites: len(where), LogRatio: moved / stakes, LogM: logM}
-		}
+		h.bet(pairs[:n])
+		h.Until, pairs = pairs[0].End, pairs[n:]
 	}
 	return h
 }
 
-// betTogether returns, of the pairs of one draw, the sum of stake times e - 1 by size, that of the stakes, and that of stake times ln ratio.
-func betTogether(pairs []*Pair, site map[record.Prefix]record.Prefix) (e [len(betSizes)]float64, stake, moved float64) {
-	networks := map[record.Prefix]int{}
+// bet takes in the pairs of one draw.
+func (h *Harm) bet(pairs []Pair) {
+	fewest, kind := float64(fewestSites), 0
+	if i := slices.IndexFunc(pairs, func(p Pair) bool { return p.Prefix == record.All }); i >= 0 {
+		pairs, fewest = pairs[i:i+1], 0
+	}
+	if slices.ContainsFunc(pairs, func(p Pair) bool { return len(p.T) > 1 }) {
+		kind = 1
+	}
+	for i, of := range outcomes {
+		won, stake := betTogether(of(pairs))
+		for m := range betSizes {
+			if stake > 0 {
+				h.LogM[i][kind][m] = max(0, h.LogM[i][kind][m]) + math.Log1p(fullStake*won[m]/max(stake, fewest, 1))
+			}
+		}
+	}
+}
+
+// betTogether returns, of the pairs of one draw, the sum of stake times e - 1 by size, and that of the stakes.
+func betTogether(pairs []Pair) (won [len(betSizes)]float64, stake float64) {
+	site, networks := sites(pairs), map[record.Prefix]int{}
 	for _, p := range pairs {
 		networks[site[p.Prefix]]++
 	}
 	for _, p := range pairs {
 		w := min(1, p.traffic()/float64(len(p.T)+1)/fullBlock) / float64(networks[site[p.Prefix]])
-		stake, moved = stake+w, moved+w*p.LogRatio()
+		stake += w
 		for i, m := range betSizes {
-			e[i] += w * (p.bet(m) - 1)
+			won[i] += w * (p.bet(m) - 1)
 		}
 	}
-	return e, stake, moved
+	return won, stake
 }
 
-// usable returns the usable ones, by pointer: a round sorts all pairs of a day, and a pair is 136 bytes.
-func usable(all []Pair) []*Pair {
-	pairs := make([]*Pair, 0, len(all))
-	for i := range all {
-		if all[i].Usable() {
-			pairs = append(pairs, &all[i])
+// Brake reports whether the evidence pulls the brake, and returns it in words: of harm, or, where all networks are treated as one, of a
+// cost that their last pairs show to be large and not to be paid for by the rate. seconds is how long a group of each kind lasts.
+func (h Harm) Brake(seconds [kinds]int64, ofAll []Pair, n Noise) (pull bool, why string) {
+	harm, cost := h.Evidence(seconds)
+	if harm >= 1/brakePerYear {
+		return true, fmt.Sprintf("control blocks are faster than treated ones (evidence of harm %.2g, needed %g)", harm, 1/brakePerYear)
+	}
+	if len(ofAll) > 0 && cost >= 1/brakePerYear {
+		if large, text := dear(ofAll, n); large {
+			return true, fmt.Sprintf("treated blocks cost more than control blocks: %s (evidence %.2g, needed %g)", text, cost, 1/brakePerYear)
 		}
 	}
-	return pairs
+	return false, ""
 }
 
-// Brake reports whether the evidence pulls the brake, and returns the numbers in words.
-func (h Harm) Brake() (pull bool, why string) {
-	if h.LogM < neededToBrake {
-		return false, ""
+// Evidence returns E of harm, and of cost. seconds is how long a group of each kind lasts.
+func (h Harm) Evidence(seconds [kinds]int64) (harm, cost float64) {
+	for kind, s := range seconds {
+		years := float64(s) / year / kinds
+		harm += mean(slices.Concat(h.LogM[0][kind][:], h.LogM[1][kind][:])) * years
+		cost += mean(h.LogM[ofLoss][kind][:]) * years
 	}
-	return true, fmt.Sprintf("treatment is x %.2f over %d prefixes of %d sites and %d pairs (evidence of harm %.2g, needed %.2g)",
-		math.Exp(h.LogRatio), h.Prefixes, h.Sites, h.Pairs, math.Exp(h.LogM), math.Exp(neededToBrake))
+	return harm, cost
+}
+
+// mean of evidence given as ln.
+func mean(logs []float64) (m float64) {
+	for _, l := range logs {
+		m += math.Exp(l) / float64(len(logs))
+	}
+	return m
+}
+
+// byLoss puts what was not lost in the place of the rate.
+func byLoss(pairs []Pair) (list []Pair) {
+	value := func(b Block) Block {
+		b.MeanLog = -math.Log(b.RetransShare() + lossFloor)
+		return b
+	}
+	for _, p := range pairs {
+		if !p.sent() {
+			continue
+		}
+		l := Pair{Prefix: p.Prefix, C: value(p.C)}
+		for _, b := range p.T {
+			if b.SentBytes > 0 {
+				l.T = append(l.T, value(b))
+			}
+		}
+		list = append(list, l)
+	}
+	return list
 }
 
 // bet returns e for a size.
@@ -153,7 +200,7 @@ func (p Pair) bet(m float64) float64 {
 
 // sites returns each prefix's site, whose networks count together as one. An edge whose networks lie in fewer than fewestSites, as one of
 // a single town may, could never brake: there each /24 counts for itself.
-func sites(pairs []*Pair) map[record.Prefix]record.Prefix {
+func sites(pairs []Pair) map[record.Prefix]record.Prefix {
 	site, all := map[record.Prefix]record.Prefix{}, map[record.Prefix]bool{}
 	for _, p := range pairs {
 		s := p.Prefix.Site()

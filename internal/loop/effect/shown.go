@@ -13,7 +13,7 @@ import (
 //
 //	e = k exp(-m y_c) / sum(exp(-m y_j)),  m = theta / s²
 //
-// is 1 on average over the draw whatever the y are, as in HarmOf. Where they are normal it is the likelihood ratio of the effect theta, so
+// is 1 on average over the draw whatever the y are, as in Harm. Where they are normal it is the likelihood ratio of the effect theta, so
 // none grows faster. The product over pairs, mixed over a few theta, is a network's evidence E: it reaches 1/a with a probability of at
 // most a if the treatment does nothing. A wrong s² costs time, not truth; so it is DefaultNoise's, which no pair has a say in.
 //

@@ -12,7 +12,7 @@ import (
 // among them: what the treatment takes from one and gives to another is a gain in the control blocks of single networks, and no gain here.
 //
 //	in:  at once; no level, no measured guard, no trial
-//	out: by the rules; or by the brake, since there is no other way out: harm in either outcome (effect.AllHarm), or cost without a gain
+//	out: by the rules; or by the brake, since there is no other way out: harm in either outcome (effect.Harm), or cost without a gain
 
 const allReason = "policy.select is all"
 
@@ -47,34 +47,6 @@ func (e *Engine) fileAll(all []sighting) {
 		t, _ := e.find(record.All)
 		e.file(t, rows)
 	}
-}
-
-// betOnAll takes in the pairs of all networks whose groups have ended since the last time.
-func (e *Engine) betOnAll() {
-	t, _ := e.find(record.All)
-	if t == nil || t.trial == nil {
-		return
-	}
-	s := *t.chosen
-	for _, p := range t.trial.pairs {
-		if p.End > s.HarmUntil {
-			s.Harm, s.HarmUntil = s.Harm.Next(p), p.End
-		}
-	}
-	e.put(t, &s)
-}
-
-// harmToAll reports whether the networks that are treated together show harm, or cost without a gain.
-func (e *Engine) harmToAll() (harm bool, why string) {
-	t, _ := e.find(record.All)
-	if t == nil || t.trial == nil {
-		return false, ""
-	}
-	harm, why = t.chosen.Harm.Brake(t.trial.pairs, e.noise, int64(e.rules.Trial.GroupLen(t.chosen))*e.rules.Trial.BlockSeconds)
-	if harm {
-		why += "; " + worseText(t.trial.shown())
-	}
-	return harm, why
 }
 
 // verdictAll says what follows for a prefix that has no entry of its own.

@@ -113,6 +113,7 @@ type observed struct {
 	class    Class
 	estimate float64 // ln gain
 	variance float64
+	draws    int // behind it, of which networks that are tried at the same time have the same
 }
 
 // belief is what is expected of a prefix.
@@ -192,10 +193,11 @@ func groupOf(p record.Prefix, name string, class Class) group {
 type learnt struct {
 	message
 	trials, gained int // those above worthTrying
+	draws          int // behind the trial that has most
 }
 
-func (l learnt) plus(m message, trials, gained int) learnt {
-	return learnt{l.message.plus(m), l.trials + trials, l.gained + gained}
+func (l learnt) plus(m message, trials, gained, draws int) learnt {
+	return learnt{l.message.plus(m), l.trials + trials, l.gained + gained, max(l.draws, draws)}
 }
 
 // pooling is all that trials say.
@@ -204,8 +206,11 @@ type pooling struct {
 	groups  map[group]learnt
 	classes map[Class]learnt
 	own     map[record.Prefix]observed
-	common  float64 // variance that all estimates share
+	shock   float64 // variance of what the levels of all change by from block to block; 0 where each network has draws of its own
 }
+
+// common is the variance that all estimates of a network or class share: trials that have the same draws are wrong together.
+func (p pooling) common(l learnt) float64 { return 2 * p.shock / float64(max(1, l.draws)) }
 
 // pool sums up trials, in the order of the list.
 func pool(lab priors, list []observed) pooling {
@@ -220,12 +225,12 @@ func pool(lab priors, list []observed) pooling {
 		if o.estimate > worthTrying {
 			gained = 1
 		}
-		p.groups[k] = p.groups[k].plus(o.message().blurred(spread*spread), 1, gained)
+		p.groups[k] = p.groups[k].plus(o.message().blurred(spread*spread), 1, gained, o.draws)
 		p.own[o.prefix] = o
 	}
 	for _, k := range order {
 		spread, g := lab[k.class].spread, p.groups[k]
-		p.classes[k.class] = p.classes[k.class].plus(g.blurred(netSpread*spread*spread), g.trials, g.gained)
+		p.classes[k.class] = p.classes[k.class].plus(g.blurred(netSpread*spread*spread), g.trials, g.gained, g.draws)
 	}
 	return p
 }
@@ -248,9 +253,10 @@ func (p pooling) mean(prefix record.Prefix, network string, class Class) belief 
 func (p pooling) above(prefix record.Prefix, network string, class Class, without message) message {
 	q := p.lab[class]
 	between := netSpread * q.spread * q.spread
-	g := p.groups[groupOf(prefix, network, class)].message
-	others := p.classes[class].message.minus(g.blurred(between)).blurred(p.common)
-	return message{1 / (q.unsure * q.unsure), q.mean / (q.unsure * q.unsure)}.plus(others).blurred(between).beside(g.minus(without).blurred(p.common))
+	g := p.groups[groupOf(prefix, network, class)]
+	all := p.classes[class]
+	others := all.message.minus(g.blurred(between)).blurred(p.common(all))
+	return message{1 / (q.unsure * q.unsure), q.mean / (q.unsure * q.unsure)}.plus(others).blurred(between).beside(g.minus(without).blurred(p.common(g)))
 }
 
 // given is believe with another estimate in the place of the prefix's own.
@@ -296,17 +302,17 @@ func (e *Engine) learn() {
 			continue
 		}
 		if v := t.trial.evidence; v.Pairs > 0 {
-			list = append(list, observed{t.prefix, t.chosen.Network, t.chosen.Class, v.LogRatio, v.Var})
+			list = append(list, observed{t.prefix, t.chosen.Network, t.chosen.Class, v.LogRatio, v.Var, v.Pairs})
 		}
 	}
 	for _, c := range e.coolingByPrefix() {
 		if c.Class != "" && c.Var > 0 {
-			list = append(list, observed{c.Prefix, c.Network, c.Class, c.LogRatio, c.Var + endedVar})
+			list = append(list, observed{c.Prefix, c.Network, c.Class, c.LogRatio, c.Var + endedVar, triedPairs})
 		}
 	}
 	e.pooled = pool(priorsOf(e.rules.Treatment, e.rules.TreatmentVersion), list)
 	if e.rules.PoPGroup() > 0 {
-		e.pooled.common = e.turns.common()
+		e.pooled.shock = e.turns.shock()
 	}
 }
 
@@ -343,7 +349,7 @@ func (e *Engine) having(t *track, b belief, v effect.Evidence) belief {
 	if v.Pairs == 0 {
 		return b
 	}
-	return e.pooled.given(t.prefix, t.chosen.Network, b.class, observed{t.prefix, t.chosen.Network, b.class, v.LogRatio, v.Var})
+	return e.pooled.given(t.prefix, t.chosen.Network, b.class, observed{t.prefix, t.chosen.Network, b.class, v.LogRatio, v.Var, v.Pairs})
 }
 
 // resent is what the treatment retransmits in addition: the lab's share and that of a prefix's own pairs.

@@ -116,7 +116,7 @@ func TestPoolingIsThePosterior(t *testing.T) {
 			p, _ := record.ParsePrefix([]string{"198.18.0.0/24", "198.18.1.0/24", "198.18.2.0/24", "198.18.16.0/24", "198.18.17.0/24", "198.19.0.0/24",
 				"2001:db8::/56", "2001:db8:0:100::/56", "2001:db8:1::/56"}[i])
 			class := Classes[r.IntN(2)]
-			list = append(list, observed{p, names[r.IntN(3)], class, ofBBR[class].mean + 0.1*r.NormFloat64(), 0.01 + r.Float64()})
+			list = append(list, observed{p, names[r.IntN(3)], class, ofBBR[class].mean + 0.1*r.NormFloat64(), 0.01 + r.Float64(), 1})
 		}
 		pooled := pool(ofBBR, list)
 		for _, name := range []string{"198.18.0.0/24", "198.18.3.0/24", "198.18.17.0/24", "203.0.113.0/24", "2001:db8::/56"} {
@@ -146,7 +146,7 @@ func TestBelief(t *testing.T) {
 	if p := none.exceeds(worthTrying); math.Abs(p-0.875) > 0.001 {
 		t.Errorf("worth treating with %.4f", p)
 	}
-	p := pool(ofBBR, []observed{{at("198.18.0.0/24"), "", ClassSingle, 2, 1e-9}})
+	p := pool(ofBBR, []observed{{at("198.18.0.0/24"), "", ClassSingle, 2, 1e-9, 1}})
 	if b := p.believe(at("198.18.0.0/24"), "", ClassSingle); math.Abs(b.gain-2) > 1e-6 || b.variance > 1e-8 {
 		t.Errorf("a trial of its own: %+v", b)
 	}
@@ -165,14 +165,14 @@ func TestConflict(t *testing.T) {
 	at := func(i int) record.Prefix { p, _ := record.ParsePrefix(fmt.Sprintf("198.18.%d.0/24", i)); return p }
 	var list []observed
 	for i := range 3 {
-		list = append(list, observed{at(i), "", ClassQueue, math.Log(4), 0.04})
+		list = append(list, observed{at(i), "", ClassQueue, math.Log(4), 0.04, 1})
 	}
 	p := pool(ofBBR, list)
 	if own, group := p.believe(at(0), "", ClassQueue).exceeds(worthTrying), p.mean(at(0), "", ClassQueue).exceeds(worthTrying); own < 0.99 || group < 0.9 {
 		t.Errorf("gains of 4 x: worth treating with %.2f, the group with %.2f", own, group)
 	}
 	for i := range 10 {
-		list = append(list, observed{at(16 + i), "", ClassBursts, math.Log([]float64{0.5, 1.5}[min(i, 1)]), 0.04})
+		list = append(list, observed{at(16 + i), "", ClassBursts, math.Log([]float64{0.5, 1.5}[min(i, 1)]), 0.04, 1})
 	}
 	p = pool(ofBBR, list)
 	if harmed, other := p.believe(at(16), "", ClassBursts), p.believe(at(17), "", ClassBursts); harmed.gain > -0.4 || other.gain < 0.2 {
@@ -183,15 +183,21 @@ func TestConflict(t *testing.T) {
 // TestCommonIsNotItsOwn: what all estimates share makes others' trials say less, and takes nothing off a prefix's own, which is alone in its
 // network here: prior and estimate, as without it.
 func TestCommonIsNotItsOwn(t *testing.T) {
-	own := observed{letter(t, "a"), "", ClassMixed, 0.3, 0.02}
+	own := observed{letter(t, "a"), "", ClassMixed, 0.3, 0.02, 1}
 	p := pool(ofBBR, []observed{own})
 	apart := p.believe(own.prefix, "", ClassMixed)
-	p.common = 0.05
+	p.shock = 0.025
 	if b := p.believe(own.prefix, "", ClassMixed); math.Abs(b.gain-apart.gain) > 1e-9 || math.Abs(b.variance-apart.variance) > 1e-9 {
 		t.Errorf("%+v, without what is shared %+v", b, apart)
 	}
 	if a, b := p.believe(letter(t, "b"), "", ClassMixed), pool(ofBBR, []observed{own}).believe(letter(t, "b"), "", ClassMixed); a.gain >= b.gain || a.gain <= 0.13 {
 		t.Errorf("of another: %+v, without what is shared %+v", a, b)
+	}
+	own.draws = 12
+	often := pool(ofBBR, []observed{own})
+	often.shock = p.shock
+	if a, b := p.believe(letter(t, "b"), "", ClassMixed), often.believe(letter(t, "b"), "", ClassMixed); a.gain >= b.gain {
+		t.Errorf("of another that had one draw: %+v, twelve: %+v", a, b)
 	}
 }
 
@@ -233,7 +239,7 @@ func TestRefusedWithoutItsName(t *testing.T) {
 		e.Name(called{letter(t, "a"): "cable"})
 		var list []observed
 		for _, name := range []string{"b", "c", "d", "e"} {
-			list = append(list, observed{letter(t, name), "cable", ClassSingle, -0.8, 0.01})
+			list = append(list, observed{letter(t, name), "cable", ClassSingle, -0.8, 0.01, 1})
 		}
 		e.pooled = pool(ofBBR, list)
 		if c, ok := e.candidate(e.tracks[0]); ok != (rwnd > 0) || ok && c.guard != GuardRwnd {
@@ -291,7 +297,7 @@ func TestWrongPriorIsOutweighed(t *testing.T) {
 	for i := range 20 {
 
 		p, _ := record.ParsePrefix(fmt.Sprintf("198.%d.%d.0/24", 18+i%2, 16*(i/2)))
-		list = append(list, observed{p, "", ClassBursts, math.Log(1.5), 0.02})
+		list = append(list, observed{p, "", ClassBursts, math.Log(1.5), 0.02, 1})
 	}
 	if b := pool(ofBBR, list).believe(letter(t, "a"), "", ClassBursts); b.exceeds(worthTrying) < tryFrom {
 		t.Errorf("twenty trials at x 1.5: %+v, worth treating with %.2f", b, b.exceeds(worthTrying))
@@ -304,7 +310,7 @@ func TestSiteByItsNetwork(t *testing.T) {
 	e := New(r, firstBlock{})
 	site := func(s string) record.Prefix { p, _ := record.ParsePrefix(s); return p }
 	e.pooled = pool(ofBBR, []observed{
-		{site("198.18.17.0/24"), "", ClassSingle, 1, 0.1}, {site("203.0.113.0/24"), "", ClassSingle, 0, 0.1}, {site("2001:db8:0:100::/56"), "", ClassSingle, 1, 0.1},
+		{site("198.18.17.0/24"), "", ClassSingle, 1, 0.1, 1}, {site("203.0.113.0/24"), "", ClassSingle, 0, 0.1, 1}, {site("2001:db8:0:100::/56"), "", ClassSingle, 1, 0.1, 1},
 	})
 	for prefix, want := range map[string]string{"198.18.30.0/24": ", 198.18.16.0/20 x 2.72 in 1 of 1 trial", "2001:db8:0:200::/56": ", 2001:db8::/48 x 2.72 in 1 of 1 trial"} {
 		if got := e.likeText(&track{plain: plain{prefix: site(prefix)}}, ClassSingle); !strings.Contains(got, want) {
@@ -325,7 +331,7 @@ func TestPriorOfAnyTreatment(t *testing.T) {
 	for gain, want := range map[float64]bool{math.Log(1.5): true, math.Log(0.9): false} {
 		var list []observed
 		for i := range 8 {
-			list = append(list, observed{letter(t, string(rune('b'+i))), "", ClassSingle, gain, 0.01})
+			list = append(list, observed{letter(t, string(rune('b'+i))), "", ClassSingle, gain, 0.01, 1})
 		}
 		if p := pool(priorsOf("westwood", 0), list).believe(letter(t, "a"), "", ClassSingle).exceeds(worthTrying); p >= 0.6 != want || p < 0.4 == want {
 			t.Errorf("after eight trials of x %.1f: worth treating with %.2f", math.Exp(gain), p)

@@ -1,27 +1,17 @@
 package policy
 
 import (
-	"slices"
+	"fmt"
+	"math"
 
+	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/loop/effect"
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // Brake: demotion watches single prefixes, and mild harm to many passes under it. So the pairs of
-// all prefixes are also judged together (loop/effect), of those that are treated still when the
-// round's own exits are done: what was demoted one by one does no harm any more. And of all that were
-// treated as long as evidence counts, where half of them must show the harm: what harms most of those
-// tried will harm the next. With a frozen plan there are no exits, and the brake holds all the same.
-
-// mostOfTried is the share of sites that must show the harm, those that left included.
-const mostOfTried = 0.5
-
-// harm judges all treated prefixes together, and with those that left.
-func (e *Engine) harm(round int64) (treated, tried effect.Harm) {
-	pairs := e.treatedPairs()
-	e.gone = slices.DeleteFunc(e.gone, func(p effect.Pair) bool { return p.End <= round-e.rules.Trial.EvidenceSeconds })
-	return effect.HarmOf(pairs, 0), effect.HarmOf(append(pairs, e.gone...), mostOfTried)
-}
+// all prefixes are also judged together (loop/effect), as their groups end. With a frozen plan there are no exits, and the brake
+// holds all the same.
 
 // treatedPairs are those of all treated prefixes.
 func (e *Engine) treatedPairs() (pairs []effect.Pair) {
@@ -46,25 +36,23 @@ func (e *Engine) pull(d *Decision) (pulled bool) {
 	if e.in.Unknown != "" {
 		return false
 	}
-	treated, tried := e.harm(d.RoundStart)
-	harm, why := treated.Brake()
-	if !harm {
-		harm, why = tried.Brake()
+	var ofAll []effect.Pair
+	if t, _ := e.find(record.All); t != nil && t.trial != nil {
+		ofAll = t.trial.pairs
 	}
-	if !harm {
-		harm, why = e.harmToAll()
-	}
+	harm, why := e.harm.Brake(e.rules.Trial.groupSeconds(), ofAll, e.noise)
 	if !harm {
 		return false
 	}
-	d.Brake = why
-	d.Events = append(d.Events, Event{RoundStart: d.RoundStart, Kind: EventBrake, Reason: why + "; no new treatment until congctl resume"})
+	f, _ := e.Effect()
+	d.Brake = fmt.Sprintf("%s; rate x %.2f over %s and %s", why, math.Exp(f.LogRatio), answer.Count(f.Prefixes, "network"), answer.Count(f.Pairs, "pair"))
+	d.Events = append(d.Events, Event{RoundStart: d.RoundStart, Kind: EventBrake, Reason: d.Brake + "; no new treatment until congctl resume"})
 	for _, t := range e.tracks {
 		if t.chosen != nil {
 			e.put(t, nil)
 			d.Released++
 		}
 	}
-	e.gone = nil
+	e.gone, e.harm = nil, effect.Harm{Until: d.RoundStart}
 	return true
 }

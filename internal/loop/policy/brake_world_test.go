@@ -77,7 +77,7 @@ type fleetRun struct {
 	left    int     // harmed networks that are treated still after five hours
 	weight  float64 // what the harmed networks have of connections that are treated still then, 0..1
 	demoted int
-	top     float64                   // the largest evidence, ln
+	top     float64                   // the largest evidence
 	shown   map[record.Prefix]float64 // hours until a network's benefit was first shown
 	why     string
 }
@@ -132,8 +132,8 @@ func (f fleetWorld) run(seed uint64, hours int64) (out fleetRun) {
 			rows = append(rows, w)
 		}
 		d := e.Round(Input{Start: start, RoundStart: start + r.WindowSeconds, Rows: rows, Stopped: out.brake >= 0})
-		treated, tried := e.harm(start + r.WindowSeconds)
-		out.see(f, d, lives, max(treated.LogM, tried.LogM), hour+1.0/12)
+		harm, _ := e.harm.Evidence(r.Trial.groupSeconds())
+		out.see(f, d, lives, harm, hour+1.0/12)
 		for _, t := range e.tracks {
 			if c, _ := e.claim(t); c == ClaimShown && out.shown[t.prefix] == 0 {
 				out.shown[t.prefix] = max(hour, 0.1)
@@ -147,8 +147,8 @@ func (f fleetWorld) run(seed uint64, hours int64) (out fleetRun) {
 	return out
 }
 
-func (out *fleetRun) see(f fleetWorld, d Decision, lives []life, logM, hour float64) {
-	out.top = max(out.top, logM)
+func (out *fleetRun) see(f fleetWorld, d Decision, lives []life, harm, hour float64) {
+	out.top = max(out.top, harm)
 	if d.Brake != "" {
 		out.brake, out.why = hour, d.Brake
 	}

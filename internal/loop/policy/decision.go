@@ -44,12 +44,13 @@ type Summary struct {
 // Decision is a round's outcome.
 type Decision struct {
 	Summary
-	Tracked   int        // prefixes in memory
-	Selection []Selected // after the round, by prefix
-	Cooling   []Cooling  // after the round, by prefix: tried before, and not to be tried before its time
-	Turns     Turns      // after the round, with one draw for all
-	Stopped   bool       // nothing was treated, with the experiment: nothing was decided
-	Brake     string     // not empty: pull the kill switch, for this reason
+	Tracked   int         // prefixes in memory
+	Selection []Selected  // after the round, by prefix
+	Cooling   []Cooling   // after the round, by prefix: tried before, and not to be tried before its time
+	Turns     Turns       // after the round, with one draw for all
+	Harm      effect.Harm // likewise
+	Stopped   bool        // nothing was treated, with the experiment: nothing was decided
+	Brake     string      // not empty: pull the kill switch, for this reason
 	Events    []Event
 }
 
@@ -76,10 +77,6 @@ type Selected struct {
 	Network  string `json:"network,omitempty"`  // its name then: what it shows is pooled with it
 
 	Uncontrolled bool `json:"uncontrolled,omitempty"` // of StateAlways: treated in every block
-
-	// Of record.All: what its groups have shown so far, and the end of the last of them, Unix seconds.
-	Harm      effect.AllHarm `json:"harm_to_all,omitzero"`
-	HarmUntil int64          `json:"harm_until,omitempty"`
 
 	Pace Pace `json:"pacing,omitzero"` // with Rules.Cap only; it moves while the prefix stays
 }
@@ -122,14 +119,15 @@ const maxRefusals = 500
 // Memory is what a round leaves behind that cannot be recomputed from its windows. It is
 // stored with each round, for Replay.
 type Memory struct {
-	Selected []Selected `json:"selected"`
-	Cooling  []Cooling  `json:"cooling"`
-	Turns    Turns      `json:"turns,omitzero"`
-	Stopped  bool       `json:"stopped,omitempty"` // nothing was treated: nothing was decided and no event was told
+	Selected []Selected  `json:"selected"`
+	Cooling  []Cooling   `json:"cooling"`
+	Turns    Turns       `json:"turns,omitzero"`
+	Harm     effect.Harm `json:"harm,omitzero"`
+	Stopped  bool        `json:"stopped,omitempty"` // nothing was treated: nothing was decided and no event was told
 }
 
 // Memory returns what to store of a decision.
-func (d Decision) Memory() Memory { return Memory{d.Selection, d.Cooling, d.Turns, d.Stopped} }
+func (d Decision) Memory() Memory { return Memory{d.Selection, d.Cooling, d.Turns, d.Harm, d.Stopped} }
 
 // plainMemory has no methods: encoding/json writes its fields.
 type plainMemory Memory
@@ -137,7 +135,7 @@ type plainMemory Memory
 // MarshalJSON writes an object; without anything else, a list of the selected, which is the
 // form of older stores.
 func (m Memory) MarshalJSON() ([]byte, error) {
-	if len(m.Cooling) == 0 && m.Turns == (Turns{}) && !m.Stopped {
+	if len(m.Cooling) == 0 && m.Turns == (Turns{}) && m.Harm == (effect.Harm{}) && !m.Stopped {
 		return json.Marshal(m.Selected)
 	}
 	return json.Marshal(plainMemory(m))

@@ -33,9 +33,10 @@ type Engine struct {
 	goodput effect.Noise  // the same of goodput
 	loss    effect.Loss   // the same
 
-	pooled   pooling  // what trials say, with selection by benefit
-	networks Networks // nil: none has a name
-	turns    Turns    // with one draw for all
+	pooled   pooling     // what trials say, with selection by benefit
+	networks Networks    // nil: none has a name
+	turns    Turns       // with one draw for all
+	harm     effect.Harm // on the whole
 }
 
 // round is what a window was for all prefixes.
@@ -103,7 +104,7 @@ func (e *Engine) Replay(in Input, m Memory) {
 		return
 	}
 	e.recallCooling(m.Cooling)
-	e.turns = m.Turns
+	e.turns, e.harm = m.Turns, m.Harm
 	keep := make(map[record.Prefix]*Selected, len(m.Selected))
 	for i := range m.Selected {
 		if m.Selected[i].Role != record.ArmNone && !e.rules.Experiment() {
@@ -224,7 +225,7 @@ func (e *Engine) setBack(number uint32) {
 	e.rounds = slices.DeleteFunc(e.rounds, func(r round) bool { return r.window >= number })
 	e.gone = slices.DeleteFunc(e.gone, func(p effect.Pair) bool { return p.End > e.start(number) })
 	e.weighed = math.MinInt64
-	e.turns.Until = min(e.turns.Until, e.start(number))
+	e.turns.Until, e.harm.Until = min(e.turns.Until, e.start(number)), min(e.harm.Until, e.start(number))
 }
 
 func (e *Engine) take(in Input, d *Decision) {
@@ -253,7 +254,7 @@ func (e *Engine) finish(d Decision) Decision {
 		}
 	}
 	d.Selected = len(d.Selection)
-	d.Cooling, d.Turns = e.coolingList(d.RoundStart), e.turns
+	d.Cooling, d.Turns, d.Harm = e.coolingList(d.RoundStart), e.turns, e.harm
 	if d.Note == "" {
 		d.Note = e.note(d)
 	}

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/congctl/congctl/internal/answer"
 	"github.com/congctl/congctl/internal/loop/effect"
@@ -45,7 +46,8 @@ func (e *Engine) weigh(round int64) {
 		o := effect.JudgeBoth(t.trial.pairs, e.noise, e.goodput)
 		t.trial.evidence, t.trial.goodput = o.Rate, o.Goodput
 	}
-	e.betOnAll()
+	e.harm = e.harm.Next(e.treatedPairs())
+	e.gone = slices.DeleteFunc(e.gone, func(p effect.Pair) bool { return p.End <= round-e.rules.Trial.EvidenceSeconds })
 	e.claims(judged, round)
 	e.learn()
 	for _, t := range judged {

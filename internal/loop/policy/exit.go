@@ -84,7 +84,7 @@ func (e *Engine) beginAgain(round int64) {
 			continue
 		}
 		s := *t.chosen
-		s.From, s.Harm, s.HarmUntil = e.nextBlock(round), effect.AllHarm{}, 0
+		s.From = e.nextBlock(round)
 		if s.State == StatePromoted {
 			s.Reason = "restarted: treatment was stopped"
 		}
@@ -93,7 +93,7 @@ func (e *Engine) beginAgain(round int64) {
 		}
 		e.put(t, &s)
 	}
-	e.gone = nil
+	e.gone, e.harm = nil, effect.Harm{Until: round}
 }
 
 // settled is a state of earlier versions: promoted, with fewer control blocks.

@@ -52,7 +52,6 @@ type Turns struct {
 	Noise  float64 `json:"noise"`  // V
 	Shocks float64 `json:"shocks"` // squares of what all changed by where nothing was turned
 	Calm   float64 `json:"calm"`   // how many such blocks
-	Blocks float64 `json:"blocks"` // in all
 }
 
 // noteBlock counts one window's rows of a network in its block. A block in which the network came, left or changed its arm has none.
@@ -116,7 +115,7 @@ func (e *Engine) turnOf(end int64) {
 		return
 	}
 	s.Until = end
-	s.Won, s.Left, s.Noise, s.Blocks = keepsTurns*s.Won, keepsTurns*s.Left, keepsTurns*keepsTurns*s.Noise, keepsTurns*s.Blocks+1
+	s.Won, s.Left, s.Noise = keepsTurns*s.Won, keepsTurns*s.Left, keepsTurns*keepsTurns*s.Noise
 	if sign == 0 {
 		all := left / (weights + calmest)
 		s.Shocks, s.Calm = keepsTurns*s.Shocks+all*all, keepsTurns*s.Calm+1
@@ -129,9 +128,6 @@ func (e *Engine) turnOf(end int64) {
 func (s Turns) shock() float64 {
 	return (s.Shocks + usualCalm*usualShock*usualShock) / (s.Calm + usualCalm)
 }
-
-// common is the variance that the estimates of all networks share, of pairs of two blocks.
-func (s Turns) common() float64 { return 2 * s.shock() / max(1, s.Blocks/2) }
 
 // robbed is the posterior of -left / won: the part of the gain that others lose.
 func (s Turns) robbed() (mean, sd float64) {

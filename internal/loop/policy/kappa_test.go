@@ -32,8 +32,8 @@ func TestTurnsByHand(t *testing.T) {
 	e.noise = effect.Noise{Block: 0.2, Conn: 0.5}
 	e.turnOf(102 * 600)
 	noise := 2*(900*(0.25/20+0.08)+400*(0.25/10+0.08)+100*(0.25/5+0.08)) + 2*0.0025*3600
-	want := Turns{Until: 102 * 600, Won: 30 * 0.5, Left: -20 * 0.25, Noise: noise, Blocks: 1}
-	if got := e.turns; got.Until != want.Until || got.Won != want.Won || got.Left != want.Left || math.Abs(got.Noise-noise) > 1e-9 || got.Calm != 0 || got.Blocks != 1 {
+	want := Turns{Until: 102 * 600, Won: 30 * 0.5, Left: -20 * 0.25, Noise: noise}
+	if got := e.turns; got.Until != want.Until || got.Won != want.Won || got.Left != want.Left || math.Abs(got.Noise-noise) > 1e-9 || got.Calm != 0 {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	// A third is robbed, +- sqrt(noise)/15 = 0.52; before, none +- 0.5.
@@ -53,7 +53,7 @@ func TestTurnsByHand(t *testing.T) {
 	if got := e.turns.Taken().Text(); !strings.HasSuffix(got, ": not shown to be any") {
 		t.Error(got)
 	}
-	if e.turnOf(102 * 600); e.turns.Blocks != 1 {
+	if e.turnOf(102 * 600); e.turns.Won != 15 {
 		t.Error("a block counts twice")
 	}
 	off := beside(had(T, C, 30, 10.5, 10), had(none, none, 20, 8.75, 9))

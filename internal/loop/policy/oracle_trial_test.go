@@ -31,7 +31,7 @@ type triedOracle struct {
 	loss     effect.Loss
 	weighed  int64
 	measured map[int64]bool // windows that were measured
-	gone     []effect.Pair  // of trials that ended
+	whole    effect.Harm
 }
 
 func newTriedOracle(r Rules) *triedOracle {
@@ -121,14 +121,18 @@ func (o *triedOracle) weigh(round int64) {
 	o.weighed = round / o.rules.Trial.BlockSeconds
 	clear(o.due)
 	clear(o.known)
-	var all []effect.Pair
+	var all, treated []effect.Pair
 	prefixes := slices.Sorted(maps.Keys(o.plan))
 	for _, p := range prefixes {
 		if o.plan[p].Role != record.ArmHoldout {
 			o.known[p] = o.pairs(p, round)
 			all = append(all, o.known[p]...)
+			if o.plan[p].Role == record.ArmNone {
+				treated = append(treated, o.known[p]...)
+			}
 		}
 	}
+	o.whole = o.whole.Next(treated)
 	noise := effect.EstimateNoise(all)
 	o.noise, o.goodput, o.loss = noise, effect.EstimateNoise(effect.ByGoodput(all)), effect.EstimateLoss(all)
 	for _, p := range prefixes {
@@ -162,9 +166,6 @@ func (o *triedOracle) next(unix int64) int64 {
 
 // out takes a prefix from the plan.
 func (o *triedOracle) out(p record.Prefix) {
-	if o.plan[p].Role == record.ArmNone {
-		o.gone = append(o.gone, o.known[p]...)
-	}
 	delete(o.known, p)
 	delete(o.due, p)
 	delete(o.plan, p)
@@ -202,13 +203,13 @@ func (o *triedOracle) round(in Input, e *Engine, d Decision) (r oracleRound, tol
 		for p := range o.plan {
 			o.begin(p, in.RoundStart)
 		}
-		o.gone = nil
+		o.whole = effect.Harm{Until: in.RoundStart}
 	case in.Unknown == "":
 		if !in.Frozen {
 			told = o.leave(in, &r, e, d)
 		}
-		if brake = o.harms(in.RoundStart); brake {
-			o.gone = nil
+		if brake = o.harms(); brake {
+			o.whole = effect.Harm{Until: in.RoundStart}
 			r.released += len(o.plan)
 			clear(o.plan)
 			clear(o.during)
@@ -225,22 +226,10 @@ func (o *triedOracle) round(in Input, e *Engine, d Decision) (r oracleRound, tol
 	return r, told, brake
 }
 
-// harms reports whether the brake is due: by those that are left, or half of those that were treated.
-func (o *triedOracle) harms(round int64) bool {
-	var all, gone []effect.Pair
-	for p, s := range o.plan {
-		if s.Role == record.ArmNone {
-			all = append(all, o.known[p]...)
-		}
-	}
-	for _, p := range o.gone {
-		if p.End > round-o.rules.Trial.EvidenceSeconds {
-			gone = append(gone, p)
-		}
-	}
-	harm, _ := effect.HarmOf(all, 0).Brake()
-	most, _ := effect.HarmOf(append(all, gone...), 0.5).Brake()
-	return harm || most
+// harms reports whether the brake is due.
+func (o *triedOracle) harms() bool {
+	due, _ := o.whole.Brake(o.rules.Trial.groupSeconds(), nil, o.noise)
+	return due
 }
 
 // believed returns what belief did with a prefix in a round: promoted, retired, or put back on trial with its evidence; and whether it
@@ -374,7 +363,7 @@ func TestTriedOracle(t *testing.T) {
 			if got, want := toldText(d.Events), sortedText(told); got != want {
 				rt.Fatalf("window %d: told\n%s\nwant\n%s", w, got, want)
 			}
-			if got, want := memoryText(d.Memory()), memoryText(Memory{slices.Collect(maps.Values(o.plan)), slices.Collect(maps.Values(o.cooling)), d.Turns, in.Stopped}); got != want {
+			if got, want := memoryText(d.Memory()), memoryText(Memory{slices.Collect(maps.Values(o.plan)), slices.Collect(maps.Values(o.cooling)), d.Turns, o.whole, in.Stopped}); got != want {
 				rt.Fatalf("window %d:\n%s\nwant\n%s", w, got, want)
 			}
 			for _, line := range told {

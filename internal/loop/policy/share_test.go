@@ -72,7 +72,7 @@ func TestRobbedGain(t *testing.T) {
 	a.trial = &trial{evidence: effect.Evidence{Pairs: 9, LogRatio: math.Log(1.5), Var: 0.002}}
 	e.tracks = []*track{a}
 	for robbed, want := range map[float64]EventKind{0: "", 0.95: EventRetired} {
-		e.turns = Turns{Won: 100, Left: -100 * robbed, Noise: 1, Blocks: 50}
+		e.turns = Turns{Won: 100, Left: -100 * robbed, Noise: 1}
 		e.learn()
 		if v := e.share(a); v.kind != want {
 			b, _ := e.expects(a, "")

@@ -178,6 +178,11 @@ func (t Trial) GroupLen(s *Selected) int {
 	return t.GroupPromoted
 }
 
+// groupSeconds returns how long a group of a trial lasts, and any other.
+func (t Trial) groupSeconds() [2]int64 {
+	return [2]int64{int64(t.GroupTrial) * t.BlockSeconds, int64(t.GroupPromoted) * t.BlockSeconds}
+}
+
 // blockOf is the number of the block that holds a time, Unix seconds from 0 on.
 func (e *Engine) blockOf(unix int64) int64 { return unix / e.rules.Trial.BlockSeconds }
 
