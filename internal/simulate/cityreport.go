@@ -38,6 +38,8 @@ type CityReport struct {
 
 	VainTraffic float64 `json:"vain_traffic"` // of all eligible connections: those of prefixes in the plan, though the factor is below 1.05
 
+	VainLate float64 `json:"vain_traffic_late"` // the same of the last four hours
+
 	P10Gain       float64 `json:"p10_gain"`        // of all eligible connections of the last day, against nothing treated
 	P10GainOracle float64 `json:"p10_gain_oracle"` // with just the helped treated
 	P10GainAll    float64 `json:"p10_gain_all"`    // with every prefix treated
@@ -141,7 +143,7 @@ func (r *CityReport) others(t *tally) {
 		}
 	}
 	r.HarmedHours = known(harmed.Value())
-	r.VainTraffic = t.vain / max(t.conns, 1)
+	r.VainTraffic, r.VainLate = t.vain/max(t.conns, 1), t.lateVain/max(t.lateConns, 1)
 }
 
 // useless: an effect too small to notice.

@@ -29,8 +29,13 @@ type tally struct {
 
 	promotions, retrials int // events
 
-	conns, vain float64 // eligible connections, and those of prefixes in the plan that gain nothing
+	conns, vain         float64 // eligible connections, and those of prefixes in the plan that gain nothing
+	lateConns, lateVain float64 // of them in the last settledHours
+	settled             bool    // now is in them
 }
+
+// settledHours: what is known of a city by then, kappa above all, is known.
+const settledHours = 4
 
 // life is what became of one place. Times are in rounds, 0 is never.
 type life struct {
@@ -66,6 +71,7 @@ func newTally(o CityOptions, c *city.City, f *force) *tally {
 // begin is called before window n, from 0.
 func (t *tally) begin(n int64) {
 	t.late = n >= t.lateFrom
+	t.settled = (int64(t.o.Hours)-settledHours)*3600 <= n*t.o.Rules.WindowSeconds
 	t.truth.begin()
 }
 
@@ -81,9 +87,13 @@ func (t *tally) serve(place int, s city.Served) {
 func (t *tally) seen(place int, c city.Conn) {
 	t.truth.seen(place, c)
 	p := &t.city.Places[place]
-	t.conns++
+	vain := 0.0
 	if t.lives[place].in && p.Factor < useless && t.force.treatable(place) {
-		t.vain++
+		vain = 1
+	}
+	t.conns, t.vain = t.conns+1, t.vain+vain
+	if t.settled {
+		t.lateConns, t.lateVain = t.lateConns+1, t.lateVain+vain
 	}
 	if !t.late {
 		return

@@ -18,7 +18,7 @@ import (
 //	prefix   gamma ~ N(phi, spread^2)
 //	trial    d     ~ N(gamma, var)              the estimate of its pairs
 //
-//	utility U = kappa gamma - price * (what is retransmitted in addition, a share); kappa.go has kappa
+//	utility U = gamma - lost - price * (what is retransmitted in addition, a share); kappa.go has lost
 //
 // All is normal, so the posterior has a closed form: a message of precision from each prefix to
 // its network and from each network to its class, without its own on the way back. If the lab's numbers
@@ -123,14 +123,14 @@ type belief struct {
 	gain     float64 // mean of ln gain
 	variance float64
 	resent   float64
-	robbed   float64 // the part of the gain that others lose: 1 - kappa
+	lost     float64 // by others, for each network like it, ln of rate
 }
 
-func (b belief) utility() float64 { return (1-b.robbed)*b.gain - price*b.resent }
+func (b belief) utility() float64 { return b.gain - b.lost - price*b.resent }
 
 // exceeds is the probability that the utility is above a limit.
 func (b belief) exceeds(limit float64) float64 {
-	return stat.Normal((b.utility() - limit) / ((1 - b.robbed) * math.Sqrt(b.variance)))
+	return stat.Normal((b.utility() - limit) / math.Sqrt(b.variance))
 }
 
 // message is a normal estimate as precision and precision times mean, which add up.
@@ -331,7 +331,8 @@ func (e *Engine) expects(t *track, network string) (b belief, ok bool) {
 		return b, false
 	}
 	b = e.pooled.believe(t.prefix, network, class)
-	if b.robbed = e.turns.taken(); t.trial == nil {
+	lost := e.turns.taken()
+	if b.lost = lost; t.trial == nil {
 		return b, true
 	}
 	rate, goodput := e.having(t, b, t.trial.evidence), e.having(t, b, t.trial.goodput)
@@ -339,7 +340,7 @@ func (e *Engine) expects(t *track, network string) (b belief, ok bool) {
 		b = goodput
 		b.goodput = true
 	}
-	b.resent, b.robbed = resent(b.resent, t.trial.pairs), e.turns.taken()
+	b.resent, b.lost = resent(b.resent, t.trial.pairs), lost
 	return b, true
 }
 

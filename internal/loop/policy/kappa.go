@@ -7,33 +7,36 @@ import (
 	"github.com/congctl/congctl/internal/tcp/record"
 )
 
-// Kappa: what all networks of a PoP gain, of what its treated networks gain. Where a line is shared the treatment may win what others on
-// it lose: a network's own control blocks then show a gain that is none, and the losers are those that are not treated with it. All
+// What others lose: where a line is shared the treatment may win what others on
+// it lose. A network's own control blocks then show a gain that is none, and the losers are those that are not treated with it. All
 // networks share one draw (loop/plan). So where it turns some of them on or off between two blocks, look at those that it did not turn:
 //
-//	d    = ln rate of the block - that of the block before, times +1 when turned on, -1 when off
-//	won  = sum of w d over the networks that were turned,  left = the same over all others but hold-out and A/A,  w = min(connections, mostWeight)
-//	kappa = (won + left) / won = 1 + left / won
+//	m = mean of ln rate of the block - that of the block before, over the c connections not turned but hold-out and A/A
+//	x = (connections of those turned) / c, + when turned on, - when off
+//	m = -lost x + shock,   shock ~ N(0, s^2 (1 + sampled / c))
 //
-// It is 1 where nothing is shared and 0 where all is taken from others. left / won ~ N(0, kappaSpread^2) before, and by the sums
-// N(left / won, V / won^2), where
+// lost is how much others lose for each treated network, in its own unit, ln of rate: what it gains less that is left for all. With left = c m and
+// moved = c |x|, summed with the sign of x,
 //
-//	V = 2 sum of w^2 (Conn^2/n + Conn^2/n' + 2 Block^2) + 2 shock^2 (sum of w)^2
+//	lost ~ N(0, lostSpread^2) before, and by the sums N(-left / moved, 2 s^2 sum(c^2 + sampled c) / moved^2)
 //
-// over all of them, since the error of won counts as well; twice, since a block between two turns is in both, with one sign; and
-// shock is by how much the levels of all change together from block to block, learnt where nothing was turned. Networks that are
+// twice, since a block between two turns is in both, with one sign; s is learnt from what lost leaves over, by weights c / (c + sampled). Blocks of a
+// few turned networks count for what they moved, not for its square, since the more of a line are treated the less each takes from others.
+//
+// kappa = 1 - lost / mean gain of those turned is the share that the
+// PoP keeps: 1 where nothing is shared, 0 where all is taken from others. It is a figure for people. Belief takes lost off each gain, and not a share
+// of it: networks that truly gain would pay for those that only take, and these would stay promoted (docs/measured.md). Networks that are
 // turned together take nothing from each other that their control blocks would not show. Another server's clients on the same line are not
 // measured, and what they lose does not show here.
 
 const (
-	kappaSpread = 0.5  // of left / won, between PoPs: some share all of their lines, most hardly any
-	leastKappa  = 0.02 // an estimate may be below 0, and a belief times 0 would be sure
-	mostWeight  = 30   // connections of a block; more say little more of a level that drifts
-	keepsTurns  = 0.995
+	lostSpread = 0.4 // ln of rate: a line of four of which one wins a double share
+	mostWeight = 30  // connections of a block; more say little more of a level that drifts
+	keepsTurns = 0.995
 
-	// Before anything was seen, levels of all change by usualShock, ln of rate, as if seen usualCalm times; calmest is how many
-	// connections' worth of no change are added to each, so that a few networks do not speak for all.
-	usualShock, usualCalm, calmest = 0.05, 4, 10
+	// Before anything was seen, levels of all change by usualShock, ln of rate, as if seen usualCalm times; sampled is with how many
+	// connections their mean is as uncertain as that: 0.66 between connections, 0.2 between a network's blocks of five.
+	usualShock, usualCalm, sampled = 0.05, 4, 500
 )
 
 // blockLevel is what a network had in one block.
@@ -44,14 +47,15 @@ type blockLevel struct {
 	arm    record.Arm
 }
 
-// Turns are the sums of kappa, each block's forgotten by 0.995 in a block: half of them in a day of blocks of ten minutes.
+// Turns are the sums of what others lose, each block's forgotten by 0.995 in a block: half of them in a day of blocks of ten minutes.
 type Turns struct {
-	Until  int64   `json:"until_unix_s"` // the end of the last block in them
-	Won    float64 `json:"won"`
-	Left   float64 `json:"left"`
-	Noise  float64 `json:"noise"`  // V
-	Shocks float64 `json:"shocks"` // squares of what all changed by where nothing was turned
-	Calm   float64 `json:"calm"`   // how many such blocks
+	Until   int64   `json:"until_unix_s"` // the end of the last block in them
+	Blocks  float64 `json:"blocks"`
+	Squares float64 `json:"squares"` // of what lost leaves over of m, weighted
+	Won     float64 `json:"won"`     // what those turned changed by, times their connections
+	Left    float64 `json:"left"`    // the same of the others
+	Moved   float64 `json:"moved"`   // connections of those turned
+	Spread  float64 `json:"spread"`  // c^2 + sampled c, of blocks that turned some
 }
 
 // noteBlock counts one window's rows of a network in its block. A block in which the network came, left or changed its arm has none.
@@ -94,55 +98,51 @@ func (e *Engine) turnOf(end int64) {
 		return
 	}
 	block := uint32(e.blockOf(end) - 1)
-	var won, left, noise, weights float64
-	sign := 0.0
+	var won, moved, left, stayed, sign float64
 	for _, t := range e.tracks {
 		turned, ok := t.turned(block)
 		if !ok {
 			continue
 		}
-		n, before := float64(t.now.n), float64(t.was.n)
-		w, d := min(n, before, mostWeight), float64(t.now.mean)-float64(t.was.mean)
-		weights += w
-		noise += w * w * (e.noise.Conn*e.noise.Conn*(1/n+1/before) + 2*e.noise.Block*e.noise.Block)
+		w, d := float64(min(t.now.n, t.was.n, mostWeight)), float64(t.now.mean)-float64(t.was.mean)
 		if turned != 0 {
-			sign, won = turned, won+w*d
+			sign, won, moved = turned, won+w*d, moved+w
 		} else {
-			left += w * d
+			left, stayed = left+w*d, stayed+w
 		}
 	}
-	if weights == 0 {
+	if stayed == 0 {
 		return
 	}
-	s.Until = end
-	s.Won, s.Left, s.Noise = keepsTurns*s.Won, keepsTurns*s.Left, keepsTurns*keepsTurns*s.Noise
-	if sign == 0 {
-		all := left / (weights + calmest)
-		s.Shocks, s.Calm = keepsTurns*s.Shocks+all*all, keepsTurns*s.Calm+1
-		return
+	m, x := left/stayed, sign*moved/stayed
+	lost, _ := s.lost()
+	over := m + lost*x
+	*s = Turns{Until: end, Blocks: keepsTurns*s.Blocks + 1, Squares: keepsTurns*s.Squares + over*over*stayed/(stayed+sampled),
+		Won: keepsTurns*s.Won + sign*won, Left: keepsTurns*s.Left + sign*left, Moved: keepsTurns*s.Moved + moved, Spread: keepsTurns * s.Spread}
+	if sign != 0 {
+		s.Spread += stayed * (stayed + sampled)
 	}
-	s.Won, s.Left, s.Noise = s.Won+sign*won, s.Left+sign*left, s.Noise+2*noise+2*s.shock()*weights*weights
 }
 
 // shock is the variance of what all networks change by from block to block.
 func (s Turns) shock() float64 {
-	return (s.Shocks + usualCalm*usualShock*usualShock) / (s.Calm + usualCalm)
+	return (s.Squares + usualCalm*usualShock*usualShock) / (s.Blocks + usualCalm)
 }
 
-// robbed is the posterior of -left / won: the part of the gain that others lose.
-func (s Turns) robbed() (mean, sd float64) {
-	m := message{precision: 1 / (kappaSpread * kappaSpread)}
-	if s.Won > 0 && s.Noise > 0 {
-		p := s.Won * s.Won / s.Noise
-		m = m.plus(message{p, -p * s.Left / s.Won})
+// lost is the posterior of what others lose for each treated network.
+func (s Turns) lost() (mean, sd float64) {
+	m := message{precision: 1 / (lostSpread * lostSpread)}
+	if s.Spread > 0 && s.Moved > 0 {
+		p := s.Moved * s.Moved / (2 * s.shock() * s.Spread)
+		m = m.plus(message{p, -p * s.Left / s.Moved})
 	}
 	return m.weighted / m.precision, 1 / math.Sqrt(m.precision)
 }
 
-// taken is the part of a gain that a belief takes off.
+// taken is what a belief takes off a gain.
 func (s Turns) taken() float64 {
-	mean, _ := s.robbed()
-	return min(max(mean, 0), 1-leastKappa)
+	lost, _ := s.lost()
+	return max(0, lost)
 }
 
 // Taken is the part of what treated networks gain that others of the PoP lose, with an interval of 95 %: 1 - kappa. Below 0 the others gain, too.
@@ -152,13 +152,13 @@ type Taken struct {
 	High  float64 `json:"high"`
 }
 
-// Taken returns what the turns so far say; nil while that is less than what was thought before any.
+// Taken returns what the turns so far say; nil while that is less than what was thought before any, or they gain nothing.
 func (s Turns) Taken() *Taken {
-	if s.Won <= 0 || s.Noise <= 0 || s.Won*s.Won*kappaSpread*kappaSpread < s.Noise {
-		return nil
+	mean, sd := s.lost()
+	if gain := s.Won / s.Moved; gain > 0 && 2*sd*sd < lostSpread*lostSpread {
+		return &Taken{mean / gain, (mean - 1.96*sd) / gain, (mean + 1.96*sd) / gain}
 	}
-	mean, sd := s.robbed()
-	return &Taken{mean, mean - 1.96*sd, mean + 1.96*sd}
+	return nil
 }
 
 // Text returns the share and its interval as a sentence.
@@ -168,12 +168,4 @@ func (t *Taken) Text() string {
 		text += ": not shown to be any"
 	}
 	return fmt.Sprintf(text, percent(t.Share, 0), percent(t.Low, 0), percent(t.High, 0))
-}
-
-// text says what the treatment takes from others, "" if that is hardly anything.
-func (s Turns) text() string {
-	if t := s.Taken(); t != nil && t.Low > 0 {
-		return t.Text()
-	}
-	return ""
 }

@@ -83,8 +83,12 @@ func (b belief) text() string {
 	if b.goodput {
 		outcome = "goodput"
 	}
-	return fmt.Sprintf("%s x %.2f expected (%.2f to %.2f) for %s more retransmitted, worth treating with a probability of %s",
-		outcome, math.Exp(b.gain), math.Exp(b.gain-1.96*sd), math.Exp(b.gain+1.96*sd), percent(b.resent, 1), percent(b.exceeds(worthTrying), 0))
+	lost := ""
+	if b.lost >= 0.01 {
+		lost = fmt.Sprintf(", less x %.2f that others lose,", math.Exp(b.lost))
+	}
+	return fmt.Sprintf("%s x %.2f expected (%.2f to %.2f)%s for %s more retransmitted, worth treating with a probability of %s",
+		outcome, math.Exp(b.gain), math.Exp(b.gain-1.96*sd), math.Exp(b.gain+1.96*sd), lost, percent(b.resent, 1), percent(b.exceeds(worthTrying), 0))
 }
 
 // promiseText says why a prefix is tried.

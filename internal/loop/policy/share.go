@@ -71,8 +71,8 @@ func (e *Engine) belief(t *track) string {
 	}
 	text := fmt.Sprintf("Believed: %s, its class around it with %s; from %s and %s on it %s.",
 		b.text(), percent(e.ofGroup(t, t.chosen.Network, b), 0), percent(own, 0), percent(group, 0), what)
-	if lost := e.turns.text(); lost != "" {
-		text += " Counted in: " + lost + "."
+	if taken := e.turns.Taken(); taken != nil && taken.Low > 0 {
+		text += " In all, " + taken.Text() + "."
 	}
 	return text
 }
@@ -80,6 +80,6 @@ func (e *Engine) belief(t *track) string {
 // ofGroup is the probability that the mean of a prefix's group is worth treating.
 func (e *Engine) ofGroup(t *track, network string, b belief) float64 {
 	g := e.pooled.mean(t.prefix, network, b.class)
-	g.resent, g.robbed = b.resent, b.robbed
+	g.resent, g.lost = b.resent, b.lost
 	return g.exceeds(worthTrying)
 }

@@ -65,18 +65,18 @@ func TestGroupHoldsBack(t *testing.T) {
 	}
 }
 
-// TestRobbedGain: of a gain of 1.5 x, shown exactly, nothing is left to treat for where others lose all of it.
-func TestRobbedGain(t *testing.T) {
+// TestLostGain: of a gain of 1.5 x, shown exactly, nothing is left to treat for where others lose as much.
+func TestLostGain(t *testing.T) {
 	e, a := New(DefaultRules(), firstBlock{}), &track{plain: plain{prefix: letter(t, "a")}}
 	a.chosen = &Selected{Prefix: a.prefix, State: StatePromoted, Class: ClassSingle}
 	a.trial = &trial{evidence: effect.Evidence{Pairs: 9, LogRatio: math.Log(1.5), Var: 0.002}}
 	e.tracks = []*track{a}
-	for robbed, want := range map[float64]EventKind{0: "", 0.95: EventRetired} {
-		e.turns = Turns{Won: 100, Left: -100 * robbed, Noise: 1}
+	for lost, want := range map[float64]EventKind{0: "", 0.4: EventRetired} {
+		e.turns = Turns{Blocks: 96, Left: -1000 * lost, Moved: 1000, Spread: 1e5}
 		e.learn()
 		if v := e.share(a); v.kind != want {
 			b, _ := e.expects(a, "")
-			t.Errorf("%.2f robbed: %+v; P %.2f", robbed, v, b.exceeds(worthTrying))
+			t.Errorf("%.2f lost: %+v; P %.2f", lost, v, b.exceeds(worthTrying))
 		}
 	}
 }
