@@ -152,10 +152,10 @@ type Taken struct {
 	High  float64 `json:"high"`
 }
 
-// Taken returns what the turns so far say; nil while that is less than what was thought before any, or they gain nothing.
+// Taken returns what the turns so far say; nil while that is less than what was thought before any, or a share with an error of more than a half.
 func (s Turns) Taken() *Taken {
 	mean, sd := s.lost()
-	if gain := s.Won / s.Moved; gain > 0 && 2*sd*sd < lostSpread*lostSpread {
+	if gain := s.Won / s.Moved; sd < gain/2 && 2*sd*sd < lostSpread*lostSpread {
 		return &Taken{mean / gain, (mean - 1.96*sd) / gain, (mean + 1.96*sd) / gain}
 	}
 	return nil

@@ -42,8 +42,11 @@ func TestTurnsByHand(t *testing.T) {
 	if mean, sd := got.lost(); math.Abs(mean-p/6/(p+6.25)) > 1e-9 || math.Abs(sd-1/math.Sqrt(p+6.25)) > 1e-9 {
 		t.Errorf("lost %v +- %v", mean, sd)
 	}
-	if (Turns{}).Taken() != nil || got.Taken() == nil {
-		t.Error("known before anything was seen, or not at a precision above the prior's")
+	if (Turns{}).Taken() != nil || got.Taken().Share < 0.2 {
+		t.Errorf("known before anything was seen, or not at a precision above the prior's: %+v", got.Taken())
+	}
+	if got.Won = 12; got.Taken() != nil {
+		t.Error("known with an error of more than a half of the gain")
 	}
 	known := Turns{Blocks: 96, Won: 500, Left: -165, Moved: 1000, Spread: 3.25e6}
 	const seen = "of what treated networks gain, others here lose 33 % (23 % to 43 %)"
