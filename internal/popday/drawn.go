@@ -20,7 +20,7 @@ type Ratio struct {
 	Verdict string    `json:"verdict"`
 }
 
-// drawnNetworks of all seeds; neighbours have the paths of others and are left out.
+// drawnNetworks of all seeds; those of another server are left out.
 func drawnNetworks(in *Input, t *table, each []NetworkRow) (out []DrawnNetwork) {
 	o := t.place(t.base)
 	if !in.Day.Drawn() || o < 0 {

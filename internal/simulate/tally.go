@@ -34,7 +34,7 @@ type tally struct {
 	settled             bool    // now is in them
 }
 
-// settledHours: what is known of a city by then, kappa above all, is known.
+// settledHours, the last of a run: by then belief knows what others lose, so what is in vain still will stay so.
 const settledHours = 4
 
 // life is what became of one place. Times are in rounds, 0 is never.
