@@ -61,17 +61,16 @@ func (a *Aggregator) Response(m *accesslog.Matched, tenant string) {
 // Conn adds a connection's window, if it moved enough for the path to show: what counts of it, or
 // the whole window where nothing followed it.
 func (a *Aggregator) Conn(c *record.Conn, tenant string) {
-	bytes, busyUs := c.WinCountedBytesAcked, c.WinCountedBusyUs
-	if c.RateSource == record.RateLast {
-		bytes, busyUs = c.WinBytesAcked, c.WinBusyUs
+	bytes, rate := c.WinCountedBytesAcked, c.Goodput()
+	if c.RateSource == record.RateLast && c.WinBusyUs > 0 {
+		bytes, rate = c.WinBytesAcked, float64(c.WinBytesAcked)*1e6/float64(c.WinBusyUs)
 	}
-	if !c.ClientFacing || !c.Passive || !c.Prefix.Valid() || c.WinBytesAcked < a.cfg.MinBytes || bytes == 0 || busyUs == 0 ||
+	if !c.ClientFacing || !c.Passive || !c.Prefix.Valid() || c.WinBytesAcked < a.cfg.MinBytes || rate == 0 ||
 		c.Assigned == record.ArmUnknown || c.Applied == record.AppliedUnknown {
 		return
 	}
 	k := Key{Window: c.Window, Prefix: c.Prefix, Kind: Acked, Arm: c.Assigned, Carryover: c.Carryover, Tenant: tenant,
 		Washout: (c.RateSource != record.RateLast || c.Assigned.Drawn()) && c.Washed(a.cfg.BlockSeconds, a.cfg.WashoutSeconds)}
-	rate := float64(bytes) * 1e6 / float64(busyUs)
 	a.add(k, bytes, rate, stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window)), false)
 }
 

@@ -69,9 +69,10 @@ func TestRows(t *testing.T) {
 // What is not the path's doing is no row.
 func TestConnsThatCountNowhere(t *testing.T) {
 	a := New(config)
-	good := record.Conn{Passive: true, ClientFacing: true, Prefix: prefix(t, "203.0.113.0/24"), WinBytesAcked: 100_000, WinCountedBytesAcked: 1, WinCountedBusyUs: 1}
+	good := record.Conn{Passive: true, ClientFacing: true, Prefix: prefix(t, "203.0.113.0/24"), WinBytesAcked: 100_000, WinCountedBytesAcked: record.LeastGoodputBytes, WinCountedBusyUs: 1}
 	for name, change := range map[string]func(*record.Conn){
 		"small": func(c *record.Conn) { c.WinBytesAcked-- }, "idle": func(c *record.Conn) { c.WinCountedBusyUs = 0 }, "nothing counts": func(c *record.Conn) { c.WinCountedBytesAcked = 0 },
+		"last packets": func(c *record.Conn) { c.WinCountedBytesAcked-- }, "idle, not followed": func(c *record.Conn) { c.RateSource, c.WinCountedBytesAcked = record.RateLast, 0 },
 		"outgoing": func(c *record.Conn) { c.Passive = false }, "back office": func(c *record.Conn) { c.ClientFacing = false },
 		"no prefix": func(c *record.Conn) { c.Prefix = 0 }, "arm": func(c *record.Conn) { c.Assigned = record.ArmUnknown },
 		"applied": func(c *record.Conn) { c.Applied = record.AppliedUnknown },

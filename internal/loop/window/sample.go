@@ -40,8 +40,8 @@ func sampleOf(c *record.Conn, mask uint8) sample {
 		hash: stat.Hash(uint64(c.Netns), uint64(c.Cookie), uint64(c.Window))&^0xff | uint32(c.ClientNumber()&mask),
 		rate: float32(c.RateBytesPerS), minRttUs: c.Info.MinRttUs, srttUs: c.Info.RttUs, times: uint32(c.Times()),
 	}
-	if c.RateSource == record.RateMean && c.WinCountedBusyUs > 0 {
-		s.goodput = float32(float64(c.WinCountedBytesAcked) / (float64(c.WinCountedBusyUs) / 1e6))
+	if c.RateSource == record.RateMean {
+		s.goodput = float32(c.Goodput())
 	}
 	if hasLate(c) {
 		s.late = float32(c.LateBytesPerS)

@@ -196,7 +196,7 @@ func drawConn(t *rapid.T, i int) *record.Conn {
 		WinBytesAcked: u(200000, "acked"), WinBytesSent: u(200000, "sent"), WinBytesRetrans: u(20000, "retrans"),
 		WinCountedBytesSent: u(200000, "counted"), WinCountedBytesRetrans: u(20000, "counted again"), WinBusyUs: u(1e6, "busy"), WinElapsedUs: u(1e6, "elapsed"), WinRwndLimitedUs: u(5e5, "rwnd"), WinRateSamples: uint32(u(9, "n")),
 		RateBytesPerS: float64(u(1000, "rate")), RateSource: record.RateSource(u(2, "source")),
-		WinCountedBytesAcked: u(3, "counted acked") * 50_000, WinCountedBusyUs: u(3, "counted busy") * 1e5, Capped: u(4, "capped") == 0,
+		WinCountedBytesAcked: []uint64{0, 14_479, 14_480, 100_000}[u(3, "counted acked")], WinCountedBusyUs: u(3, "counted busy") * 1e5, Capped: u(4, "capped") == 0,
 		CrossedNs:   int64(u(1, "crossed") * u(2000, "at") * 1e9),
 		WinEpisodes: uint32(u(3, "episodes")), WinLateSamples: uint32(u(6, "late")), LateBytesPerS: float64(u(1000, "late rate")),
 	}
@@ -252,7 +252,7 @@ func slowRow(conns []*record.Conn, minBytes uint64) (w record.Window) {
 		if c.RateBytesPerS > 0 {
 			rates = append(rates, c.RateBytesPerS)
 		}
-		if c.RateSource == record.RateMean && c.WinCountedBytesAcked > 0 && c.WinCountedBusyUs > 0 {
+		if c.RateSource == record.RateMean && c.WinCountedBytesAcked >= 14_480 && c.WinCountedBusyUs > 0 {
 			goodputs = append(goodputs, 1e6*float64(c.WinCountedBytesAcked)/float64(c.WinCountedBusyUs))
 		}
 		if c.WinLateSamples >= 3 && c.LateBytesPerS > 0 {

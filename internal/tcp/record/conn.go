@@ -126,6 +126,18 @@ type Conn struct {
 	InfoFromClose bool
 }
 
+// LeastGoodputBytes, bytes: an initial window (RFC 6928). Of a response that was all in flight at its crossing the last packets take a round trip
+// however fast the path is, and a FIN alone, which the kernel counts as a byte, shows 5 bytes/s.
+const LeastGoodputBytes = 10 * 1448
+
+// Goodput returns acknowledged bytes over busy time of what counts, bytes/s; 0 below LeastGoodputBytes, or if nothing followed the connection.
+func (c *Conn) Goodput() float64 {
+	if c.WinCountedBytesAcked < LeastGoodputBytes || c.WinCountedBusyUs == 0 {
+		return 0
+	}
+	return float64(c.WinCountedBytesAcked) * 1e6 / float64(c.WinCountedBusyUs)
+}
+
 // MaxWeight bounds how many connections one record may stand for, whatever its sender says.
 const MaxWeight = 1024
 
