@@ -322,7 +322,7 @@ func TestSiteByItsNetwork(t *testing.T) {
 // TestPriorOfAnyTreatment: what the lab has not measured is tried where losses hold CUBIC, and what trials show of it soon
 // outweighs the guess, either way.
 func TestPriorOfAnyTreatment(t *testing.T) {
-	guess := pool(priorsOf("westwood", 0), nil)
+	guess := pool(priorsOf(Rules{Treatment: "westwood"}), nil)
 	for class, least := range map[Class]float64{ClassSingle: tryFrom, ClassMixed: tryFrom, ClassClean: 0} {
 		if p := guess.believe(letter(t, "a"), "", class).exceeds(worthTrying); p < least || p > 0.5 {
 			t.Errorf("%s: worth treating with %.2f", class, p)
@@ -333,7 +333,7 @@ func TestPriorOfAnyTreatment(t *testing.T) {
 		for i := range 8 {
 			list = append(list, observed{letter(t, string(rune('b'+i))), "", ClassSingle, gain, 0.01, 1})
 		}
-		if p := pool(priorsOf("westwood", 0), list).believe(letter(t, "a"), "", ClassSingle).exceeds(worthTrying); p >= 0.6 != want || p < 0.4 == want {
+		if p := pool(priorsOf(Rules{Treatment: "westwood"}), list).believe(letter(t, "a"), "", ClassSingle).exceeds(worthTrying); p >= 0.6 != want || p < 0.4 == want {
 			t.Errorf("after eight trials of x %.1f: worth treating with %.2f", math.Exp(gain), p)
 		}
 	}

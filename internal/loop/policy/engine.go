@@ -65,7 +65,7 @@ func New(r Rules, draws Draws) *Engine {
 	if r.Select == SelectAll {
 		always[record.All] = allReason
 	}
-	return &Engine{rules: r, always: always, draws: draws, pooled: pool(priorsOf(r.Treatment, r.TreatmentVersion), nil), cooling: map[record.Prefix]Cooling{}, weighed: math.MinInt64, noise: effect.DefaultNoise, goodput: effect.DefaultNoise, loss: effect.DefaultLoss}
+	return &Engine{rules: r, always: always, draws: draws, pooled: pool(priorsOf(r), nil), cooling: map[record.Prefix]Cooling{}, weighed: math.MinInt64, noise: effect.DefaultNoise, goodput: effect.DefaultNoise, loss: effect.DefaultLoss}
 }
 
 // Rules returns the rules by which the engine decides.

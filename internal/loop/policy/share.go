@@ -8,7 +8,7 @@ import "fmt"
 //
 //	half of the blocks          P >= tryFrom and P of the group >= tryGroupFrom
 //	all but the whole PoP's     P >= sureFrom, of few pairs sureSoon, and P of the group >= sureGroupFrom
-//	none, and a cool-down       what treats it falls hysteresis below where it begins, or P < evenOdds after triedPairs
+//	none, and a cool-down       what treats it falls hysteresis below where it begins, or P < tryFrom after triedPairs
 //
 // Without the group a lucky network of many that gain nothing is soon thought sure: of 590 in a city of the lab's paths with a treatment that does
 // nothing 20 were promoted, with it 1 and 4. And networks of one line, which mostly are of one group, change together, as their draws do
@@ -23,8 +23,7 @@ const (
 	sureGroupFrom = 0.8
 	luckyPairs    = 3 // below them a promotion may be the luck of one pair, and promoted networks have the next one after hours
 	sureSoon      = 0.95
-	triedPairs    = 6 // two hours: there is no more to learn, and what is left is a network that gains as much as it costs
-	evenOdds      = 0.5
+	triedPairs    = 6 // two hours, in which belief has settled: what is below tryFrom then was no accident
 	hysteresis    = 0.1 // so that what lies at a limit does not come and go
 )
 
@@ -48,14 +47,14 @@ func (e *Engine) share(t *track) verdict {
 	return verdict{}
 }
 
-// limits returns P below which a network on trial leaves, and from which it is promoted, after so many pairs.
+// limits returns P below which a network leaves, and from which it is promoted, after so many pairs.
 func limits(pairs int) (least, sure float64) {
 	least, sure = tryFrom-hysteresis, sureFrom
 	if pairs < luckyPairs {
 		sure = sureSoon
 	}
 	if pairs >= triedPairs {
-		least = evenOdds
+		least = tryFrom
 	}
 	return least, sure
 }
@@ -80,6 +79,6 @@ func (e *Engine) belief(t *track) string {
 // ofGroup is the probability that the mean of a prefix's group is worth treating.
 func (e *Engine) ofGroup(t *track, network string, b belief) float64 {
 	g := e.pooled.mean(t.prefix, network, b.class)
-	g.resent, g.lost = b.resent, b.lost
+	g.lost = b.lost
 	return g.exceeds(worthTrying)
 }

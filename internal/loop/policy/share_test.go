@@ -9,7 +9,7 @@ import (
 )
 
 // TestShare: what moves a network that losses hold, alone in its group, by what its pairs show. One pair that is worth it with 0.8 may be luck;
-// six at even odds are not worth more of them; and a step back takes less than the step did.
+// six below which a network is not tried are no luck any more; and a step back takes less than the step did.
 func TestShare(t *testing.T) {
 	for _, c := range []struct {
 		state State
@@ -21,13 +21,13 @@ func TestShare(t *testing.T) {
 		{StateTrial, 1, 3, EventPromoted},
 		{StateTrial, 1, 1.35, ""},
 		{StateTrial, 3, 1.35, EventPromoted},
-		{StateTrial, 3, 1.18, ""},
-		{StateTrial, 6, 1.18, ""},
-		{StateTrial, 6, 1.1, EventRetired},
-		{StateTrial, 3, 1.1, ""},
+		{StateTrial, 3, 1.15, ""},
+		{StateTrial, 6, 1.15, ""},
+		{StateTrial, 6, 0.99, EventRetired},
+		{StateTrial, 3, 0.99, ""},
 		{StateTrial, 1, 0.7, EventRetired},
 		{StatePromoted, 3, 1.25, ""},
-		{StatePromoted, 3, 1.17, EventRetrial},
+		{StatePromoted, 3, 1.1, EventRetrial},
 		{StatePromoted, 3, 0.7, EventRetired},
 	} {
 		e, a := New(DefaultRules(), firstBlock{}), &track{plain: plain{prefix: letter(t, "a")}}
