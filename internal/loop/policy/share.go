@@ -23,7 +23,7 @@ const (
 	sureGroupFrom = 0.8
 	luckyPairs    = 3 // below them a promotion may be the luck of one pair, and promoted networks have the next one after hours
 	sureSoon      = 0.95
-	triedPairs    = 6 // two hours, in which belief has settled: what is below tryFrom then was no accident
+	triedPairs    = 6   // two hours, in which belief has settled: what is below tryFrom then was no accident
 	hysteresis    = 0.1 // so that what lies at a limit does not come and go
 )
 
