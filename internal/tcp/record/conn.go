@@ -135,7 +135,7 @@ func (c *Conn) Goodput() float64 {
 	if c.WinCountedBytesAcked < LeastGoodputBytes || c.WinCountedBusyUs == 0 {
 		return 0
 	}
-	return float64(c.WinCountedBytesAcked) * 1e6 / float64(c.WinCountedBusyUs)
+	return float64(c.WinCountedBytesAcked) / (float64(c.WinCountedBusyUs) / 1e6)
 }
 
 // MaxWeight bounds how many connections one record may stand for, whatever its sender says.

@@ -355,7 +355,7 @@ func schemaBefore(t *testing.T, s *Store) {
 		t.Error("an older ingest still inserts")
 	}
 	did, err := s.Migrate(ctx)
-	if err != nil || !slices.Equal(did, []string{"column capped", steps[2].what, steps[3].what}) {
+	if err != nil || !slices.Equal(did, []string{"column capped", steps[2].what, steps[3].what, steps[4].what}) {
 		t.Fatalf("migrate did %v, %v", did, err)
 	}
 	check(t, s.Check(ctx))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/congctl/congctl/internal/tcp/record"
 )
 
 // View windows: one row for each PoP, window, network, arm, congestion control, carry-over, control and
@@ -69,13 +71,13 @@ win_bytes_acked >= %[1]d AS big, win_bytes_acked >= %[1]d AND passive = 1 AND ra
 if(win_late_samples >= 3 AND late_bytes_per_s > 0, late_bytes_per_s, 0.) AS late`, viewEligible)
 
 // viewRecord has the values as a sample keeps them.
-const viewRecord = `(toFloat64(toFloat32(rate_bytes_per_s)),
-toFloat64(toFloat32(if(mean AND win_counted_busy_us > 0, toFloat64(win_counted_bytes_acked) / (toFloat64(win_counted_busy_us) / 1e6), 0.))),
+var viewRecord = fmt.Sprintf(`(toFloat64(toFloat32(rate_bytes_per_s)),
+toFloat64(toFloat32(if(mean AND win_counted_bytes_acked >= %d AND win_counted_busy_us > 0, toFloat64(win_counted_bytes_acked) / (toFloat64(win_counted_busy_us) / 1e6), 0.))),
 toFloat64(info_min_rtt_us), toFloat64(info_rtt_us), toFloat64(toFloat32(late)), toFloat64(n)) AS sample,
 n * win_bytes_acked AS acked, n * win_bytes_sent AS sent, n * win_bytes_retrans AS retrans, n * win_busy_us AS busy,
 n * win_rwnd_limited_us AS rwnd, n * win_elapsed_us AS elapsed, n * win_limited_samples AS limited,
 n * win_limited_samples + n * win_rate_samples AS sampled, n * win_episodes AS loss,
-n * if(mean, win_counted_bytes_sent, win_bytes_sent) AS esent, n * if(mean, win_counted_bytes_retrans, win_bytes_retrans) AS eretrans`
+n * if(mean, win_counted_bytes_sent, win_bytes_sent) AS esent, n * if(mean, win_counted_bytes_retrans, win_bytes_retrans) AS eretrans`, record.LeastGoodputBytes)
 
 // viewCounters are what shares are of.
 var viewCounters = []string{"sent", "retrans", "busy", "rwnd", "elapsed", "limited", "sampled"}
