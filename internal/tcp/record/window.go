@@ -52,7 +52,8 @@ type Window struct {
 	// over the eligible, the variance by N.
 	LogRateMean, LogRateVar                 float64 // 0 and 0 if Eligible is 0, and in rows from before schema 4
 	EligibleSentBytes, EligibleRetransBytes uint64  // what counts of the eligible; sent includes retransmitted
-	// The same of ln(acknowledged bytes / busy time, bytes/s), what counts of the eligible, over RateMeans.
+	// The same of ln(acknowledged bytes / busy time, bytes/s), what counts of the eligible, over those of RateMeans with a Goodput; RateMeans
+	// stands for their number, which on the lab's day random is 4 % less.
 	LogGoodputMean, LogGoodputVar float64 // 0 and 0 without any, and in rows from before schema 5
 	Episodes                      uint64  // loss recoveries of the eligible while they counted
 
